@@ -1,0 +1,37 @@
+"""gradcheck proves gradients right, or says exactly why they are wrong.
+
+Importing this is cheap: nothing is loaded before it is used, and torch only when a case is run against it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradcheck.autograd import Tensor, no_grad, ops
+    from gradcheck.checks.runner import run
+    from gradcheck.language.loader import load
+
+__version__ = "0.1.0"
+__all__ = ["Tensor", "__version__", "load", "no_grad", "ops", "run"]
+
+_HOMES = {
+    "Tensor": "gradcheck.autograd.tensor",
+    "no_grad": "gradcheck.autograd.modes",
+    "load": "gradcheck.language.loader",
+    "run": "gradcheck.checks.runner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ops":
+        return import_module("gradcheck.autograd").ops
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gradcheck' has no attribute {name!r}")
+    import_module("gradcheck.autograd")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

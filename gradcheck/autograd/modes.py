@@ -1,0 +1,35 @@
+"""The two modes an op looks at: whether to record a graph, and the dtype of numbers that name none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+_recording: ContextVar[bool] = ContextVar("gradcheck_recording", default=True)
+_default_dtype: ContextVar[np.dtype] = ContextVar("gradcheck_default_dtype", default=np.dtype(np.float64))
+
+is_recording = _recording.get
+default_dtype = _default_dtype.get
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Compute without recording a graph. Also usable as a decorator."""
+    token = _recording.set(False)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
+
+
+@contextmanager
+def using_default_dtype(dtype: np.dtype) -> Iterator[None]:
+    """Make `dtype` what `ones(3)`, or an integer divided by an integer, comes out as."""
+    token = _default_dtype.set(dtype)
+    try:
+        yield
+    finally:
+        _default_dtype.reset(token)

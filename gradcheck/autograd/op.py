@@ -1,0 +1,285 @@
+"""What an op is: one record that the parser, the engines, the oracles, the docs and the tests all read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
+
+#: `rule(cotangent, output, *arguments)` gives the cotangent of one argument. It is written in ops and operators
+#: alone, so it yields arrays for arrays, tensors for tensors and formulas for formulas.
+Rule = Callable[..., Any]
+
+#: Every op by its name: `matmul`, `linalg.inv`, …
+TABLE: dict[str, Op] = {}
+#: Other names that users write for the same ops, to the name in `TABLE`.
+ALIASES: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an op's signature; `default` is `inspect.Parameter.empty` where it is required."""
+
+    name: str
+    default: Any = inspect.Parameter.empty
+    keyword_only: bool = False
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One operation on tensors.
+
+    An elementwise op lists a rule or None for each of its operands; parameters after these are plain settings.
+
+    `forward` is plain NumPy, without branches on values. `rules` holds a gradient rule, or None, for each leading
+    parameter; an op without rules is a composition of others (`composite`) or has no gradient.
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    parameters: tuple[Parameter, ...]
+    rules: tuple[Rule | None, ...] = ()
+    composite: bool = False
+    #: Elementwise ops broadcast and promote dtypes; the sweep undoes the broadcasting, for them alone.
+    elementwise: bool = False
+    #: The first argument is a mask, which takes no part in promotion.
+    masked: bool = False
+    #: Integers become the default dtype first, as in `sin(1)` or `1 / 2`.
+    floating: bool = False
+    #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
+    holomorphic: bool = True
+    #: Which argument is a sequence of tensors (`cat`, `einsum`); its rule returns a list of cotangents.
+    sequence: int | None = None
+    #: The parameter that takes sizes or tensors written out, as in `x.reshape(2, 3)`, or in one list.
+    variadic: str | None = None
+    #: Dotted path of the counterpart below `torch`.
+    torch: str = ""
+    #: Whether it is also a method, `x.sum()`.
+    method: bool = True
+    #: Where each elementwise argument is drawn from, for tests: `((low, high), …)`.
+    domain: tuple[tuple[float, float], ...] = ((-3.0, 3.0),)
+    #: Calls in the case language that show and test an op whose arguments have structure.
+    samples: tuple[str, ...] = ()
+    #: Where the op has no derivative, in words: `0`, `ties`.
+    kinks: str = ""
+    doc: str = ""
+    #: How many elements the result of these arguments has, for ops whose result can outgrow them.
+    elements: Callable[..., int] | None = None
+    #: What follows the arguments given, by how many were given.
+    _fills: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on plain arrays at once; let a tensor record itself, or a formula build itself."""
+        bound = self.bind(args, kwargs)
+        if self.composite:
+            return self.forward(*bound)
+        for arg in bound:
+            handler = getattr(type(arg), "__apply_op__", None)
+            if handler is not None:
+                return handler(self, bound)
+        if self.sequence is not None:
+            for arg in bound[self.sequence]:
+                handler = getattr(type(arg), "__apply_op__", None)
+                if handler is not None:
+                    return handler(self, bound)
+        return self.compute(bound)
+
+    def compute(self, args: tuple[Any, ...] | list[Any]) -> Any:
+        """The forward on plain arrays, with torch's dtype promotion and gradcheck's typed errors."""
+        try:
+            return _compute(self, list(args))
+        except np.linalg.LinAlgError as error:
+            raise DomainError(f"{self.name}: {error}") from error
+        except IndexError as error:
+            raise IndexOutOfRange(f"{self.name}: {error}") from error
+        except (ShapeMismatch, DtypeMismatch, DomainError, ArgumentError):
+            raise
+        except ValueError as error:
+            raise ShapeMismatch(f"{self.name}: {error}") from error
+        except TypeError as error:
+            raise DtypeMismatch(f"{self.name}: {error}") from error
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the signature's order, defaults filled in."""
+        if not kwargs and self.variadic is None:
+            fill = self._fills.get(len(args))
+            if fill is not None:
+                return args + fill
+        return _bind(self, args, kwargs)
+
+    @property
+    def signature(self) -> str:
+        """As a person writes it: `sum(input, dim=None, keepdim=False)`."""
+        parts = []
+        for p in self.parameters:
+            if p.keyword_only and "*" not in "".join(parts):
+                parts.append("*")
+            star = "*" if p.name == self.variadic else ""
+            parts.append(star + p.name + ("" if p.required or star else f"={p.default!r}"))
+        return f"{self.name}({', '.join(parts)})"
+
+
+def _bind(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    values: dict[str, Any] = {}
+    positional = [p for p in op.parameters if not p.keyword_only]
+    for index, parameter in enumerate(positional):
+        if parameter.name == op.variadic:
+            rest = args[index:]
+            if rest:
+                single = len(rest) == 1 and isinstance(rest[0], (list, tuple))
+                values[parameter.name] = tuple(rest[0]) if single else tuple(rest)
+            break
+        if index < len(args):
+            values[parameter.name] = args[index]
+    else:
+        if len(args) > len(positional):
+            raise ArgumentError(f"{op.name} takes at most {len(positional)} arguments, {len(args)} were given",
+                                hint=f"its signature is {op.signature}")  # fmt: skip
+    for name, value in kwargs.items():
+        _add_keyword(op, values, name, value)
+    bound = []
+    for parameter in op.parameters:
+        if parameter.name in values:
+            bound.append(values[parameter.name])
+        elif parameter.required:
+            raise ArgumentError(f"{op.name} lacks its argument '{parameter.name}'",
+                                hint=f"its signature is {op.signature}")  # fmt: skip
+        else:
+            bound.append(parameter.default)
+    return tuple(bound)
+
+
+#: NumPy's words for torch's; both are taken.
+KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def _add_keyword(op: Op, values: dict[str, Any], name: str, value: Any) -> None:
+    names = [p.name for p in op.parameters]
+    if name not in names and KEYWORD_ALIASES.get(name) in names:
+        name = KEYWORD_ALIASES[name]
+    if name not in names:
+        raise ArgumentError(f"{op.name} has no argument '{name}'", hint=f"its signature is {op.signature}")
+    if name in values:
+        raise ArgumentError(f"{op.name} is given its argument '{name}' twice", hint=f"its signature is {op.signature}")
+    values[name] = tuple(value) if name == op.variadic and isinstance(value, (list, tuple)) else value
+
+
+def _compute(op: Op, args: list[Any]) -> Any:
+    """Promote, compute (halves in float32, as torch does on a CPU), and round back."""
+    target: np.dtype | None = None
+    if op.elementwise:
+        args, target = _promote(op, args)
+    sequence = args[op.sequence] if op.sequence is not None else ()
+    arrays = [a for a in (*args, *sequence) if isinstance(a, _ARRAYS)]
+    if any(a.dtype in dtypes.HALVES for a in arrays):
+        if target is None:
+            target = dtypes.result_dtype([a for a in arrays if a.dtype.kind in "fVc"])
+        return _lower(op.forward(*_raise_halves(op, args)), target)
+    result = op.forward(*args)
+    return result if isinstance(result, (np.ndarray, tuple)) else np.asarray(result)
+
+
+_ARRAYS = (np.ndarray, np.generic)
+_OPERANDS = (np.ndarray, np.generic, bool, int, float, complex)
+
+
+def _promote(op: Op, args: list[Any]) -> tuple[list[Any], np.dtype | None]:
+    start, stop = int(op.masked), len(op.rules)
+    operands = [a for a in args[start:stop] if isinstance(a, _OPERANDS)]
+    first = getattr(operands[0], "dtype", None) if operands else None
+    ready = first is not None and not (op.floating and first.kind in "biu")
+    if ready and all(getattr(a, "dtype", None) is first for a in operands):
+        return args, first
+    target = dtypes.result_dtype(operands)
+    if op.floating and target.kind in "biu":
+        target = dtypes.default_dtype()
+    for i in range(start, stop):
+        if isinstance(args[i], _OPERANDS):
+            args[i] = np.asarray(args[i], dtype=target)
+    return args, target
+
+
+def _raise_halves(op: Op, args: list[Any]) -> list[Any]:
+    def raised(value: Any) -> Any:
+        if isinstance(value, _ARRAYS) and value.dtype in dtypes.HALVES:
+            return value.astype(np.float32)
+        return value
+
+    return [[raised(v) for v in a] if i == op.sequence else raised(a) for i, a in enumerate(args)]
+
+
+def _lower(result: Any, target: np.dtype) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_lower(part, target) for part in result)
+    array = np.asarray(result)
+    return array.astype(target) if array.dtype == np.float32 else array
+
+
+def op(
+    rules: Rule | tuple[Rule | None, ...] = (), /, *, name: str = "", aliases: tuple[str, ...] = (), **traits: Any
+) -> Callable[[Callable[..., Any]], Op]:
+    """Make an entry of the table from a NumPy function: `@op(lambda g, y, x: g * (1 - y * y), elementwise=True)`.
+
+    The function's own signature and docstring are the op's. `traits` are the other fields of `Op`.
+    """
+
+    def decorate(forward: Callable[..., Any]) -> Op:
+        title = name or forward.__name__
+        traits.setdefault("torch", title)
+        entry = Op(
+            name=title,
+            forward=forward,
+            parameters=_parameters(forward),
+            rules=rules if isinstance(rules, tuple) else (rules,),
+            doc=inspect.cleandoc(forward.__doc__ or ""),
+            **traits,
+        )
+        _prepare_fills(entry)
+        _register(entry, aliases)
+        return entry
+
+    return decorate
+
+
+def composite(*, name: str = "", aliases: tuple[str, ...] = (), **traits: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Make an entry that is written in other ops and needs no gradient rule of its own."""
+    return op((), name=name, aliases=aliases, composite=True, **traits)
+
+
+def _parameters(forward: Callable[..., Any]) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(p.name, p.default, p.kind is inspect.Parameter.KEYWORD_ONLY)
+        for p in inspect.signature(forward).parameters.values()
+    )
+
+
+def _prepare_fills(entry: Op) -> None:
+    defaults = [p.default for p in entry.parameters]
+    required = sum(p.required for p in entry.parameters)
+    positional = sum(not p.keyword_only for p in entry.parameters)
+    for given in range(required, positional + 1):
+        entry._fills[given] = tuple(defaults[given:])
+
+
+def _register(entry: Op, aliases: tuple[str, ...]) -> None:
+    if entry.name in TABLE or entry.name in ALIASES:
+        raise ValueError(f"the op {entry.name!r} is already in the table")
+    TABLE[entry.name] = entry
+    for alias in aliases:
+        if alias in TABLE or ALIASES.setdefault(alias, entry.name) != entry.name:
+            raise ValueError(f"the op name {alias!r} is already in the table")
+
+
+def lookup(name: str) -> Op | None:
+    """The op that users call by this name, or None."""
+    return TABLE.get(name) or TABLE.get(ALIASES.get(name, ""))

@@ -1,0 +1,109 @@
+"""The few kinds of error that gradcheck raises, each with a place and a hint where it has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A position in a case file; lines and columns count from 1."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+class GradcheckError(Exception):
+    """The base of everything that gradcheck raises on purpose."""
+
+    kind = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class InvalidCase(GradcheckError):
+    """A case file, or one key of it, that cannot be accepted."""
+
+    kind = "invalid"
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.place = place or Place()
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{self.place}: {text}" if str(self.place) else text
+
+
+class UsageError(GradcheckError):
+    """A command line, a configuration or a call that makes no sense."""
+
+    kind = "usage"
+
+
+class Unsupported(GradcheckError):
+    """An engine cannot express what a case asks of it."""
+
+    kind = "unsupported"
+
+
+class TensorError(GradcheckError):
+    """What an engine may raise while it computes; `kind` is the contract's word for it."""
+
+
+class ArgumentError(TensorError, TypeError):
+    """An op was called with arguments that its signature does not allow."""
+
+    kind = "bad_argument"
+
+
+class NonScalarBackward(TensorError):
+    """`backward()` without a gradient, from a tensor of more than one element."""
+
+    kind = "non_scalar_backward"
+
+
+class NoGradRequired(TensorError):
+    """`backward()` from a tensor that requires no gradient."""
+
+    kind = "no_grad_required"
+
+
+class BackwardTwice(TensorError):
+    """A second backward pass through a graph whose saved values are freed."""
+
+    kind = "backward_twice"
+
+
+class ShapeMismatch(TensorError, ValueError):
+    """Shapes that do not go together."""
+
+    kind = "shape_mismatch"
+
+
+class DtypeMismatch(TensorError, TypeError):
+    """Dtypes that do not go together, or that an op does not take."""
+
+    kind = "dtype_mismatch"
+
+
+class IndexOutOfRange(TensorError, IndexError):
+    """An index, or a dimension, beyond the end."""
+
+    kind = "index_out_of_range"
+
+
+class DomainError(TensorError, ValueError):
+    """A value outside an op's domain, such as a singular matrix given to `inv`."""
+
+    kind = "domain_error"

@@ -1,0 +1,106 @@
+"""Case: what a case file says, checked, with a place for every part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators."""
+
+    array: Any = None
+    expr: Expr | None = None
+    place: Place = field(default_factory=Place, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An expression that a file states: a graph entry, a formula, an intermediate step, a check."""
+
+    text: str
+    expr: Expr
+    place: Place = field(default_factory=Place, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """`None` leaves the dtype's own."""
+
+    rtol: float | None = None
+    atol: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action, and what must be true after it. `roots` maps a root to its incoming gradient, or None for 1."""
+
+    action: Literal["backward", "zero_grad", "forward"]
+    roots: Mapping[str, Value | None] = field(default_factory=dict)
+    retain_graph: bool = True
+    names: tuple[str, ...] = ()  # what zero_grad clears; empty for all
+    inputs: Mapping[str, Value] = field(default_factory=dict)  # forward's new values
+    raises: str | None = None
+    values: Mapping[str, Value] = field(default_factory=dict)
+    expected: Mapping[str, Value | None] = field(default_factory=dict)
+    checks: tuple[Claim, ...] = ()
+    place: Place = field(default_factory=Place, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Generalize:
+    """How formulas are re-verified; `dims` holds inclusive bounds of sizes."""
+
+    trials: int = 3
+    dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case. Mappings keep the file's order."""
+
+    id: str  # FILE::NAME
+    name: str
+    place: Place
+    inputs: Mapping[str, Value]
+    graph: Mapping[str, Claim]
+    steps: tuple[Step, ...]  # `backward: z` is one step
+    description: str = ""
+    source: str = ""
+    tags: tuple[str, ...] = ()
+    dtype: str = "float64"
+    seed: int = 0
+    dims: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+    expected: Mapping[str, Value | None] = field(default_factory=dict)
+    formulas: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+    wrong_formulas: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+    let: Mapping[str, Claim] = field(default_factory=dict)
+    checks: tuple[Claim, ...] = ()
+    shapes: Mapping[str, tuple[str | int, ...] | Expr] = field(default_factory=dict)
+    generalize: Generalize | None = None
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)  # "" is every tensor's
+    engine_tolerance: Tolerance | None = None
+    only: tuple[str, ...] = ()
+    skip: str | None = None
+    xfail: str | None = None
+    #: Where keys stand that have no place of their own: "expected.x" -> Place.
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of reading some paths: the cases that are valid, and every error of the others, in order."""
+
+    cases: tuple[Case, ...]
+    errors: tuple[InvalidCase, ...]
+
+    def __iter__(self) -> Any:
+        """So that `cases, errors = load(paths)` works."""
+        return iter((self.cases, self.errors))

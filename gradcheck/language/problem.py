@@ -1,0 +1,30 @@
+"""Problem: a case with concrete arrays, sizes and incoming gradients; ready for any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcheck.language.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`inputs` and `constants` hold arrays; `seeds[i]` the incoming gradients of step i, None meaning 1."""
+
+    case: Case
+    inputs: Mapping[str, np.ndarray]
+    constants: Mapping[str, np.ndarray]
+    sizes: Mapping[str, int] = field(default_factory=dict)  # dims, and the words of `shapes`
+    seeds: tuple[Mapping[str, np.ndarray | None], ...] = ()
+    forwards: tuple[Mapping[str, np.ndarray], ...] = ()  # new input values of step i, {} unless it is a forward
+    dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))
+    seed: int = 0
+    trial: int | None = None  # None: the case's own numbers
+
+    def environment(self) -> dict[str, Any]:
+        """Everything that a graph's first expression may name."""
+        return {**self.sizes, **self.inputs, **self.constants}
