@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import no_grad
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cast, cotangents, in_single
-from gradcheck.autograd.tensor import Tensor, plain, wrap
+from gradcheck.autograd.tensor import PLAIN, Tensor, plain, wrap
 from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, ShapeMismatch
 
 #: `pull(tensor, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
@@ -59,6 +59,18 @@ def free(roots: Iterable[Tensor]) -> None:
             stack.extend(tensor.creators)
 
 
+class _Cell:
+    """What the sweep knows of one tensor: how many contributions it still waits for, and their sum so far."""
+
+    __slots__ = ("gradient", "owned", "pending", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.pending = 0
+        self.gradient: Any = None
+        self.owned = False  # whether `gradient` is an array that the sweep made, free to be added to in place
+
+
 def sweep(
     roots: Sequence[Tensor], seeds: Sequence[Any], pull: Pull, keep: frozenset[Tensor] = frozenset()
 ) -> dict[Tensor, Any]:
@@ -67,40 +79,46 @@ def sweep(
     Linear in tensors and uses, and iterative: no graph is too deep. A tensor used k times by one child receives k
     contributions.
     """
-    pending = count_pending(roots)
-    gradients: dict[Tensor, Any] = {}
+    cells = _count_pending(roots)
     for root, seed in zip(roots, seeds, strict=True):
-        gradients[root] = gradients[root] + seed if root in gradients else seed
-    ready = [root for root in dict.fromkeys(roots) if pending[root] == 0]
+        _contribute(cells[root], seed)
+    ready = [cells[root] for root in dict.fromkeys(roots) if cells[root].pending == 0]
     found: dict[Tensor, Any] = {}
-    owned: set[Tensor] = set()
     while ready:
-        tensor = ready.pop()
-        gradient = gradients.pop(tensor)
-        if tensor.creation_op is None or tensor._retains_grad or tensor in keep:
-            found[tensor] = gradient
+        done = ready.pop()
+        tensor, gradient = done.tensor, done.gradient
+        done.gradient = None
         if tensor.creation_op is None:
+            found[tensor] = gradient
             continue
+        if tensor._retains_grad or (keep and tensor in keep):
+            found[tensor] = gradient
         for creator, contribution in pull(tensor, gradient):
-            known = gradients.get(creator)
-            if known is None:
-                gradients[creator] = contribution
-            elif creator in owned:
-                known += contribution
+            cell = cells[creator]
+            if cell.gradient is None:
+                cell.gradient = contribution
             else:
-                gradients[creator] = known = known + contribution
-                if type(known) is np.ndarray:
-                    owned.add(creator)
-            pending[creator] -= 1
-            if not pending[creator]:
-                ready.append(creator)
+                _contribute(cell, contribution)
+            cell.pending = pending = cell.pending - 1
+            if not pending:
+                ready.append(cell)
     return found
 
 
-def count_pending(roots: Sequence[Tensor]) -> dict[Tensor, int]:
-    """For every tensor below `roots` that requires a gradient, how many contributions it will receive."""
-    pending = dict.fromkeys(roots, 0)
-    stack = list(pending)
+def _contribute(cell: _Cell, contribution: Any) -> None:
+    if cell.gradient is None:
+        cell.gradient = contribution
+    elif cell.owned:
+        cell.gradient += contribution
+    else:
+        cell.gradient = cell.gradient + contribution
+        cell.owned = type(cell.gradient) is np.ndarray
+
+
+def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, _Cell]:
+    """A cell for every tensor below `roots` that requires a gradient, with the contributions it will receive."""
+    cells = {root: _Cell(root) for root in roots}
+    stack = list(cells)
     while stack:
         tensor = stack.pop()
         if tensor._args is None and tensor.creation_op is not None:
@@ -110,12 +128,12 @@ def count_pending(roots: Sequence[Tensor]) -> dict[Tensor, int]:
             )
         for creator in tensor.creators:
             if creator.requires_grad:
-                count = pending.get(creator)
-                if count is None:
+                cell = cells.get(creator)
+                if cell is None:
+                    cells[creator] = cell = _Cell(creator)
                     stack.append(creator)
-                    count = 0
-                pending[creator] = count + 1
-    return pending
+                cell.pending += 1
+    return cells
 
 
 def _gradients(
@@ -156,37 +174,42 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
 
 
 def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor, np.ndarray]]:
-    op, args = _node(tensor)
-    values = plain(op, args)
-    if op.elementwise and gradient.dtype.kind == "f" and gradient.dtype.itemsize > 2:
-        shares = []
-        for arg, rule in zip(args, op.rules, strict=False):
-            if type(arg) is Tensor and arg.requires_grad and rule is not None:
-                share = rule(gradient, tensor.data, *values)
-                if share.shape != arg.data.shape or share.dtype is not arg.data.dtype:
-                    break
-                shares.append((arg, share))
-            elif type(arg) is Tensor and arg.requires_grad:
-                break
-        else:
+    op, args = tensor.creation_op, tensor._args
+    if op is None or args is None:
+        raise BackwardTwice("the graph was freed while a backward pass ran through it")
+    if op.elementwise and gradient.dtype in PLAIN:
+        shares = _pull_plain(op, gradient, tensor.data, args)
+        if shares is not None:
             return shares
-    output = tensor.data
+    values, output = plain(op, args), tensor.data
     if gradient.dtype in dtypes.HALVES or output.dtype in dtypes.HALVES:
         gradient, output = in_single(gradient), in_single(output)
-        shaped = [in_single(value) for value in values]
-        return [(c, cast(g, c.dtype)) for c, g in _spread(op, gradient, output, shaped, args)]
+        values = [in_single(value) for value in values]
+        return [(c, cast(g, c.dtype)) for c, g in _spread(op, gradient, output, values, args)]
     return _spread(op, gradient, output, values, args)
 
 
+def _pull_plain(op: Op, gradient: Any, output: Any, args: tuple[Any, ...]) -> list[tuple[Tensor, Any]] | None:
+    """The usual elementwise step, without the generality: nothing was broadcast, no dtype changes. Else None."""
+    values = [arg.data if type(arg) is Tensor else arg for arg in args]
+    shape, dtype = output.shape, output.dtype
+    shares = []
+    for arg, value, rule in zip(args, values, op.rules):  # noqa: B905 - settings follow the operands
+        if type(arg) is Tensor and arg.requires_grad:
+            if rule is None or value.shape != shape or value.dtype is not dtype:
+                return None
+            share = rule(gradient, output, *values)
+            if share is not gradient and share.shape != shape:
+                return None
+            shares.append((arg, share))
+    return shares
+
+
 def _pull_tensors(tensor: Tensor, gradient: Tensor) -> Iterable[tuple[Tensor, Any]]:
-    op, args = _node(tensor)
-    return _spread(op, gradient, tensor, list(args), args)
-
-
-def _node(tensor: Tensor) -> tuple[Op, tuple[Any, ...]]:
-    if tensor.creation_op is None or tensor._args is None:
+    op, args = tensor.creation_op, tensor._args
+    if op is None or args is None:
         raise BackwardTwice("the graph was freed while a backward pass ran through it")
-    return tensor.creation_op, tensor._args
+    return _spread(op, gradient, tensor, list(args), args)
 
 
 def _spread(op: Op, gradient: Any, output: Any, values: list[Any], args: tuple[Any, ...]) -> list[tuple[Tensor, Any]]:

@@ -13,7 +13,8 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 _new = object.__new__
-_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+#: The dtypes whose arithmetic needs no thought.
+PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class Tensor(Operators):
@@ -180,7 +181,7 @@ def _fast(op: Op, a: Tensor, b: Any) -> Any:
     """`op(a, b)` for the operators that fill long graphs: the usual dtypes skip all generality."""
     left = a.data
     dtype = left.dtype
-    if dtype in _PLAIN:
+    if dtype in PLAIN:
         if type(b) is Tensor:
             right = b.data
             if right.dtype is dtype:
