@@ -4,6 +4,7 @@ from typing import Any
 
 from gradcheck.autograd.op import TABLE, lookup
 from gradcheck.autograd.ops import arithmetic as arithmetic
+from gradcheck.autograd.ops import order as order
 from gradcheck.autograd.ops import shape as shape
 
 
