@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import no_grad
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cast, cotangents, in_single
-from gradcheck.autograd.tensor import PLAIN, Tensor, plain, wrap
+from gradcheck.autograd.tensor import PLAIN, Tensor, constant, plain, wrap
 from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, ShapeMismatch
 
 #: `pull(tensor, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
@@ -22,13 +22,12 @@ def backward(
     roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bool = False, create_graph: bool = False
 ) -> None:
     """Accumulate into `grad` what flows from all `roots` at once, in one sweep."""
-    for tensor, gradient in _gradients(roots, gradients, create_graph, frozenset()).items():
-        known = tensor.grad
-        tensor.grad = (
-            gradient if known is None else known + gradient if create_graph else wrap(known.data + gradient.data)
-        )
-    if not retain_graph and not create_graph:
-        free(roots)
+    found = _gradients(roots, gradients, frozenset(), retain_graph=retain_graph, create_graph=create_graph)
+    for tensor, gradient in found.items():
+        if tensor.grad is None:
+            tensor.grad = gradient
+        else:
+            tensor.grad = tensor.grad + gradient if create_graph else wrap(tensor.grad.data + gradient.data)
 
 
 def grad(
@@ -43,41 +42,32 @@ def grad(
     roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     seeds = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(roots)
-    found = _gradients(roots, seeds, create_graph, frozenset(wanted))
-    if not retain_graph and not create_graph:
-        free(roots)
+    found = _gradients(roots, seeds, frozenset(wanted), retain_graph=retain_graph, create_graph=create_graph)
     return tuple(found.get(tensor) for tensor in wanted)
-
-
-def free(roots: Iterable[Tensor]) -> None:
-    """Drop the values that the graph below `roots` saved for its rules."""
-    stack = list(roots)
-    while stack:
-        tensor = stack.pop()
-        if tensor._args is not None:
-            tensor._args = None
-            stack.extend(tensor.creators)
 
 
 class _Cell:
     """What the sweep knows of one tensor: how many contributions it still waits for, and their sum so far."""
 
-    __slots__ = ("gradient", "owned", "pending", "tensor")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-        self.pending = 0
-        self.gradient: Any = None
-        self.owned = False  # whether `gradient` is an array that the sweep made, free to be added to in place
+    # Defaults of the class: a cell is made for every tensor, and an __init__ would double its cost.
+    tensor: Tensor
+    pending = 0
+    gradient: Any = None
+    owned = False  # whether `gradient` is an array that the sweep made, free to be added to in place
 
 
 def sweep(
-    roots: Sequence[Tensor], seeds: Sequence[Any], pull: Pull, keep: frozenset[Tensor] = frozenset()
+    roots: Sequence[Tensor],
+    seeds: Sequence[Any],
+    pull: Pull,
+    *,
+    keep: frozenset[Tensor] = frozenset(),
+    release: bool = False,
 ) -> dict[Tensor, Any]:
     """The gradients of leaves, of tensors that retain theirs, and of those in `keep`.
 
     Linear in tensors and uses, and iterative: no graph is too deep. A tensor used k times by one child receives k
-    contributions.
+    contributions. `release` frees on the way what the graph saved for its rules.
     """
     cells = _count_pending(roots)
     for root, seed in zip(roots, seeds, strict=True):
@@ -93,7 +83,10 @@ def sweep(
             continue
         if tensor._retains_grad or (keep and tensor in keep):
             found[tensor] = gradient
-        for creator, contribution in pull(tensor, gradient):
+        shares = pull(tensor, gradient)
+        if release:
+            tensor._args = None
+        for creator, contribution in shares:
             cell = cells[creator]
             if cell.gradient is None:
                 cell.gradient = contribution
@@ -117,7 +110,10 @@ def _contribute(cell: _Cell, contribution: Any) -> None:
 
 def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, _Cell]:
     """A cell for every tensor below `roots` that requires a gradient, with the contributions it will receive."""
-    cells = {root: _Cell(root) for root in roots}
+    cells: dict[Tensor, _Cell] = {}
+    for root in roots:
+        cells[root] = cell = _Cell()
+        cell.tensor = root
     stack = list(cells)
     while stack:
         tensor = stack.pop()
@@ -128,22 +124,30 @@ def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, _Cell]:
             )
         for creator in tensor.creators:
             if creator.requires_grad:
-                cell = cells.get(creator)
-                if cell is None:
-                    cells[creator] = cell = _Cell(creator)
-                    stack.append(creator)
-                cell.pending += 1
+                known = cells.get(creator)
+                if known is not None:
+                    known.pending += 1
+                    continue
+                cells[creator] = cell = _Cell()
+                cell.tensor = creator
+                cell.pending = 1
+                stack.append(creator)
     return cells
 
 
 def _gradients(
-    roots: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool, keep: frozenset[Tensor]
+    roots: Sequence[Tensor],
+    gradients: Sequence[Any],
+    keep: frozenset[Tensor],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
 ) -> dict[Tensor, Tensor]:
     seeds = [_seed(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
     if create_graph:
-        return sweep(roots, seeds, _pull_tensors, keep)
+        return sweep(roots, seeds, _pull_tensors, keep=keep)
     with no_grad():
-        found = sweep(roots, [seed.data for seed in seeds], _pull_arrays, keep)
+        found = sweep(roots, [seed.data for seed in seeds], _pull_arrays, keep=keep, release=not retain_graph)
     return {tensor: wrap(array) for tensor, array in _unshared(found)}
 
 
@@ -177,8 +181,8 @@ def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor,
     op, args = tensor.creation_op, tensor._args
     if op is None or args is None:
         raise BackwardTwice("the graph was freed while a backward pass ran through it")
-    if op.elementwise and gradient.dtype in PLAIN:
-        shares = _pull_plain(op, gradient, tensor.data, args)
+    if op.ufunc is not None and gradient.dtype in PLAIN and len(args) == 2:
+        shares = _pull_binary(op.rules, gradient, tensor.data, *args)
         if shares is not None:
             return shares
     values, output = plain(op, args), tensor.data
@@ -189,19 +193,21 @@ def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor,
     return _spread(op, gradient, output, values, args)
 
 
-def _pull_plain(op: Op, gradient: Any, output: Any, args: tuple[Any, ...]) -> list[tuple[Tensor, Any]] | None:
-    """The usual elementwise step, without the generality: nothing was broadcast, no dtype changes. Else None."""
-    values = [arg.data if type(arg) is Tensor else arg for arg in args]
-    shape, dtype = output.shape, output.dtype
+def _pull_binary(rules: Any, gradient: Any, output: Any, a: Any, b: Any) -> list[tuple[Tensor, Any]] | None:
+    """What `_spread` does, without its generality, for what fills long graphs; None where that is needed."""
+    left = a.data if type(a) is Tensor else a
+    right = b.data if type(b) is Tensor else constant(b, gradient.dtype)
     shares = []
-    for arg, value, rule in zip(args, values, op.rules):  # noqa: B905 - settings follow the operands
-        if type(arg) is Tensor and arg.requires_grad:
-            if rule is None or value.shape != shape or value.dtype is not dtype:
-                return None
-            share = rule(gradient, output, *values)
-            if share is not gradient and share.shape != shape:
-                return None
-            shares.append((arg, share))
+    if left is not a and a.requires_grad:
+        share = rules[0](gradient, output, left, right)
+        if share.shape != left.shape or share.dtype is not left.dtype:
+            return None
+        shares.append((a, share))
+    if right is not b and type(b) is Tensor and b.requires_grad:
+        share = rules[1](gradient, output, left, right)
+        if share.shape != right.shape or share.dtype is not right.dtype:
+            return None
+        shares.append((b, share))
     return shares
 
 

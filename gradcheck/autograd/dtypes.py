@@ -18,12 +18,13 @@ BFLOAT16 = np.dtype(_bfloat16)
 
 #: Every dtype of the case language, by its torch name.
 BY_NAME: dict[str, np.dtype] = {
-    "bfloat16": BFLOAT16,
-    **{
-        name: np.dtype(name)
-        for name in ("float16 float32 float64 complex64 complex128 bool uint8 int8 int16 int32 int64".split())
-    },
+    name: np.dtype(name)
+    for name in (
+        *("float16", "float32", "float64", "complex64", "complex128"),
+        *("bool", "uint8", "int8", "int16", "int32", "int64"),
+    )
 }
+BY_NAME["bfloat16"] = BFLOAT16
 ALIASES = {"half": "float16", "float": "float32", "double": "float64", "cfloat": "complex64",
            "cdouble": "complex128", "short": "int16", "int": "int32", "long": "int64"}  # fmt: skip
 

@@ -8,8 +8,9 @@ from contextvars import ContextVar
 
 import numpy as np
 
+_FLOAT64: np.dtype = np.dtype(np.float64)
 _recording: ContextVar[bool] = ContextVar("gradcheck_recording", default=True)
-_default_dtype: ContextVar[np.dtype] = ContextVar("gradcheck_default_dtype", default=np.dtype(np.float64))
+_default_dtype: ContextVar[np.dtype] = ContextVar("gradcheck_default_dtype", default=_FLOAT64)
 
 is_recording = _recording.get
 default_dtype = _default_dtype.get

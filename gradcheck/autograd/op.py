@@ -52,6 +52,8 @@ class Op:
     composite: bool = False
     #: Elementwise ops broadcast and promote dtypes; the sweep undoes the broadcasting, for them alone.
     elementwise: bool = False
+    #: What the forward comes to for two operands of one floating dtype; long graphs are made of these.
+    ufunc: np.ufunc | None = None
     #: The first argument is a mask, which takes no part in promotion.
     masked: bool = False
     #: Integers become the default dtype first, as in `sin(1)` or `1 / 2`.

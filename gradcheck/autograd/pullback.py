@@ -23,6 +23,7 @@ def cotangents(op: Op, cotangent: Any, output: Any, args: list[Any] | tuple[Any,
     for position in wanted:
         rule = op.rules[min(position, len(op.rules) - 1)] if position < len(op.rules) else None
         arg = args[position]
+        value: Any
         if rule is None:
             value = [_zeros_like(a) for a in arg] if position == op.sequence else _zeros_like(arg)
         else:
