@@ -66,8 +66,12 @@ def t(input: Any) -> Any:
     return transpose(input, 0, 1) if input.ndim == 2 else reshape(input, input.shape)
 
 
+def _transpose_rule(g: Any, y: Any, x: Any, dim0: int, dim1: int) -> Any:
+    return transpose(g, dim0, dim1)
+
+
 @op(
-    lambda g, y, x, dim0, dim1: transpose(g, dim0, dim1),
+    _transpose_rule,
     aliases=("swapdims",),
     samples=("transpose(randn(2, 3, 4), 0, 2)", "randn(2, 3, 4).transpose(-1, 1)", "transpose(randn(()), 0, -1)"),
 )
@@ -83,8 +87,12 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     return transpose(input, axis0, axis1)
 
 
+def _permute_rule(g: Any, y: Any, x: Any, dims: Any) -> Any:
+    return permute(g, _inverse(dims))
+
+
 @op(
-    lambda g, y, x, dims: permute(g, _inverse(dims)),
+    _permute_rule,
     variadic="dims",
     samples=(
         "permute(randn(2, 3, 4), (2, 0, 1))",
@@ -106,8 +114,12 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
+def _movedim_rule(g: Any, y: Any, x: Any, source: Any, destination: Any) -> Any:
+    return movedim(g, destination, source)
+
+
 @op(
-    lambda g, y, x, source, destination: movedim(g, destination, source),
+    _movedim_rule,
     aliases=("moveaxis",),
     samples=(
         "movedim(randn(2, 3, 4), 0, -1)",
@@ -126,8 +138,12 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 # Another order of elements -------------------------------------------------------------------------
 
 
+def _flip_rule(g: Any, y: Any, x: Any, dims: Any) -> Any:
+    return flip(g, dims)
+
+
 @op(
-    lambda g, y, x, dims: flip(g, dims),
+    _flip_rule,
     variadic="dims",
     samples=("flip(randn(2, 3), (0,))", "randn(2, 3).flip(0, -1)", "flip(randn(0, 3), [1])", "flip(randn(2, 3), ())"),
 )
@@ -164,8 +180,12 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     return transpose(turned, first, second) if k % 2 else turned
 
 
+def _roll_rule(g: Any, y: Any, x: Any, shifts: Any, dims: Any = None) -> Any:
+    return roll(g, _negated(shifts), dims)
+
+
 @op(
-    lambda g, y, x, shifts, dims=None: roll(g, _negated(shifts), dims),
+    _roll_rule,
     samples=(
         "roll(randn(2, 3), 1)",
         "roll(randn(2, 3), -1, 1)",

@@ -22,8 +22,12 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
 # Another shape for the same elements ---------------------------------------------------------------
 
 
+def _to_shape_of(g: Any, y: Any, x: Any, *settings: Any) -> Any:
+    return reshape(g, x.shape)
+
+
 @op(
-    lambda g, y, x, shape: reshape(g, x.shape),
+    _to_shape_of,
     variadic="shape",
     samples=(
         "reshape(randn(2, 3), (3, 2))",
@@ -104,7 +108,7 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
 
 
 @op(
-    lambda g, y, x, dim=None: reshape(g, x.shape),
+    _to_shape_of,
     samples=(
         "squeeze(randn(1, 3, 1))",
         "squeeze(randn(1, 3, 1), 0)",
