@@ -178,13 +178,29 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
 
 
 def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor, np.ndarray]]:
-    op, args = tensor.creation_op, tensor._args
-    if op is None or args is None:
-        raise BackwardTwice("the graph was freed while a backward pass ran through it")
-    if op.ufunc is not None and gradient.dtype in PLAIN and len(args) == 2:
-        shares = _pull_binary(op.rules, gradient, tensor.data, *args)
-        if shares is not None:
-            return shares
+    """What fills long graphs, two operands of one dtype that were not broadcast, takes a short way."""
+    op, args = _node(tensor)
+    if op.ufunc is None or gradient.dtype not in PLAIN or len(args) != 2:
+        return _pull_any_arrays(tensor, gradient)
+    a, b = args
+    left = a.data if type(a) is Tensor else constant(a, gradient.dtype)
+    right = b.data if type(b) is Tensor else constant(b, gradient.dtype)
+    shares = []
+    if type(a) is Tensor and a.requires_grad:
+        share = op.rules[0](gradient, tensor.data, left, right)  # type: ignore[misc]
+        if share.shape != left.shape or share.dtype is not left.dtype:
+            return _pull_any_arrays(tensor, gradient)
+        shares.append((a, share))
+    if type(b) is Tensor and b.requires_grad:
+        share = op.rules[1](gradient, tensor.data, left, right)  # type: ignore[misc]
+        if share.shape != right.shape or share.dtype is not right.dtype:
+            return _pull_any_arrays(tensor, gradient)
+        shares.append((b, share))
+    return shares
+
+
+def _pull_any_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor, np.ndarray]]:
+    op, args = _node(tensor)
     values, output = plain(op, args), tensor.data
     if gradient.dtype in dtypes.HALVES or output.dtype in dtypes.HALVES:
         gradient, output = in_single(gradient), in_single(output)
@@ -193,28 +209,15 @@ def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor,
     return _spread(op, gradient, output, values, args)
 
 
-def _pull_binary(rules: Any, gradient: Any, output: Any, a: Any, b: Any) -> list[tuple[Tensor, Any]] | None:
-    """What `_spread` does, without its generality, for what fills long graphs; None where that is needed."""
-    left = a.data if type(a) is Tensor else a
-    right = b.data if type(b) is Tensor else constant(b, gradient.dtype)
-    shares = []
-    if left is not a and a.requires_grad:
-        share = rules[0](gradient, output, left, right)
-        if share.shape != left.shape or share.dtype is not left.dtype:
-            return None
-        shares.append((a, share))
-    if right is not b and type(b) is Tensor and b.requires_grad:
-        share = rules[1](gradient, output, left, right)
-        if share.shape != right.shape or share.dtype is not right.dtype:
-            return None
-        shares.append((b, share))
-    return shares
-
-
-def _pull_tensors(tensor: Tensor, gradient: Tensor) -> Iterable[tuple[Tensor, Any]]:
+def _node(tensor: Tensor) -> tuple[Op, tuple[Any, ...]]:
     op, args = tensor.creation_op, tensor._args
     if op is None or args is None:
         raise BackwardTwice("the graph was freed while a backward pass ran through it")
+    return op, args
+
+
+def _pull_tensors(tensor: Tensor, gradient: Tensor) -> Iterable[tuple[Tensor, Any]]:
+    op, args = _node(tensor)
     return _spread(op, gradient, tensor, list(args), args)
 
 

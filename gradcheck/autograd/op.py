@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import default_dtype
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 #: `rule(cotangent, output, *arguments)` gives the cotangent of one argument. It is written in ops and operators
@@ -122,7 +123,7 @@ class Op:
     @property
     def signature(self) -> str:
         """As a person writes it: `sum(input, dim=None, keepdim=False)`."""
-        parts = []
+        parts: list[str] = []
         for p in self.parameters:
             if p.keyword_only and "*" not in "".join(parts):
                 parts.append("*")
@@ -204,7 +205,7 @@ def _promote(op: Op, args: list[Any]) -> tuple[list[Any], np.dtype | None]:
         return args, first
     target = dtypes.result_dtype(operands)
     if op.floating and target.kind in "biu":
-        target = dtypes.default_dtype()
+        target = default_dtype()
     for i in range(start, stop):
         if isinstance(args[i], _OPERANDS):
             args[i] = np.asarray(args[i], dtype=target)
