@@ -145,8 +145,9 @@ def _gradients(
 ) -> dict[Tensor, Tensor]:
     seeds = [_seed(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
     if create_graph:
-        return sweep(roots, seeds, _pull_tensors, keep=keep)
-    with no_grad():
+        with np.errstate(all="ignore"):
+            return sweep(roots, seeds, _pull_tensors, keep=keep)
+    with no_grad(), np.errstate(all="ignore"):
         found = sweep(roots, [seed.data for seed in seeds], _pull_arrays, keep=keep, release=not retain_graph)
     return {tensor: wrap(array) for tensor, array in _unshared(found)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,8 @@ class Op:
     #: Where the op has no derivative, in words: `0`, `ties`.
     kinks: str = ""
     doc: str = ""
+    #: The forward rounds half precision itself, since it has a `dtype=` to obey.
+    rounds: bool = False
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
     #: What follows the arguments given, by how many were given.
@@ -100,7 +103,8 @@ class Op:
     def compute(self, args: tuple[Any, ...] | list[Any]) -> Any:
         """The forward on plain arrays, with torch's dtype promotion and gradcheck's typed errors."""
         try:
-            return _compute(self, list(args))
+            with np.errstate(all="ignore"):  # infinities and NaN are values here, as in torch
+                return _compute(self, list(args))
         except np.linalg.LinAlgError as error:
             raise DomainError(f"{self.name}: {error}") from error
         except IndexError as error:
@@ -184,7 +188,7 @@ def _compute(op: Op, args: list[Any]) -> Any:
         args, target = _promote(op, args)
     sequence = args[op.sequence] if op.sequence is not None else ()
     arrays = [a for a in (*args, *sequence) if isinstance(a, _ARRAYS)]
-    if any(a.dtype in dtypes.HALVES for a in arrays):
+    if not op.rounds and any(a.dtype in dtypes.HALVES for a in arrays):
         if target is None:
             target = dtypes.result_dtype([a for a in arrays if a.dtype.kind in "fVc"])
         return _lower(op.forward(*_raise_halves(op, args)), target)
@@ -199,7 +203,9 @@ _OPERANDS = (np.ndarray, np.generic, bool, int, float, complex)
 def _promote(op: Op, args: list[Any]) -> tuple[list[Any], np.dtype | None]:
     start, stop = int(op.masked), len(op.rules)
     operands = [a for a in args[start:stop] if isinstance(a, _OPERANDS)]
-    first = getattr(operands[0], "dtype", None) if operands else None
+    if not operands:
+        raise ArgumentError(f"{op.name} takes tensors and numbers, not {args[start]!r:.60}")
+    first = getattr(operands[0], "dtype", None)
     ready = first is not None and not (op.floating and first.kind in "biu")
     if ready and all(getattr(a, "dtype", None) is first for a in operands):
         return args, first
@@ -241,7 +247,7 @@ def op(
         traits.setdefault("torch", title)
         entry = Op(
             name=title,
-            forward=forward,
+            forward=_positional(forward),
             parameters=_parameters(forward),
             rules=rules if isinstance(rules, tuple) else (rules,),
             doc=inspect.cleandoc(forward.__doc__ or ""),
@@ -257,6 +263,21 @@ def op(
 def composite(*, name: str = "", aliases: tuple[str, ...] = (), **traits: Any) -> Callable[[Callable[..., Any]], Op]:
     """Make an entry that is written in other ops and needs no gradient rule of its own."""
     return op((), name=name, aliases=aliases, composite=True, **traits)
+
+
+def _positional(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """`forward`, taking its keyword-only parameters by position too: an op passes every argument in order."""
+    parameters = inspect.signature(forward).parameters.values()
+    named = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    if not named:
+        return forward
+    count = len(parameters) - len(named)
+
+    @wraps(forward)
+    def call(*args: Any) -> Any:
+        return forward(*args[:count], **dict(zip(named, args[count:], strict=False)))
+
+    return call
 
 
 def _parameters(forward: Callable[..., Any]) -> tuple[Parameter, ...]:
