@@ -1,0 +1,38 @@
+"""What a case that is right has shown: formulas that hold, mistakes that were refuted, gradients that agree."""
+
+from __future__ import annotations
+
+from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.reports.text import count
+
+
+def achievements(case: CaseResult) -> list[str]:
+    """Short remarks, the most telling first: `4 formulas hold at 3 other shapes`, `7 gradients agree`."""
+    passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
+    formulas = [c for c in passed if c.what == "formula"]
+    remarks = []
+    if formulas:
+        number = len({(c.tensor, c.formula) for c in formulas})
+        remarks.append(f"{count(number, 'formula')} {'holds' if number == 1 else 'hold'}{_elsewhere(formulas)}")
+    refuted = len({(c.tensor, c.formula) for c in passed if c.what == "wrong_formula"})
+    if refuted:
+        remarks.append(f"{count(refuted, 'wrong one')} refuted")
+    checks = len({(c.formula, c.tensor, c.step) for c in passed if c.what == "check"})
+    if checks:
+        remarks.append(f"{count(checks, 'check')} {'holds' if checks == 1 else 'hold'}")
+    gradients = len({(c.tensor, c.step) for c in passed if c.what in ("gradient", "expected")})
+    if gradients:
+        remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
+    raised = sum(c.what == "raises" for c in passed)
+    if raised:
+        remarks.append(f"{count(raised, 'error')} raised as expected")
+    return remarks
+
+
+def _elsewhere(formulas: list[Comparison]) -> str:
+    """` at 3 other shapes`, or ` at 3 other points` where only the values were drawn afresh."""
+    trials = {c.trial["trial"]: c.trial for c in formulas if c.trial is not None}
+    if not trials:
+        return ""
+    place = "shape" if any(trial.get("sizes") for trial in trials.values()) else "point"
+    return f" at {count(len(trials), f'other {place}')}"

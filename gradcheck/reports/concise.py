@@ -1,0 +1,18 @@
+"""One line a failure, `file:line:column: message`, for editors and grep; then the summary."""
+
+from __future__ import annotations
+
+from gradcheck.checks.result import RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.problems import problems
+from gradcheck.reports.summary import summary
+from gradcheck.reports.text import plain
+
+
+def render(result: RunResult, look: Look) -> str:
+    """Every problem of every case, and the summary line."""
+    lines = []
+    for case in result.cases:
+        name = f"{plain(case.name)}: " if case.name else ""
+        lines += [f"{problem.location}: {name}{problem.message}" for problem in problems(case)]
+    return "\n".join([*lines, summary(result)]) + "\n"

@@ -1,0 +1,181 @@
+"""The report for people: a line for each case that is right, and for one that is wrong all that helps to mend it."""
+
+from __future__ import annotations
+
+from io import StringIO
+from itertools import groupby
+
+from rich.console import Console
+from rich.text import Text
+
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.achievements import achievements
+from gradcheck.reports.evidence import evidence, table
+from gradcheck.reports.findings import Finding, findings
+from gradcheck.reports.problems import BAD, locate
+from gradcheck.reports.summary import summary
+from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
+from gradcheck.reports.words import error_line, headline, trial, verdict
+
+#: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
+IN_FULL, IN_BRIEF = 3, 8
+
+_WORDS: dict[CaseStatus, tuple[str, str]] = {
+    "passed": ("ok", "green"),
+    "failed": ("FAIL", "bold red"),
+    "invalid": ("INVALID", "bold red"),
+    "crashed": ("CRASH", "bold red"),
+    "skipped": ("skip", "yellow"),
+    "xfailed": ("xfail", "yellow"),
+    "xpassed": ("XPASS", "bold red"),
+    "unsupported": ("unsup", "yellow"),
+}
+
+
+def render(result: RunResult, look: Look) -> str:
+    """The cases by file, then what is wrong with those that are, then the summary."""
+    lines = [*_listing(result, look), *_failures(result, look), _summary(result)]
+    return _output(lines, look)
+
+
+def details(case: CaseResult, look: Look) -> list[str]:
+    """What is wrong with one case, as plain lines."""
+    return [line.plain for line in _failure(case, look)]
+
+
+def _output(lines: list[Text], look: Look) -> str:
+    """The lines as they are, with colour or without; rich must neither wrap nor interpret them."""
+    stream = StringIO()
+    console = Console(file=stream, force_terminal=look.color, no_color=not look.color, width=look.width,
+                      color_system="standard" if look.color else None, highlight=False, markup=False,
+                      emoji=False, legacy_windows=False)  # fmt: skip
+    for line in lines:
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+    return stream.getvalue()
+
+
+def _summary(result: RunResult) -> Text:
+    bad = any(case.status in BAD for case in result.cases) or not result.cases or result.interrupted
+    return Text(summary(result), style="bold red" if bad else "bold green")
+
+
+def _listing(result: RunResult, look: Look) -> list[Text]:
+    lines: list[Text] = []
+    for file, group in groupby(result.cases, key=lambda case: case.file):
+        cases = [case for case in group if look.verbosity >= 0 or case.status in BAD]
+        if look.verbosity < 0 or not cases:
+            continue
+        room = min(40, max(cells(plain(case.name)) for case in cases))
+        lines.append(Text(plain(file), style="bold"))
+        for case in cases:
+            lines.append(_case_line(case, room, look))
+            if look.verbosity > 0:
+                lines += table(case, look)
+    return [*lines, Text()] if lines else []
+
+
+def _case_line(case: CaseResult, room: int, look: Look) -> Text:
+    word, style = _WORDS[case.status]
+    name = plain(case.name) or "not a valid case file"
+    line = Text.assemble("  ", (word.ljust(7), style), " ", name)
+    remarks = achievements(case) if case.status == "passed" else [_remark(case)]
+    column = 10 + max(room, cells(name)) + 2
+    text = ""
+    for remark in filter(None, remarks):
+        longer = f"{text}, {remark}" if text else remark
+        if text and column + cells(longer) > look.width:
+            break
+        text = longer
+    if text:
+        line.append(" " * (column - cells(line.plain)))
+        line.append(text, style="dim")
+    return line
+
+
+def _remark(case: CaseResult) -> str:
+    if case.status == "failed":
+        failed = sum(comparison.status == "failed" for comparison in case.comparisons)
+        return f"{failed} of {count(len(case.comparisons), 'comparison')} failed" if failed else ""
+    if case.status in ("invalid", "crashed"):
+        return count(len(case.errors), "error")
+    return verdict(case) or "; ".join(error_line(error) for error in case.errors)
+
+
+def _failures(result: RunResult, look: Look) -> list[Text]:
+    lines: list[Text] = []
+    for case in result.cases:
+        if case.status in BAD:
+            lines += [*_failure(case, look), Text()]
+    return lines
+
+
+def _failure(case: CaseResult, look: Look) -> list[Text]:
+    word, style = _WORDS[case.status]
+    lines = [Text.assemble((word, style), " ", (plain(case.id or case.file), "bold"))]
+    for error in case.errors:
+        lines += _indented(f"{locate(case, error.place)}: {error_line(error)}", look)
+        if error.details:
+            lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+    if case.status == "xpassed":
+        lines += _indented(verdict(case), look)
+    lines += _findings(findings(case), case, look)
+    if case.reproduce and case.status != "invalid":
+        lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
+    return lines
+
+
+def _findings(found: list[Finding], case: CaseResult, look: Look) -> list[Text]:
+    lines: list[Text] = []
+    # All that follows from a wrong forward value is told in a line each.
+    detailed = 1 if found and found[0].lead.what in ("value", "raises") else IN_FULL
+    everything = look.verbosity > 0
+    for index, finding in enumerate(found):
+        if everything or index < detailed:
+            lines += [Text(), *_in_full(finding, case, look)]
+            continue
+        if index == detailed:
+            lines.append(Text())
+        if index >= detailed + IN_BRIEF:
+            more = len(found) - index
+            lines.append(Text(f"  and {count(more, 'more finding')}; -v shows {'it' if more == 1 else 'them all'}"))
+            break
+        lines += _indented(f"also: {headline(finding.lead)}", look, hanging=8)
+    return lines
+
+
+def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
+    lead = finding.lead
+    lines = _indented(headline(lead), look, style="red")
+    where = locate(case, lead.place)
+    if where.line:
+        lines.append(Text.assemble("    at ", (plain(str(where)), "cyan")))
+    if lead.formula:
+        lines += _indented(f"formula: {plain(lead.formula)}", look, indent=4, hanging=13)
+    if trial(lead):
+        lines += _indented(f"in {trial(lead)}", look, indent=4)
+    lines += evidence(lead, look)
+    for note in lead.notes:
+        lines += _indented(f"note: {plain(note)}", look, indent=4, hanging=10)
+    for diagnosis in lead.diagnoses:
+        lines += _indented(f"cause: {plain(diagnosis.get('message', ''))}", look, indent=4, hanging=11, style="bold")
+    return [*lines, *_others(finding.others, look)]
+
+
+def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
+    """What else says the same, a line each; many trials of one formula in a single line."""
+    lines: list[Text] = []
+    trials = [other for other in others if other.trial is not None]
+    for other in others:
+        if other.trial is None:
+            line = f" (line {other.place.line})" if other.place.line else ""
+            lines += _indented(f"also: {headline(other)}{line}", look, indent=4, hanging=10)
+    if trials:
+        lines += _indented(f"also in {'; '.join(trial(other) for other in trials)}", look, indent=4, hanging=6)
+    return lines
+
+
+def _indented(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
+    further = " " * (indent + 2 if hanging is None else hanging)
+    return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]

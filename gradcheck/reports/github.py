@@ -1,0 +1,63 @@
+"""GitHub's workflow annotations, which stand at the line at fault in a pull request; then the summary.
+
+Escaping follows `toolkit/packages/core/src/command.ts` of github.com/actions/toolkit: `%`, CR and LF in messages, and
+`:` and `,` too in properties.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gradcheck.checks.result import RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.problems import BAD, Problem, problems
+from gradcheck.reports.summary import summary
+from gradcheck.reports.text import count, plain
+
+#: GitHub shows ten errors a step, and drops the others without a word.
+LIMIT = 10
+
+
+def render(result: RunResult, look: Look) -> str:
+    """At most ten annotations, the worst first; where there are more, the last says so."""
+    cases = sorted((case for case in result.cases if case.status in BAD), key=lambda case: BAD.index(case.status))
+    found = [
+        (BAD.index(case.status), -problem.size, case.name, problem) for case in cases for problem in problems(case)
+    ]
+    found.sort(key=lambda entry: entry[:2])
+    shown = found if len(found) <= LIMIT else found[: LIMIT - 1]
+    lines = [_annotation(name, problem) for *_, name, problem in shown]
+    if len(shown) < len(found):
+        more = count(len(found) - len(shown), "more problem")
+        lines.append(f"::error title={_property('gradcheck')}::{_data(f'and {more}; the log has them all')}")
+        lines += [f"{problem.location}: {problem.message}" for *_, problem in found[len(shown) :]]
+    return "\n".join([*lines, summary(result)]) + "\n"
+
+
+def _annotation(name: str, problem: Problem) -> str:
+    properties = {"file": _in_repository(problem.file)}
+    if problem.line:
+        properties["line"] = str(problem.line)
+    if problem.column:
+        properties["col"] = str(problem.column)
+    properties["title"] = plain(name) or "gradcheck"
+    joined = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::error {joined}::{_data(problem.message)}"
+
+
+def _in_repository(file: str) -> str:
+    """The path from the repository's root, where GitHub looks for it, also when run from a folder inside."""
+    root = os.environ.get("GITHUB_WORKSPACE")
+    path = Path(file)
+    if root and Path.cwd().joinpath(path).is_relative_to(root):
+        path = Path.cwd().joinpath(path).relative_to(root)
+    return path.as_posix()
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,116 @@
+"""The run as one JSON document, for programs. Keys are only ever added; a change of meaning raises `schema`.
+
+Numbers that JSON cannot hold are the texts "nan", "inf" and "-inf"; a complex number is
+`{"real": …, "imag": …}`. A key whose value is not known is null; a list that is empty is there all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from gradcheck import __version__
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure, RunResult
+from gradcheck.reports import Look
+
+SCHEMA = 1
+
+
+def render(result: RunResult, look: Look) -> str:
+    """The document, two spaces deep, in ASCII so that no pipe can spoil it."""
+    return json.dumps(document(result), indent=2, allow_nan=False) + "\n"
+
+
+def document(result: RunResult) -> dict[str, Any]:
+    """The run in dictionaries, lists, texts and numbers that JSON holds."""
+    summary: dict[str, Any] = {"cases": len(result.cases)}
+    summary |= {status: result.count(status) for status in get_args(CaseStatus)}
+    summary["seconds"] = result.seconds
+    fields = {
+        "schema": SCHEMA,
+        "gradcheck": __version__,
+        "environment": dict(result.environment),
+        "summary": summary,
+        "interrupted": result.interrupted,
+        "cases": [_case(case) for case in result.cases],
+    }
+    cleaned: dict[str, Any] = to_json(fields)
+    return cleaned
+
+
+def _case(case: CaseResult) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "file": case.file,
+        "line": case.place.line or None,
+        "name": case.name,
+        "status": case.status,
+        "seconds": case.seconds,
+        "seed": case.seed,
+        "reproduce": case.reproduce,
+        "reason": case.reason,
+        "tags": list(case.tags),
+        "errors": [_error(error) for error in case.errors],
+        "comparisons": [_comparison(comparison) for comparison in case.comparisons],
+    }
+
+
+def _error(error: Failure) -> dict[str, Any]:
+    return {
+        "kind": error.kind,
+        "message": error.message,
+        "line": error.place.line or None,
+        "column": error.place.column or None,
+        "hint": error.hint,
+        "details": error.details,
+    }
+
+
+def _comparison(c: Comparison) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "what": c.what,
+        "tensor": c.tensor,
+        "step": c.step,
+        "engine": c.engine,
+        "reference": c.reference,
+        "status": c.status,
+        "line": c.place.line or None,
+        "column": c.place.column or None,
+        "shape": list(c.shape),
+        "dtype": c.dtype,
+        "max_abs": c.max_abs,
+        "max_rel": c.max_rel,
+        "max_ulp": c.max_ulp,
+        "mismatched": c.mismatched,
+        "elements": c.elements,
+        "worst_index": None if c.worst_index is None else list(c.worst_index),
+        "got": c.got,
+        "want": c.want,
+        "atol": c.atol,
+        "rtol": c.rtol,
+        "message": c.message,
+        "notes": list(c.notes),
+        "trial": c.trial,
+        "certificate": c.certificate,
+        "diagnoses": [dict(diagnosis) for diagnosis in c.diagnoses],
+    }
+    return fields | ({"formula": c.formula} if c.formula else {})
+
+
+def to_json(value: Any) -> Any:
+    """NumPy's scalars as Python's, and what JSON has no word for as the module says."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    if isinstance(value, complex):
+        return {"real": to_json(value.real), "imag": to_json(value.imag)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"a {type(value).__name__} cannot stand in a JSON report")

@@ -1,0 +1,175 @@
+"""Small tensors in full: got and want side by side, every wrong element marked in a way that needs no colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from gradcheck.reports.text import cells
+
+#: What is shown element by element; anything larger is described by its worst element.
+MAX_COLUMNS, MAX_ROWS = 8, 16
+_MARK = "*"  # before each wrong element of what was got
+_GAP = "      "
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line; `wrong` is "got" or "want" where it is an element that differs."""
+
+    text: str
+    wrong: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+Rows = list[list[Any]]
+
+
+def is_small(array: np.ndarray | None) -> bool:
+    """Whether an array is shown element by element."""
+    if array is None or not 0 < array.size <= MAX_COLUMNS * MAX_ROWS:
+        return False
+    rows = _rows(array)
+    return len(rows) <= MAX_ROWS and len(rows[0]) <= MAX_COLUMNS
+
+
+def side_by_side(
+    got: np.ndarray, want: np.ndarray | None, mask: np.ndarray | None, titles: tuple[str, str], width: int
+) -> list[Line]:
+    """Both arrays as aligned rows in `width` columns; one above the other where they do not fit beside each other.
+
+    `mask` is True where they differ. Without `want` there is but one block, and nothing in it is marked. The list is
+    empty when even one block is wider than `width`.
+    """
+    alike = want is not None and mask is not None and got.shape == want.shape == mask.shape
+    gots, wants = _rows(got), [] if want is None else _rows(want)
+    marks = _rows(mask) if alike and mask is not None else []
+    text_of = _formatter(gots, wants, marks)
+    left = _block(gots, marks, titles[0], text_of, "got")
+    if want is None:
+        return _fitting(_labelled(got.shape, left), width)
+    right = _block(wants, marks, titles[1], text_of, "want")
+    if alike:
+        joined = _labelled(got.shape, [(*a, Span(_GAP), *b) for a, b in zip(left, right, strict=True)])
+        if _width(joined) <= width:
+            return _trimmed(joined)
+    return _fitting([*_labelled(got.shape, left), *_labelled(want.shape, right)], width)
+
+
+def _rows(array: np.ndarray) -> Rows:
+    """The array as a table: its last axis across, all others down; a long vector in rows of eight."""
+    if array.dtype.kind == "V":  # bfloat16
+        array = array.astype(np.float64)
+    if array.ndim <= 1:
+        flat = array.reshape(-1).tolist()
+        return [flat[i : i + MAX_COLUMNS] for i in range(0, len(flat), MAX_COLUMNS)]
+    rows: Rows = array.reshape(-1, array.shape[-1]).tolist()
+    return rows
+
+
+def _labels(shape: tuple[int, ...]) -> list[str]:
+    """`[0]`, `[1]` for a matrix; `[0, 0]` and so on for more dimensions; `[8:]` for a long vector's second row."""
+    if len(shape) <= 1:
+        size = shape[0] if shape else 1
+        return [""] if size <= MAX_COLUMNS else [f"[{start}:]" for start in range(0, size, MAX_COLUMNS)]
+    return [f"[{', '.join(map(str, index))}]" for index in np.ndindex(*shape[:-1])]
+
+
+def _block(rows: Rows, marks: Rows, title: str, text_of: Callable[[Any], str], side: str) -> list[Line]:
+    """The title, then a line for each row, all of one width."""
+    texts = [[text_of(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip_longest(*texts, fillvalue="")]
+    body: list[Line] = []
+    for i, row in enumerate(texts):
+        line = []
+        for j, text in enumerate(row):
+            wrong = bool(marks) and bool(marks[i][j])
+            line.append(Span(" " * (widths[j] - len(text) + (2 if j else 0))))
+            line.append(Span((_MARK if wrong and side == "got" else " ") + text, side if wrong else ""))
+        body.append(tuple(line))
+    total = max(_width(body), cells(title) + 1)
+    return [_padded((Span(" " + title),), total), *(_padded(line, total) for line in body)]
+
+
+def _padded(line: Line, total: int) -> Line:
+    return (*line, Span(" " * (total - _width([line]))))
+
+
+def _labelled(shape: tuple[int, ...], block: list[Line]) -> list[Line]:
+    labels = _labels(shape)
+    room = max(map(len, labels))
+    return [(Span(label.rjust(room) + " "), *line) for label, line in zip(["", *labels], block, strict=True)]
+
+
+def _width(lines: list[Line]) -> int:
+    return max((sum(cells(span.text) for span in line) for line in lines), default=0)
+
+
+def _fitting(lines: list[Line], width: int) -> list[Line]:
+    return _trimmed(lines) if _width(lines) <= width else []
+
+
+def _trimmed(lines: list[Line]) -> list[Line]:
+    """Without blanks at the ends of lines, which copying and version control dislike."""
+    trimmed = []
+    for line in lines:
+        spans = list(line)
+        while spans and not spans[-1].text.strip():
+            spans.pop()
+        if spans:
+            spans[-1] = Span(spans[-1].text.rstrip(), spans[-1].wrong)
+        trimmed.append(tuple(spans))
+    return trimmed
+
+
+def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:
+    """One format for all elements, with as few digits as keep every marked pair apart."""
+    places = [(i, j) for i, row in enumerate(marks) for j, wrong in enumerate(row) if wrong]
+    pairs = [(got[i][j], want[i][j]) for i, j in places if got[i][j] != want[i][j]]
+    values = [part for row in (*got, *want) for value in row for part in _parts(value)]
+    for text_of in _candidates([v for v in values if math.isfinite(v)]):
+        if all(text_of(a) != text_of(b) for a, b in pairs):
+            break
+    return text_of
+
+
+def _parts(value: Any) -> tuple[float, ...]:
+    return (value.real, value.imag) if isinstance(value, complex) else (float(value),)
+
+
+def _candidates(values: list[float]) -> Iterator[Callable[[Any], str]]:
+    """Formats from short to exact: integers, then a fixed point, then powers of ten where magnitudes vary."""
+    sizes = [abs(v) for v in values if v]
+    low, high = min(sizes, default=1.0), max(sizes, default=1.0)
+    if all(v == int(v) for v in values) and high < 1e15:
+        yield _uniform("d")
+        return
+    if low >= 1e-3 and high < 1e6:
+        whole = max(0, math.floor(math.log10(high)))
+        start = next((d for d in range(1, 5) if all(float(f"{v:.{d}f}") == v for v in values)), max(1, 4 - whole))
+        yield from (_uniform(f".{digits}f") for digits in range(start, 17 - whole))
+    yield from (_uniform(f".{digits}e") for digits in range(3, 17))
+
+
+def _uniform(spec: str) -> Callable[[Any], str]:
+    def one(value: float) -> str:
+        if not math.isfinite(value):
+            return str(value)
+        return f"{int(value) if spec == 'd' else value:{spec}}"
+
+    def text_of(value: Any) -> str:
+        if isinstance(value, bool):
+            return str(value)
+        if isinstance(value, complex):
+            imaginary = one(value.imag)
+            return one(value.real) + (imaginary if imaginary.startswith("-") else "+" + imaginary) + "j"
+        return one(value)
+
+    return text_of

@@ -1,0 +1,76 @@
+"""Text and numbers as reports show them: nothing that a user wrote may move the cursor, hide or pose as markup."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+_SUSPECT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """The text on one line, with control characters, line ends and invisible marks written as escapes."""
+    return _SUSPECT.sub(_escape, text)
+
+
+def plain_lines(text: str) -> list[str]:
+    """The same for text that has lines of its own, such as a traceback."""
+    return [plain(line) for line in text.expandtabs(4).splitlines()]
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape").decode("ascii")
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return sum(_cell(char) for char in text) if not text.isascii() else len(text)
+
+
+def _cell(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 gradient`, `2 gradients`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def brief(value: float | None) -> str:
+    """An error or a tolerance: three digits say enough."""
+    return "unknown" if value is None else f"{value:.3g}"
+
+
+def pair(got: float | complex | None, want: float | complex | None) -> tuple[str, str]:
+    """Two values in as few digits as show that they differ."""
+    for digits in range(6, 17):
+        texts = (_digits(got, digits), _digits(want, digits))
+        if texts[0] != texts[1]:
+            return texts
+    return _digits(got, 17), _digits(want, 17)
+
+
+def _digits(value: float | complex | None, digits: int) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, complex):
+        return f"{value.real:.{digits}g}{value.imag:+.{digits}g}j"
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.{digits}g}"
+
+
+def wrap(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:
+    """The text in lines of at most `width` columns where its words allow it."""
+    hanging = indent if hanging is None else hanging
+    lines, line, empty = [], indent, True
+    for word in text.split(" "):
+        if not empty and cells(line) + 1 + cells(word) > width:
+            lines.append(line)
+            line, empty = hanging, True
+        line += word if empty else " " + word
+        empty = False
+    return [*lines, line]

@@ -1,0 +1,114 @@
+"""What a comparison says, in words; every report says it alike."""
+
+from __future__ import annotations
+
+from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.reports.text import brief, count, pair, plain
+
+#: Beyond this many units in the last place, the count says nothing that the relative error does not.
+_MANY_ULP = 1e6
+
+
+def parties(c: Comparison) -> tuple[str, str]:
+    """Who says what was got, and who what was wanted; short enough to head a column."""
+    names = []
+    for name in (c.engine, c.reference):
+        if name in ("case", ""):
+            names.append("formula" if c.what in ("formula", "wrong_formula") else "expected")
+        else:
+            names.append(plain(name))
+    return names[0], names[1]
+
+
+def subject(c: Comparison) -> str:
+    """`gradient of y`, `value of q after step 2`."""
+    tensor = plain(c.tensor)
+    text = {
+        "value": f"value of {tensor}",
+        "expected_value": f"value of {tensor}",
+        "gradient": f"gradient of {tensor}",
+        "expected": f"gradient of {tensor}",
+        "formula": f"formula for the gradient of {tensor}",
+        "wrong_formula": f"wrong formula for the gradient of {tensor}",
+        "check": "check",
+        "raises": "errors",
+        "node": f"gradient rule in {tensor}",
+    }[c.what]
+    return f"{text}, step {c.step}" if c.step else text
+
+
+def headline(c: Comparison) -> str:
+    """One sentence without the numbers."""
+    if c.message:
+        return f"{subject(c)}: {plain(c.message)}"
+    got, want = parties(c)
+    if c.what == "wrong_formula":
+        return f"{subject(c)} was not refuted: it holds wherever it was tried"
+    if c.what == "formula":
+        return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}"
+    if c.what == "check":
+        return f"the check does not hold {extent(c)}"
+    return f"{subject(c)}: {got} differs from {'the one expected' if want == 'expected' else want} {extent(c)}".rstrip()
+
+
+def extent(c: Comparison) -> str:
+    """`in 3 of 6 elements`."""
+    if c.elements == 1:
+        return ""
+    return f"in {c.mismatched} of {count(c.elements, 'element')}" if c.elements else ""
+
+
+def worst(c: Comparison) -> str:
+    """The worst element: where it is, both values, how far apart they are. Empty where no numbers were compared."""
+    if c.got is None and c.want is None:
+        return ""
+    got, want = pair(c.got, c.want)
+    ours, theirs = parties(c)
+    where = f"worst at [{', '.join(map(str, c.worst_index))}]: " if c.worst_index else ""
+    return f"{where}{ours} {got}, {theirs} {want}{_errors(c)}"
+
+
+def _errors(c: Comparison) -> str:
+    sizes = [f"{name} {brief(value)}" for name, value in (("abs", c.max_abs), ("rel", c.max_rel)) if value is not None]
+    if c.max_ulp is not None and c.max_ulp <= _MANY_ULP:
+        sizes.append(f"{brief(c.max_ulp)} ULP")
+    return f" ({', '.join(sizes)})" if sizes else ""
+
+
+def allowed(c: Comparison) -> str:
+    """The tolerance that was not kept."""
+    if c.rtol is None and c.atol is None:
+        return ""
+    terms = [] if not c.atol else [brief(c.atol)]
+    if c.rtol:
+        terms.append(f"{brief(c.rtol)} * |{parties(c)[1]}|")
+    return "allowed: " + (" + ".join(terms) or "no difference at all")
+
+
+def trial(c: Comparison) -> str:
+    """`trial 1 of seed 0, with n = 3, m = 5`; empty for the case's own numbers."""
+    if c.trial is None:
+        return ""
+    sizes = ", ".join(f"{plain(str(name))} = {size}" for name, size in dict(c.trial.get("sizes") or {}).items())
+    seed = f" of seed {c.trial['seed']}" if "seed" in c.trial else ""
+    return f"trial {c.trial.get('trial', '?')}{seed}" + (f", with {sizes}" if sizes else "")
+
+
+def one_line(c: Comparison) -> str:
+    """All that fits into a line of a log: the sentence, the worst element, the trial."""
+    parts = [headline(c), worst(c), trial(c) and f"in {trial(c)}"]
+    parts += [plain(d.get("message", "")) for d in c.diagnoses]
+    return "; ".join(part for part in parts if part)
+
+
+def error_line(error: Failure) -> str:
+    """`unknown key 'nmae'; did you mean 'name'?`."""
+    return plain(f"{error.message}; {error.hint}" if error.hint else error.message)
+
+
+def verdict(case: CaseResult) -> str:
+    """What a case without failing comparisons has to say for itself: a reason to skip, an unexpected pass."""
+    reason = plain(case.reason)
+    if case.status == "xpassed":
+        return f"passes, though it is marked xfail: {reason}"
+    return reason
