@@ -107,3 +107,9 @@ class DomainError(TensorError, ValueError):
     """A value outside an op's domain, such as a singular matrix given to `inv`."""
 
     kind = "domain_error"
+
+
+class TooLarge(TensorError, ValueError):
+    """A tensor, or a number, beyond the budget that keeps a case from exhausting the machine."""
+
+    kind = "too_large"

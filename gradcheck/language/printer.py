@@ -1,0 +1,160 @@
+"""From an Expr back to text, as a person would write it; `parse(to_text(e)) == e`, and no brackets but the needed."""
+
+from __future__ import annotations
+
+import math
+
+from gradcheck.autograd.operators import PROPERTIES
+from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+
+#: Python's operators by op: sign, how strongly it binds, and how strongly its left and right operands must.
+INFIX: dict[str, tuple[str, int, int, int]] = {
+    **{op: (sign, 1, 2, 2) for op, sign in
+       {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items()},
+    "bitwise_or": ("|", 2, 2, 3),
+    "bitwise_and": ("&", 4, 4, 5),
+    "add": ("+", 5, 5, 6),
+    "sub": ("-", 5, 5, 6),
+    **{op: (sign, 6, 6, 7) for op, sign in
+       {"mul": "*", "div": "/", "floor_divide": "//", "remainder": "%", "matmul": "@"}.items()},
+    "pow": ("**", 8, 9, 7),
+}  # fmt: skip
+PREFIX = {"neg": "-", "bitwise_not": "~"}
+_SUM, _UNARY, _ATOM = 5, 7, 9
+
+#: Text as it stands, or an expression and how strongly it must bind to need no brackets.
+_Piece = str | tuple[Expr, int]
+
+
+def to_text(expr: Expr) -> str:
+    """The text of an expression."""
+    out: list[str] = []
+    stack: list[_Piece] = [(expr, 0)]
+    while stack:
+        piece = stack.pop()
+        if isinstance(piece, str):
+            out.append(piece)
+            continue
+        node, least = piece
+        binds, pieces = _spell(node)
+        stack.extend(reversed(pieces if binds >= least else ["(", *pieces, ")"]))
+    return "".join(out)
+
+
+def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
+    """How strongly an expression binds, and its pieces."""
+    match expr:
+        case Name(name):
+            return _ATOM, [name]
+        case Literal(value):
+            return _spell_literal(value)
+        case Call():
+            return _spell_call(expr)
+        case Attribute(value, "len"):
+            return _ATOM, ["len(", (value, 0), ")"]
+        case Attribute(value, "numel"):
+            return _ATOM, [_owner(value), ".numel()"]
+        case Attribute(value, name):
+            return _ATOM, [_owner(value), f".{name}"]
+        case Sequence(items, is_tuple):
+            return _ATOM, _spell_sequence(items, is_tuple)
+        case Dtype(name):
+            return _ATOM, [f"torch.{name}"]
+        case Gradient(name):
+            return _ATOM, [f"grad({name})"]
+        case Slice(start, stop, step):
+            last: list[_Piece] = [":", (step, 1)] if step is not None else []
+            return 0, [*_part(start), ":", *_part(stop), *last]
+    raise TypeError(f"{type(expr).__name__} is no expression")
+
+
+def _part(expr: Expr | None) -> list[_Piece]:
+    return [] if expr is None else [(expr, 1)]
+
+
+def _owner(value: Expr) -> _Piece:
+    """What stands before a dot: a number needs brackets there."""
+    return (value, _ATOM + 1) if isinstance(value, Literal) else (value, _ATOM)
+
+
+def _commas(items: tuple[Expr, ...]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    for item in items:
+        pieces += [", ", (item, 0)]
+    return pieces[1:]
+
+
+def _spell_sequence(items: tuple[Expr, ...], is_tuple: bool) -> list[_Piece]:
+    if not is_tuple:
+        return ["[", *_commas(items), "]"]
+    return ["(", *_commas(items), ",)" if len(items) == 1 else ")"]
+
+
+def _spell_call(call: Call) -> tuple[int, list[_Piece]]:
+    op, args = call.op, call.args
+    if not call.kwargs and len(args) == 2:
+        if op in INFIX and not _is_complex_sum(op, args):
+            sign, binds, left, right = INFIX[op]
+            return binds, [(args[0], left), f" {sign} ", (args[1], right)]
+        if op == "getitem":
+            return _ATOM, [_owner(args[0]), "[", *_spell_index(args[1]), "]"]
+    if not call.kwargs and len(args) == 1:
+        if op in PREFIX and not (op == "neg" and _is_number(args[0])):
+            return _UNARY, [PREFIX[op], (args[0], _UNARY)]
+        if op in PROPERTIES:
+            return _ATOM, [_owner(args[0]), f".{op}"]
+    pieces = _commas(args)
+    for name, value in call.kwargs:
+        pieces += [", " if pieces else "", f"{name}=", (value, 0)]
+    called = "torch.complex" if op == "complex" else op
+    return _ATOM, [f"{called}(", *pieces, ")"]
+
+
+def _spell_index(index: Expr) -> list[_Piece]:
+    if isinstance(index, Sequence) and index.is_tuple and index.items:
+        return [*_commas(index.items), "," if len(index.items) == 1 else ""]
+    return [(index, 0)]
+
+
+def _is_number(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and type(expr.value) in (int, float, complex)
+
+
+def _is_complex_sum(op: str, args: tuple[Expr, ...]) -> bool:
+    """Whether the operator would be read as part of a number: `1 + 2j`."""
+    return op in ("add", "sub") and all(map(_is_number, args)) and type(args[1].value) is complex  # type: ignore[attr-defined]
+
+
+# Literals ----------------------------------------------------------------------------------------
+
+
+def _spell_literal(value: object) -> tuple[int, list[_Piece]]:
+    if value is Ellipsis:
+        return _ATOM, ["..."]
+    if type(value) is complex:
+        return _spell_complex(value)
+    if type(value) in (int, float):
+        return (_UNARY if _negative(value) else _ATOM), [_spell_real(value)]  # type: ignore[arg-type]
+    return _ATOM, [repr(value)]
+
+
+def _negative(value: float) -> bool:
+    return math.copysign(1.0, value) < 0 and not math.isnan(value)
+
+
+def _spell_real(value: float) -> str:
+    if math.isfinite(value):
+        return repr(value)
+    return "torch.nan" if math.isnan(value) else "torch.inf" if value > 0 else "-torch.inf"
+
+
+def _spell_complex(value: complex) -> tuple[int, list[_Piece]]:
+    """`2j`, `-2j` (whose real part is -0.0), `1 + 2j`; `complex(torch.inf, 2.0)` where a part is not finite."""
+    real, imag = value.real, value.imag
+    if not (math.isfinite(real) and math.isfinite(imag)):
+        return _ATOM, [f"complex({_spell_real(real)}, {_spell_real(imag)})"]
+    size = f"{abs(imag):.17g}j" if float(f"{abs(imag):.15g}") != abs(imag) else f"{abs(imag):.15g}j"
+    if real == 0 and _negative(real) == _negative(imag):
+        return (_UNARY, [f"-{size}"]) if _negative(imag) else (_ATOM, [size])
+    number = f"{real:.0f}" if real.is_integer() and abs(real) < 1e15 and real != 0 else repr(real)
+    return _SUM, [f"{number} {'-' if _negative(imag) else '+'} {size}"]

@@ -1,0 +1,123 @@
+"""Arithmetic on what is no tensor: sizes, shapes and other plain Python values, within bounds.
+
+A size stays an integer (`n // 2`), a result beyond 64 bits is refused before it is computed, and a list is no tensor.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import Op
+from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, TooLarge
+
+#: Exactly these: NumPy's own scalars are arrays without dimensions.
+PLAIN = frozenset({int, float, bool, complex})
+
+_BITS = 64
+_LONGEST = 64  # entries of a shape
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "pow": operator.pow,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
+}  # fmt: skip
+_EQUALITY = frozenset({"eq", "ne"})
+
+
+def binary(name: str, a: Any, b: Any) -> Any:
+    """`a + b` and its like on plain numbers. Raises DomainError, DtypeMismatch, TooLarge."""
+    if name == "pow" and type(a) is int and type(b) is int and b > 0 and (abs(a).bit_length() - 1) * b >= _BITS:
+        raise TooLarge(f"{a} ** {b} does not fit in {_BITS} bits", hint="write the base as a float")
+    try:
+        return _bounded(ARITHMETIC[name](a, b), name)
+    except ZeroDivisionError:
+        raise DomainError(f"a division by zero: {name}({a}, {b})") from None
+    except OverflowError:
+        raise TooLarge(f"{name}({a}, {b}) is beyond the largest number") from None
+    except TypeError:
+        raise DtypeMismatch(f"{name} is not defined between {_kind(a)} and {_kind(b)}") from None
+
+
+def unary(name: str, a: Any) -> Any:
+    """`-a` and `~a` on a plain number."""
+    if name == "neg":
+        return -a
+    if type(a) is bool:
+        return not a
+    if type(a) is int:
+        return ~a
+    raise DtypeMismatch(f"{name} takes integers and booleans, not {_kind(a)}")
+
+
+def among_sequences(name: str, a: Any, b: Any) -> Any:
+    """Operators on shapes, dtypes and texts: `x.shape == y.shape`, `x.shape[:-1] + (1,)`."""
+    if name in _EQUALITY:
+        a, b = (tuple(v) if isinstance(v, list) else v for v in (a, b))
+        return bool(ARITHMETIC[name](a, b))
+    if name == "add" and all(_is_shape(v) for v in (a, b)) and len(a) + len(b) <= _LONGEST:
+        return tuple(a) + tuple(b)
+    raise DtypeMismatch(f"{name} is not defined between {_kind(a)} and {_kind(b)}", hint=_tensor_hint(a, b))
+
+
+def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An elementwise op on plain numbers alone, such as `sqrt(2)`, in double precision; a plain number again."""
+    raised = [_as_array(arg, op.floating) if i < len(op.rules) else arg for i, arg in enumerate(args)]
+    return _bounded(op(*raised, **kwargs).item(), op.name)
+
+
+def extreme(name: str, args: tuple[Any, ...]) -> Any:
+    """`max(n, m)` of sizes."""
+    return max(args) if name == "max" else min(args)
+
+
+def index(sequence: Any, key: Any) -> Any:
+    """`x.shape[0]`, or a part of what an op returned. Raises IndexOutOfRange, DtypeMismatch."""
+    if type(key) is not int and type(key) is not slice:
+        raise DtypeMismatch(f"{len(sequence)} values in a row are indexed by one integer or slice, not {_kind(key)}")
+    try:
+        return sequence[key]
+    except IndexError:
+        raise IndexOutOfRange(f"index {key} into {len(sequence)} values") from None
+    except ValueError as error:
+        raise ArgumentError(f"a slice: {error}") from None
+
+
+def bound(value: Any) -> int | None:
+    """A slice's start, stop or step as an integer."""
+    if value is None or type(value) is int:
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise DtypeMismatch(f"a slice takes integers, not {_kind(value)}") from None
+
+
+def _as_array(value: Any, floating: bool) -> Any:
+    if type(value) is complex:
+        return np.array(value)
+    return np.array(value, np.float64 if floating or type(value) is float else None)
+
+
+def _bounded(value: Any, name: str) -> Any:
+    if type(value) is int and value.bit_length() > _BITS:
+        raise TooLarge(f"{name} of these integers does not fit in {_BITS} bits", hint="write one of them as a float")
+    return value
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(type(size) is int for size in value)
+
+
+def _kind(value: Any) -> str:
+    words = {int: "an integer", float: "a float", bool: "a boolean", complex: "a complex number", str: "a text",
+             list: "a list", tuple: "a tuple", type(None): "None"}  # fmt: skip
+    return words.get(type(value), f"a {type(value).__name__}")
+
+
+def _tensor_hint(*values: Any) -> str:
+    return "a list becomes a tensor by tensor([1, 2])" if any(isinstance(v, list) for v in values) else ""

@@ -1,0 +1,102 @@
+"""The text of one expression: what must be said of it before it is read, and where in a file its errors stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+from gradcheck.errors import InvalidCase, Place
+
+MAX_LENGTH = 10_000
+MAX_NESTING = 100
+
+_SPLIT_HINT = "give its parts names, in `graph` or `let`"
+FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression there needs quotes: {z: "randn(n, m)"}'
+
+#: Texts (also unfinished ones), and what is looked at outside of them.
+_TOKEN = re.compile(
+    r"'''(?:\\.|[^\\])*?(?:'''|\Z)|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)"
+    r"|'(?:\\.|[^'\\])*(?:'|\Z)|\"(?:\\.|[^\"\\])*(?:\"|\Z)|[()\[\]{}#]",
+    re.DOTALL,
+)
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+_BLANKS = str.maketrans(dict.fromkeys("\n\r\t\f\v", " "))
+#: What makes Python's parser warn, on standard error: an odd escape, a keyword right after a number.
+_WARNS = re.compile(r"\\|\d[a-z]")
+
+
+class Source:
+    """An expression's text, and the place of its first character."""
+
+    __slots__ = ("_indent", "_plain", "place", "text")
+
+    def __init__(self, text: str, place: Place | None = None) -> None:
+        self.text = text.translate(_BLANKS)
+        self.place = place or Place()
+        self._indent = len(self.text) - len(self.text.lstrip(" "))
+        self._plain = text.isascii()
+
+    def error(self, at: int, message: str, hint: str = "") -> InvalidCase:
+        """An error that stands `at` characters into the text."""
+        place = Place(self.place.file, self.place.line, self.place.column + max(at, 0))
+        return InvalidCase(message, place=place, hint=hint)
+
+    def offset(self, column: int) -> int:
+        """Where in the text a column of its syntax tree is; Python counts UTF-8 bytes there."""
+        if not self._plain:
+            column = len(self.text.lstrip(" ").encode()[:column].decode(errors="ignore"))
+        return column + self._indent
+
+    def name_at(self, node: ast.expr, name: str) -> int:
+        """Where the name at a node's end starts: `sum`, in `x.sum`."""
+        return self.offset(node.end_col_offset or 0) - len(name)
+
+    def tree(self, max_length: int = MAX_LENGTH) -> ast.expr:
+        """The syntax tree, of a text that is neither too long nor too deep."""
+        if len(self.text) > max_length:
+            raise self.error(0, f"an expression of {len(self.text):,} characters, where {max_length:,} are allowed",
+                             _SPLIT_HINT)  # fmt: skip
+        self._check_characters()
+        try:
+            return self._parse().body
+        except SyntaxError as error:
+            at = (error.offset or 1) - 1 + self._indent
+            raise self.error(at, f"not an expression: {error.msg}", _syntax_hint(self.text)) from None
+        except (RecursionError, MemoryError):
+            raise self.error(0, "an expression of too many parts", _SPLIT_HINT) from None
+        except ValueError as error:
+            raise self.error(0, f"not an expression: {error}") from None
+
+    def _parse(self) -> ast.Expression:
+        text = self.text.lstrip(" ")
+        if not _WARNS.search(text):
+            return ast.parse(text, mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval")
+
+    def _check_characters(self) -> None:
+        if not self.text.strip():
+            raise self.error(0, "an empty expression")
+        if "\0" in self.text:
+            raise self.error(self.text.index("\0"), "a NUL character in an expression")
+        opened: list[tuple[str, int]] = []
+        for token in _TOKEN.finditer(self.text):
+            mark, at = token.group(), token.start()
+            if mark == "#":
+                raise self.error(at, "a comment inside an expression", "put it on a line of its own, in the YAML")
+            if mark in "([{":
+                opened.append((mark, at))
+                if len(opened) > MAX_NESTING:
+                    raise self.error(at, f"an expression nested more than {MAX_NESTING} levels deep")
+            elif mark in _CLOSES and (not opened or opened.pop()[0] != _CLOSES[mark]):
+                raise self.error(at, f"unbalanced brackets: '{mark}' closes nothing", FLOW_HINT)
+        if opened:
+            mark, at = opened[-1]
+            raise self.error(at, f"unbalanced brackets: '{mark}' is never closed", FLOW_HINT)
+
+
+def _syntax_hint(text: str) -> str:
+    return "one line of Python expression syntax is expected" if "=" not in text else (
+        "an entry is one expression; the name stands before the colon")  # fmt: skip

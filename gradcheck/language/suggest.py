@@ -1,0 +1,23 @@
+"""Did you mean …: the known word nearest to one that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LONGEST = 60
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that `word` was probably meant to be, or an empty text."""
+    if len(word) > _LONGEST:
+        return ""
+    lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), lower, n=1, cutoff=0.7)
+    return lower[found[0]] if found else ""
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """As a hint: `did you mean 'keepdim'?`, or `otherwise` where nothing is near."""
+    found = nearest(word, known)
+    return f"did you mean '{found}'?" if found else otherwise
