@@ -3,9 +3,27 @@
 from typing import Any
 
 from gradcheck.autograd.op import TABLE, lookup
+from gradcheck.autograd.ops import activation as activation
 from gradcheck.autograd.ops import arithmetic as arithmetic
+from gradcheck.autograd.ops import cast as cast
+from gradcheck.autograd.ops import comparison as comparison
+from gradcheck.autograd.ops import complex_parts as complex_parts
+from gradcheck.autograd.ops import creation as creation
+from gradcheck.autograd.ops import exponential as exponential
+from gradcheck.autograd.ops import extrema as extrema
+from gradcheck.autograd.ops import nn_attention as nn_attention
+from gradcheck.autograd.ops import nn_classification as nn_classification
+from gradcheck.autograd.ops import nn_distances as nn_distances
+from gradcheck.autograd.ops import nn_layers as nn_layers
+from gradcheck.autograd.ops import nn_losses as nn_losses
+from gradcheck.autograd.ops import nn_norms as nn_norms
+from gradcheck.autograd.ops import nn_softmax as nn_softmax
 from gradcheck.autograd.ops import order as order
+from gradcheck.autograd.ops import power as power
+from gradcheck.autograd.ops import random as random
+from gradcheck.autograd.ops import rounding as rounding
 from gradcheck.autograd.ops import shape as shape
+from gradcheck.autograd.ops import trigonometric as trigonometric
 
 
 def __getattr__(name: str) -> Any:

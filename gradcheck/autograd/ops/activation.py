@@ -1,0 +1,272 @@
+"""Activations of neural networks, element by element; stable for arguments of any size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import special
+from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.exponential import erfc, exp
+from gradcheck.autograd.ops.extrema import where
+from gradcheck.autograd.ops.kinds import refuse_complex
+from gradcheck.autograd.ops.trigonometric import tanh
+from gradcheck.errors import ArgumentError
+
+_WIDE = ((-6.0, 6.0),)
+_EXTREMES = "tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0, inf, -inf, nan])"
+
+
+# Sigmoids ------------------------------------------------------------------------------------------
+
+
+@op(
+    lambda g, y, x: g * ((1 - y) * y),
+    aliases=("special.expit",),
+    elementwise=True,
+    floating=True,
+    domain=_WIDE,
+    samples=(f"sigmoid({_EXTREMES})",),
+)
+def sigmoid(input: Any) -> Any:
+    """`1 / (1 + exp(-input))`."""
+    return 1 / (1 + np.exp(-input))
+
+
+@op(
+    lambda g, y, x: g * sigmoid(-x),
+    elementwise=True,
+    domain=_WIDE,
+    torch="nn.functional.logsigmoid",
+    samples=("logsigmoid(tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0, inf, -inf]))",),
+)
+def logsigmoid(input: Any) -> Any:
+    """`log(sigmoid(input))`, without overflow."""
+    refuse_complex("logsigmoid", input)
+    return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
+
+
+def _silu_rule(g: Any, y: Any, x: Any) -> Any:
+    s = sigmoid(x)
+    return g * (s * (1 + x * (1 - s)))
+
+
+@op(
+    _silu_rule,
+    elementwise=True,
+    domain=_WIDE,
+    torch="nn.functional.silu",
+    samples=("silu(tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0]))",),
+)
+def silu(input: Any) -> Any:
+    """`input * sigmoid(input)`, also called swish."""
+    return input / (1 + np.exp(-input))
+
+
+def _softplus_rule(g: Any, y: Any, x: Any, beta: float = 1, threshold: float = 20) -> Any:
+    return where(x * beta > threshold, g, g * sigmoid(x * beta))
+
+
+@op(
+    (_softplus_rule,),
+    elementwise=True,
+    domain=_WIDE,
+    torch="nn.functional.softplus",
+    kinks="input * beta = threshold",
+    samples=(f"softplus({_EXTREMES})", "softplus(randn(2, 3), 2.0, 1.0)", "softplus(randn(3), beta=0.5)"),
+)
+def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+    """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input > threshold`."""
+    refuse_complex("softplus", input)
+    scaled = input * beta
+    return np.where(scaled > threshold, input, np.logaddexp(scaled, np.zeros_like(scaled)) / beta)
+
+
+@composite(torch="nn.functional.mish", samples=("mish(randn(2, 3))", "mish(tensor([-1000.0, 0.0, 1000.0]))"))
+def mish(input: Any) -> Any:
+    """`input * tanh(softplus(input))`."""
+    return input * tanh(softplus(input))
+
+
+# Rectifiers ----------------------------------------------------------------------------------------
+
+
+@op(
+    lambda g, y, x: where(x <= 0, 0, g),
+    elementwise=True,
+    kinks="0, where the gradient is 0",
+    samples=("relu(tensor([-1.0, 0.0, 2.0, nan, inf, -inf]))", "relu(randint(-3, 3, [4]))"),
+)
+def relu(input: Any) -> Any:
+    """The larger of `input` and 0."""
+    refuse_complex("relu", input)
+    return np.maximum(input, 0)
+
+
+def _leaky_relu_rule(g: Any, y: Any, x: Any, negative_slope: float = 0.01) -> Any:
+    return where(x > 0, g, g * negative_slope)
+
+
+@op(
+    (_leaky_relu_rule,),
+    elementwise=True,
+    torch="nn.functional.leaky_relu",
+    kinks="0, where the gradient is that of negative numbers",
+    samples=("leaky_relu(tensor([-1.0, 0.0, 2.0]))", "leaky_relu(randn(2, 3), 0.2)"),
+)
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """`input`, and `negative_slope` times it where negative."""
+    refuse_complex("leaky_relu", input)
+    return np.where(input > 0, input, input * negative_slope)
+
+
+def _elu_rule(g: Any, y: Any, x: Any, alpha: float = 1.0) -> Any:
+    """The inner `where` keeps an overflow on the positive side out of second derivatives."""
+    return where(x > 0, g, g * (alpha * exp(where(x > 0, 0, x))))
+
+
+@op(
+    (_elu_rule,),
+    elementwise=True,
+    torch="nn.functional.elu",
+    kinks="0, unless alpha is 1",
+    samples=("elu(tensor([-1000.0, -1.0, 0.0, 2.0, 1000.0]))", "elu(randn(2, 3), 0.5)"),
+)
+def elu(input: Any, alpha: float = 1.0) -> Any:
+    """`input`, and `alpha * (exp(input) - 1)` where negative."""
+    refuse_complex("elu", input)
+    return np.where(input > 0, input, alpha * np.expm1(np.minimum(input, 0)))
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@composite(samples=("selu(randn(2, 3))", "selu(tensor([-1000.0, 0.0, 1000.0]))"))
+def selu(input: Any) -> Any:
+    """`elu` scaled so that activations normalise themselves (Klambauer et al. 2017)."""
+    return elu(input, _SELU_ALPHA) * _SELU_SCALE
+
+
+@composite(samples=("celu(randn(2, 3))", "celu(randn(2, 3), 0.5)"))
+def celu(input: Any, alpha: float = 1.0) -> Any:
+    """`input`, and `alpha * (exp(input / alpha) - 1)` where negative."""
+    return elu(input / alpha) * alpha
+
+
+def _hardtanh_rule(g: Any, y: Any, x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    return where((x <= min_val) | (x >= max_val), 0, g)
+
+
+@op(
+    (_hardtanh_rule,),
+    elementwise=True,
+    torch="nn.functional.hardtanh",
+    kinks="min_val and max_val, where the gradient is 0",
+    samples=("hardtanh(tensor([-2.0, -1.0, 0.5, 1.0, 2.0, nan]))", "hardtanh(randn(2, 3), -0.5, 0.7)"),
+)
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """`input`, kept between `min_val` and `max_val`."""
+    refuse_complex("hardtanh", input)
+    return np.minimum(np.maximum(input, min_val), max_val)
+
+
+@composite(torch="nn.functional.relu6", samples=("relu6(randn(2, 3) * 5)", "relu6(tensor([-1.0, 0.0, 3.0, 6.0, 7.0]))"))
+def relu6(input: Any) -> Any:
+    """`input`, kept between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0)
+
+
+def _threshold_rule(g: Any, y: Any, x: Any, threshold: float, value: float) -> Any:
+    return where(x <= threshold, 0, g)
+
+
+@op(
+    (_threshold_rule,),
+    elementwise=True,
+    kinks="threshold",
+    samples=("threshold(randn(2, 3), 0.1, 20.0)", "threshold(tensor([0.0, 1.0, nan]), 0.0, -1.0)"),
+)
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """`input` where it is above `threshold`, `value` elsewhere."""
+    refuse_complex("threshold", input)
+    return np.where(input <= threshold, np.asarray(value, input.dtype), input)
+
+
+def _shrink_rule(g: Any, y: Any, x: Any, lambd: float = 0.5) -> Any:
+    return where((x >= -lambd) & (x <= lambd), 0, g)
+
+
+@op(
+    (_shrink_rule,),
+    elementwise=True,
+    torch="nn.functional.hardshrink",
+    kinks="-lambd, lambd",
+    samples=("hardshrink(tensor([-1.0, -0.5, 0.2, 0.5, 2.0]))", "hardshrink(randn(2, 3), 0.3)"),
+)
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """`input`, and 0 where it is within `lambd` of 0."""
+    refuse_complex("hardshrink", input)
+    return np.where((input >= -lambd) & (input <= lambd), np.zeros_like(input), input)
+
+
+@op(
+    (_shrink_rule,),
+    elementwise=True,
+    torch="nn.functional.softshrink",
+    kinks="-lambd, lambd",
+    samples=("softshrink(tensor([-1.0, -0.5, 0.2, 0.5, 2.0]))", "softshrink(randn(2, 3), 0.3)"),
+)
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """`input` moved toward 0 by `lambd`, but not past it."""
+    refuse_complex("softshrink", input)
+    return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
+
+
+@composite(torch="nn.functional.softsign", samples=("softsign(randn(2, 3))",))
+def softsign(input: Any) -> Any:
+    """`input / (1 + abs(input))`."""
+    return input / (1 + abs(input))
+
+
+@composite(torch="nn.functional.tanhshrink", samples=("tanhshrink(randn(2, 3))",))
+def tanhshrink(input: Any) -> Any:
+    """`input - tanh(input)`."""
+    return input - tanh(input)
+
+
+# gelu ----------------------------------------------------------------------------------------------
+
+_GELU_SLOPE, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_rule(g: Any, y: Any, x: Any, approximate: str = "none") -> Any:
+    if approximate == "none":
+        density = exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
+        return g * (0.5 * erfc(x * -math.sqrt(0.5)) + x * density)
+    t = tanh(_GELU_SLOPE * (x + _GELU_CUBE * (x * x * x)))
+    slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * (x * x))
+    return g * (0.5 * (1 + t) + 0.5 * x * ((1 - t * t) * slope))
+
+
+@op(
+    (_gelu_rule,),
+    elementwise=True,
+    torch="nn.functional.gelu",
+    samples=(
+        "gelu(randn(2, 3), approximate='tanh')",
+        "gelu(tensor([-1000.0, -5.0, 0.0, 5.0, 1000.0]))",
+        "gelu(tensor([-1000.0, -5.0, 0.0, 5.0, 1000.0]), approximate='tanh')",
+    ),
+)
+def gelu(input: Any, *, approximate: str = "none") -> Any:
+    """`input` times the standard normal distribution function at it; "tanh" approximates that
+    (Hendrycks and Gimpel 2016)."""
+    refuse_complex("gelu", input)
+    if approximate == "none":
+        return input * (0.5 * special.erfc(input * -math.sqrt(0.5)))
+    if approximate != "tanh":
+        raise ArgumentError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
+    inner = _GELU_SLOPE * (input + _GELU_CUBE * (input * input * input))
+    return 0.5 * input * (1 + np.tanh(inner))
