@@ -12,10 +12,14 @@ from gradcheck.language.expr import Expr
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators."""
+    """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators.
+
+    `dtype` is the one it states for itself; empty, it takes the case's where that applies.
+    """
 
     array: Any = None
     expr: Expr | None = None
+    dtype: str = ""
     place: Place = field(default_factory=Place, compare=False)
 
 

@@ -1,0 +1,113 @@
+"""The shape of a case: its keys, their types and what they mean. It checks documents, and the schema is made from it.
+
+Values and expressions are only passed on here: what they say is checked where they are read, with better messages.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+Dtype = Literal["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
+ErrorKind = Literal["non_scalar_backward", "no_grad_required", "backward_twice", "shape_mismatch", "dtype_mismatch",
+                    "index_out_of_range", "domain_error"]  # fmt: skip
+
+# `x-ref` becomes a reference to one of the schema's own definitions.
+Value = Annotated[Any, WithJsonSchema({"x-ref": "Value"})]
+MaybeValue = Annotated[Any, WithJsonSchema({"x-ref": "MaybeValue"})]
+Expression = Annotated[Any, WithJsonSchema({"x-ref": "Expression"})]
+Derivations = Annotated[Any, WithJsonSchema({"x-ref": "Derivations"})]
+Shape = Annotated[Any, WithJsonSchema({"x-ref": "Shape"})]
+Tolerances = Annotated[Any, WithJsonSchema({"x-ref": "Tolerance"})]
+Size = Annotated[int, Field(ge=0, le=100_000_000)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _roots(value: Any) -> Any:
+    """`backward: z` is short for `backward: {z: null}`."""
+    return {value: None} if isinstance(value, str) else value
+
+
+def _names(value: Any) -> Any:
+    """`zero_grad: x` is short for `zero_grad: [x]`."""
+    return [value] if isinstance(value, str) else value
+
+
+def _generalize(value: Any) -> Any:
+    """`generalize: true` is short for `generalize: {}`, and `false` for no trial."""
+    return {"enabled": value} if isinstance(value, bool) else value
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors, and nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+Roots = Annotated[
+    dict[str, MaybeValue],
+    Field(min_length=1),
+    BeforeValidator(_roots, json_schema_input_type=Text | dict[str, MaybeValue]),
+]
+
+
+class Step(Strict):
+    """One action, and what must then be true."""
+
+    backward: Roots = Field({}, description="Run the backward pass from these roots; gradients accumulate.")
+    zero_grad: Annotated[list[str], BeforeValidator(_names, json_schema_input_type=Text | list[Text])] = Field(
+        [], description="Forget the gradients of a name, of a list of names, or of `all`."
+    )
+    forward: dict[str, Value] = Field({}, description="Evaluate the graph again, optionally with new values of inputs.")
+    retain_graph: bool = Field(True, description="Of `backward`: keep the graph for another pass.")
+    raises: ErrorKind | None = Field(None, description="The kind of error that every engine must raise.")
+    values: dict[str, Value] = Field({}, description="Forward values that must then have come out.")
+    expected: dict[str, MaybeValue] = Field({}, description="Gradients accumulated by then; null for none.")
+    checks: list[Expression] = Field([], description="Identities that must then hold.")
+
+
+class Generalize(Strict):
+    """How claims are verified again, with other values and sizes."""
+
+    trials: int = Field(3, ge=1, le=1000, description="How often.")
+    dims: dict[str, Annotated[list[Size], Field(min_length=2, max_length=2)]] = Field(
+        {}, description="The lowest and the highest size, inclusive, for each symbolic size."
+    )
+
+
+class Switch(Generalize):
+    """`Generalize`, and the switch that its shorthand turns."""
+
+    enabled: bool = True
+
+
+class Case(Strict):
+    """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
+
+    name: Text = Field("", description="Default: the file's stem. Unique within the file.")
+    description: str = Field("", description="What the case shows.")
+    source: str = Field("", description="Where the numbers or the derivation come from.")
+    tags: list[Text] = Field([], description="Words for selection.")
+    dtype: Dtype = Field("float64", description="Of inputs, of floating constants, and of the whole run.")
+    seed: int = Field(0, description="For random creators; each name draws from its own stream.")
+    dims: dict[str, Size] = Field({}, description="Symbolic sizes, usable as integers in any expression.")
+    inputs: dict[str, Value] = Field({}, description="Leaves that require a gradient.")
+    constants: dict[str, Value] = Field({}, description="Leaves that require none: indices, masks, labels, data.")
+    graph: dict[str, Expression] = Field({}, description="The tensors computed, in order, each from those above it.")
+    backward: Roots = Field({}, description="Where the backward pass starts. Default: the last name of `graph`.")
+    steps: list[Step] = Field([], description="Instead of `backward`: several passes, in order.")
+    values: dict[str, Value] = Field({}, description="Forward values that must come out.")
+    expected: dict[str, MaybeValue] = Field({}, description="Gradients that must come out; null for none.")
+    formulas: dict[str, Derivations] = Field({}, description="Gradients derived by hand, each to be verified.")
+    wrong_formulas: dict[str, Derivations] = Field({}, description="Derivations that must be refuted.")
+    let: dict[str, Expression] = Field({}, description="Intermediate steps of a derivation.")
+    checks: list[Expression] = Field([], description="Identities over values and gradients.")
+    shapes: dict[str, Shape] = Field({}, description="Symbolic shapes of tensors given as literals.")
+    generalize: Annotated[Switch, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
+        Switch(), description="Whether and how to verify with other values and sizes. Default: where there are claims."
+    )
+    tolerance: dict[str, Tolerances] = Field({}, description="For what the file claims.")
+    only: list[Text] = Field([], description="The engines that the case is meant for. Default: all.")
+    skip: Text = Field("", description="Why the case is not to be run.")
+    xfail: Text = Field("", description="Why the case must fail.")

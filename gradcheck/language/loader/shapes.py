@@ -1,0 +1,147 @@
+"""`shapes`: which words stand for the sizes of a literal, and whether they agree with one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradcheck.language.case import Value
+from gradcheck.language.expr import Call, Expr, Literal, Name, Sequence, walk
+from gradcheck.language.loader.scope import Scope
+from gradcheck.language.loader.tree import BROKEN
+from gradcheck.language.loader.validate import describe
+from gradcheck.language.names import constant, is_usable
+
+Shape = tuple[str | int, ...] | Expr
+#: The sizes of these are written out, or one list; those of the others are one argument, at this position.
+_WRITTEN_OUT = frozenset({"randn", "rand", "zeros", "ones", "eye"})
+_SIZE_AT = {"uniform": 2, "randint": 2, "full": 0, "normal": 2}
+
+
+class _Anything:
+    """A scope in which every name is known: in a shape, an unknown word is a size."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class Shapes:
+    """The shapes of one case, and their `words`."""
+
+    def __init__(self, scope: Scope, said: Mapping[str, Any], dims: Mapping[str, int]) -> None:
+        self.scope = scope
+        self.dims = dims
+        self.shapes: dict[str, Shape] = {}
+        self.words: set[str] = set()
+        for name, data in said.items():
+            shape = self._read(name, data)
+            if shape is not None:
+                self.shapes[name] = shape
+                self.words |= _words(shape) - set(dims)
+
+    def _read(self, name: str, data: Any) -> Shape | None:
+        place = self.scope.document.key_place(("shapes", name))
+        if not self.scope.refers(name, ("inputs", "constants"), place, "the tensor"):
+            return None
+        if isinstance(data, str):
+            claim = self.scope.expression(("shapes", name), data, _Anything(), random=True)
+            return claim and claim.expr
+        if not isinstance(data, list):
+            if data is not BROKEN:
+                message = f"a shape is a list of sizes or a creator, not {describe(data)}"
+                place = self.scope.document.place(("shapes", name))
+                self.scope.refuse(message, place, "write [a, b], or uniform(0.1, 2, [a, b])")
+            return None
+        good = [self._size(name, i, size) for i, size in enumerate(data)]
+        return tuple(data) if all(good) else None
+
+    def _size(self, name: str, index: int, size: Any) -> bool:
+        if isinstance(size, str) and is_usable(size) or type(size) is int and 0 <= size <= 100_000_000:
+            return True
+        if size is not BROKEN:
+            place = self.scope.document.place(("shapes", name, index))
+            self.scope.refuse(f"a size is a word or an integer, not {describe(size)}", place, "write [a, b] or [n, 3]")
+        return False
+
+    def settle(self, values: Mapping[str, Value]) -> dict[str, int]:
+        """The sizes that the words have in the file's own literals. Errors where they disagree."""
+        sizes: dict[str, tuple[int, str]] = {word: (size, "dims") for word, size in self.dims.items()}
+        for name, shape in self.shapes.items():
+            value = values.get(name)
+            if value is None:
+                continue
+            if value.array is None:
+                place = self.scope.document.key_place(("shapes", name))
+                hint = "shapes are for literals: write the size into the expression, with a word of `dims`"
+                self.scope.refuse(f"'{name}' is given as an expression", place, hint)
+                continue
+            for symbols in [shape] if isinstance(shape, tuple) else size_lists(shape):
+                self._settle_one(name, symbols, value.array.shape, sizes)
+        missing = self.words - set(sizes)
+        if missing and not self.scope.errors:
+            for name, shape in self.shapes.items():
+                unknown = sorted(_words(shape) & missing)
+                if unknown:
+                    place = self.scope.document.place(("shapes", name))
+                    self.scope.refuse(
+                        f"the size '{unknown[0]}' cannot be read off the literal", place, "give it in `dims`"
+                    )
+        return {word: size for word, (size, _) in sizes.items()}
+
+    def _settle_one(
+        self, name: str, symbols: tuple[str | int, ...], actual: tuple[int, ...], sizes: dict[str, tuple[int, str]]
+    ) -> None:
+        path: tuple[str | int, ...] = ("shapes", name)
+        if len(symbols) != len(actual):
+            message = f"'{name}' has {len(actual)} dimensions, {len(symbols)} sizes are given"
+            self.scope.refuse(message, self.scope.document.place(path), f"its shape is {list(actual)}")
+            return
+        for index, (symbol, size) in enumerate(zip(symbols, actual, strict=True)):
+            known, source = (symbol, "") if isinstance(symbol, int) else sizes.setdefault(symbol, (size, f"'{name}'"))
+            if known != size:
+                where = f"it is {known} in {source}" if source else f"its shape is {list(actual)}"
+                message = f"the size '{symbol}' is {size} in '{name}'"
+                self.scope.refuse(message, self.scope.document.place((*path, index)), where)
+
+
+def _words(shape: Shape) -> set[str]:
+    if isinstance(shape, tuple):
+        return {size for size in shape if isinstance(size, str)}
+    sized = {size for sizes in size_lists(shape) for size in sizes if isinstance(size, str)}
+    return sized | {node.name for node in walk(shape) if isinstance(node, Name) and constant(node.name) is None}
+
+
+def size_lists(expr: Expr) -> list[tuple[str | int, ...]]:
+    """The sizes of the creator that a shape's expression is, where they are all words and integers.
+
+    Only those of the outermost creator are the tensor's own; an expression around creators (`rand(n, n) + 1`) is
+    looked into for the first.
+    """
+    for node in walk(expr):
+        if isinstance(node, Call):
+            sizes = _sizes(node)
+            if sizes is not None:
+                return [sizes]
+    return []
+
+
+def _sizes(call: Call) -> tuple[str | int, ...] | None:
+    keywords = dict(call.kwargs)
+    if call.op in _SIZE_AT:
+        at = _SIZE_AT[call.op]
+        args: tuple[Expr, ...] = call.args[at : at + 1] or tuple(keywords[k] for k in ("size",) if k in keywords)
+    elif call.op in _WRITTEN_OUT:
+        args = call.args or tuple(keywords[k] for k in ("size",) if k in keywords)
+        if call.op == "eye" and len(args) == 1:
+            args = (args[0], args[0])
+    else:
+        return None
+    items = args[0].items if len(args) == 1 and isinstance(args[0], Sequence) else args
+    symbols = [_symbol(item) for item in items]
+    return tuple(s for s in symbols if s is not None) if None not in symbols else None
+
+
+def _symbol(expr: Expr) -> str | int | None:
+    if isinstance(expr, Name):
+        return expr.name
+    return expr.value if isinstance(expr, Literal) and type(expr.value) is int else None

@@ -1,0 +1,139 @@
+"""Values in their places: which forms and dtypes an input, a constant, a claim may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.errors import InvalidCase
+from gradcheck.language.case import Value
+from gradcheck.language.expr import Call, Dtype, Expr, Literal, Sequence
+from gradcheck.language.loader.scope import Scope
+from gradcheck.language.loader.tree import BROKEN, Path
+from gradcheck.language.loader.validate import describe, dotted
+from gradcheck.language.loader.values import ListError, cast, has_broken, read_list
+from gradcheck.language.suggest import did_you_mean
+
+_FORM_KEYS = ("values", "shape", "dtype")
+
+
+class Values:
+    """Reads the values of one case."""
+
+    def __init__(self, scope: Scope, dtype: str, elements: int) -> None:
+        self.scope = scope
+        self.document = scope.document
+        self.dtype = dtype  # the case's
+        self.elements = elements
+
+    def read(
+        self, path: Path, data: Any, names: Mapping[str, Any] | set[str], *, leaf: bool = False, random: bool = True
+    ) -> Value | None:
+        """The value at `path`, whose text may use `names`; None, with errors, if it is wrong.
+
+        A `leaf` requires a gradient, and takes the case's dtype unless it states one.
+        """
+        try:
+            if isinstance(data, dict):
+                return self._form(path, data, names, leaf, random)
+            return self._plain(path, data, names, leaf, random, "")
+        except InvalidCase as error:
+            self.scope.errors.append(error)
+            return None
+
+    def _plain(
+        self, path: Path, data: Any, names: Mapping[str, Any] | set[str], leaf: bool, random: bool, dtype: str
+    ) -> Value | None:
+        if type(data) is str:
+            claim = self.scope.expression(path, data, names, random=random)
+            return claim and Value(expr=claim.expr, dtype=dtype, place=claim.place)
+        if data is None:
+            raise self._error(path, f"{dotted(path)} has no value", "write a number, a list or an expression", key=True)
+        if has_broken(data):
+            return None
+        array = read_list(self.document, path, data)
+        if leaf and array.dtype == bool:
+            raise self._error(path, "an input holds numbers, not booleans", "masks belong in `constants`")
+        self._check_fit(path, array, dtype, leaf)
+        return Value(array=array, dtype=dtype, place=self.document.place(path))
+
+    def _check_fit(self, path: Path, array: np.ndarray, dtype: str, leaf: bool) -> None:
+        """Raises InvalidCase where a number does not fit the dtype that it will have."""
+        target = dtype or (self.dtype if leaf or array.dtype.kind in "fc" else "")
+        if not target:
+            return
+        try:
+            cast(array, target)
+        except ListError as error:
+            raise self._error((*path, *error.indices), error.message, error.hint) from None
+
+    def _form(
+        self, path: Path, data: dict[str, Any], names: Mapping[str, Any] | set[str], leaf: bool, random: bool
+    ) -> Value | None:
+        """`{values: …, shape: …, dtype: …}`."""
+        for key in data:
+            if key not in _FORM_KEYS:
+                hint = did_you_mean(key, _FORM_KEYS, "a value is a number, a list, text, or {values, shape, dtype}")
+                raise self._error((*path, key), f"unknown key '{key}'", hint, key=True)
+        dtype = self._dtype(path, data, leaf) if "dtype" in data else ""
+        shape = self._shape(path, data["shape"]) if "shape" in data else None
+        if dtype is None or any(part is BROKEN for part in data.values()):
+            return None
+        if "values" not in data and not (shape is not None and 0 in shape):
+            raise self._error(path, f"{dotted(path)} lacks its values", "write {values: [1, 2], dtype: int64}")
+        value = self._plain((*path, "values"), data.get("values", []), names, leaf, random, dtype)
+        if value is None or (shape is None and not dtype):
+            return value
+        place = self.document.place(path)
+        if value.expr is not None:
+            return Value(expr=_shaped(value.expr, shape, dtype), dtype=dtype, place=place)
+        array = cast(value.array, dtype) if dtype else value.array
+        if shape is not None:
+            if array.size != _count(shape):
+                message = f"{array.size} numbers do not fill the shape {list(shape)}"
+                raise self._error((*path, "shape"), message, f"it takes {_count(shape):,}")
+            array = array.reshape(shape)
+        return Value(array=array, dtype=dtype, place=place)
+
+    def _dtype(self, path: Path, data: dict[str, Any], leaf: bool) -> str | None:
+        name = data["dtype"]
+        if name is BROKEN:
+            return None
+        word = name.removeprefix("torch.") if isinstance(name, str) else ""
+        word = dtypes.ALIASES.get(word, word)
+        if word not in dtypes.BY_NAME:
+            hint = did_you_mean(str(name), dtypes.BY_NAME, f"the dtypes are {', '.join(dtypes.BY_NAME)}")
+            raise self._error((*path, "dtype"), f"{describe(name)} is no dtype", hint)
+        if leaf and not dtypes.is_differentiable(dtypes.BY_NAME[word]):
+            raise self._error((*path, "dtype"), f"an input cannot be {word}, since it requires a gradient",
+                              "integers and booleans belong in `constants`")  # fmt: skip
+        return word
+
+    def _shape(self, path: Path, shape: Any) -> tuple[int, ...]:
+        if not isinstance(shape, list) or any(type(size) is not int or size < 0 for size in shape):
+            raise self._error((*path, "shape"), "a shape is a list of integers from 0", "write [2, 3]; a number has []")
+        if len(shape) > 64 or _count(tuple(shape)) > self.elements:
+            raise self._error((*path, "shape"), f"a tensor of more than {self.elements:,} elements")
+        return tuple(shape)
+
+    def _error(self, path: Path, message: str, hint: str = "", *, key: bool = False) -> InvalidCase:
+        place = self.document.key_place(path) if key else self.document.place(path)
+        return InvalidCase(message, place=place, hint=hint)
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _shaped(expr: Expr, shape: tuple[int, ...] | None, dtype: str) -> Expr:
+    if dtype:
+        expr = Call("to", (expr, Dtype(dtype)))
+    if shape is not None:
+        expr = Call("reshape", (expr, Sequence(tuple(Literal(size) for size in shape))))
+    return expr

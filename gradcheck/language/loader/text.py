@@ -1,0 +1,89 @@
+"""From a file's bytes to the text of each of its YAML documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradcheck.errors import InvalidCase, Place
+
+#: Everything that ASCII text may hold, and every byte of a longer character.
+_ALLOWED = bytes([9, 10, 13, *range(0x20, 0x7F), *range(0x80, 0x100)])
+#: Not allowed in YAML, or line breaks by YAML 1.1 alone: an editor would count other lines.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_OTHER_ENCODINGS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16",
+                    b"\xfe\xff": "UTF-16"}  # fmt: skip
+#: A marker in the first column always divides documents, whatever stands around it.
+_MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\n]|\Z)", re.MULTILINE)
+_COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*\Z")
+_DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\n|\Z))*\Z")
+
+
+def decode(raw: bytes, file: str) -> str:
+    """The text of a file, with `\\n` as its line break. Raises InvalidCase."""
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+    for start, name in _OTHER_ENCODINGS.items():
+        if raw.startswith(start):
+            raise InvalidCase(f"the file is in {name}", place=Place(file, 1, 1), hint="save it as UTF-8")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = _unify_breaks(raw[: error.start].decode("utf-8"))
+        message = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise InvalidCase(message, place=_place(file, before), hint="save the file as UTF-8") from None
+    text = _unify_breaks(text)
+    if raw.translate(None, _ALLOWED) or not text.isascii():
+        _refuse_controls(text, file)
+    return text
+
+
+def _unify_breaks(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _refuse_controls(text: str, file: str) -> None:
+    found = _CONTROL.search(text)
+    if found:
+        code = f"U+{ord(found[0]):04X}"
+        what = "a NUL byte" if found[0] == "\0" else f"the control character {code}"
+        hint = "is this a text file in UTF-8?" if found[0] == "\0" else "remove it"
+        raise InvalidCase(f"{what} is not allowed", place=_place(file, text[: found.start()]), hint=hint)
+
+
+def _place(file: str, before: str) -> Place:
+    return Place(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def documents(text: str) -> Iterator[tuple[str, int]]:
+    """The text of each document and the line it begins on; empty documents left out.
+
+    Divided before they are parsed, so that a syntax error in one cannot touch another.
+    """
+    start = None  # where the directives of the next document begin
+    line, counted = 1, 0
+    for begin, end in _pieces(text):
+        dashed = text.startswith("---", begin)
+        body = begin + 3 if dashed or text.startswith("...", begin) else begin
+        if _COMMENTS.match(text, body, end):
+            start = start if not dashed else None
+            continue
+        if not dashed and _DIRECTIVES.match(text, body, end):
+            start = body
+            continue
+        first = start if start is not None and dashed else begin if dashed else body
+        start = None
+        line += text.count("\n", counted, first)
+        counted = first
+        yield text[first:end], line
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Where the parts between the markers begin and end; each begins with its marker."""
+    begin = 0
+    if "---" in text or "..." in text:
+        for marker in _MARKER.finditer(text):
+            if marker.start() > begin:
+                yield begin, marker.start()
+            begin = marker.start()
+    yield begin, len(text)

@@ -1,0 +1,111 @@
+"""What a YAML document holds: plain data and, beside it, the position of every key and value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+from gradcheck.errors import Place
+
+
+class Mark(Protocol):
+    """Where something begins, from 0; PyYAML's own record of it."""
+
+    index: int
+    line: int
+    column: int
+
+
+class Branch:
+    """The positions below a mapping (`keys` holds those of its keys) or a list (`keys` is None)."""
+
+    __slots__ = ("children", "keys", "mark")
+
+    def __init__(self, mark: Mark, keys: dict[str, Mark] | None, children: Any) -> None:
+        self.mark = mark
+        self.keys = keys
+        self.children = children
+
+    def child(self, part: str | int) -> Spot | None:
+        if self.keys is not None:
+            found: Spot | None = self.children.get(part)
+            return found
+        return self.children[part] if isinstance(part, int) and part < len(self.children) else None
+
+
+Spot: TypeAlias = "Mark | Branch"
+
+
+class Broken:
+    """Stands for a value that could not be read and whose error is already told."""
+
+    def __repr__(self) -> str:
+        return "BROKEN"
+
+
+BROKEN = Broken()
+
+#: The way to a value: keys of mappings and indices of lists.
+Path: TypeAlias = Sequence["str | int"]
+
+
+class Document:
+    """One YAML document: its plain `data`, and the place of everything in it.
+
+    Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool, None.
+    """
+
+    __slots__ = ("data", "file", "first", "root", "text")
+
+    def __init__(self, file: str, text: str, first: int, data: Any, root: Spot) -> None:
+        self.file = file
+        self.text = text
+        self.first = first  # the line of the file on which `text` begins, from 1
+        self.data = data
+        self.root = root
+
+    def place(self, path: Path = ()) -> Place:
+        """Where the value at `path` begins, or the nearest one above that is there."""
+        return self._at(self._mark(path))
+
+    def key_place(self, path: Path) -> Place:
+        """Where the key that ends `path` stands; for an item of a list, the item."""
+        parent = self._walk(path[:-1])
+        keys = parent.keys if isinstance(parent, Branch) else None
+        return self._at(keys[path[-1]]) if keys and path[-1] in keys else self.place(path)  # type: ignore[index]
+
+    def text_place(self, path: Path) -> Place:
+        """Where the text at `path` itself begins: behind a quotation mark."""
+        mark = self._mark(path)
+        return Place(self.file, mark.line + self.first, mark.column + 1 + (self.text[mark.index] in "'\""))
+
+    def locate(self, path: Path, text: str, offset: int) -> Place:
+        """Where the character of `text`, the value at `path`, at this offset stands, also in text over several lines."""
+        mark, start = self._mark(path), self.text_place(path)
+        begin = mark.index + (start.column - mark.column - 1)
+        if self.text.startswith(text, begin):
+            return Place(start.file, start.line, start.column + offset)
+        if self.text[mark.index] in "|>":
+            begin = self.text.find("\n", begin) + 1
+        ahead = len("".join(text[:offset].split()))  # folding changes nothing but blanks
+        while begin < len(self.text) and (ahead or self.text[begin].isspace()):
+            ahead -= not self.text[begin].isspace()
+            begin += 1
+        line_start = self.text.rfind("\n", 0, begin) + 1
+        return Place(self.file, self.first + self.text.count("\n", 0, begin), begin - line_start + 1)
+
+    def _at(self, mark: Mark) -> Place:
+        return Place(self.file, mark.line + self.first, mark.column + 1)
+
+    def _mark(self, path: Path) -> Mark:
+        spot = self._walk(path)
+        return spot.mark if isinstance(spot, Branch) else spot
+
+    def _walk(self, path: Path) -> Spot:
+        spot = self.root
+        for part in path:
+            below = spot.child(part) if isinstance(spot, Branch) else None
+            if below is None:
+                break
+            spot = below
+        return spot
