@@ -46,16 +46,6 @@ def grad(
     return tuple(found.get(tensor) for tensor in wanted)
 
 
-class _Cell:
-    """What the sweep knows of one tensor: how many contributions it still waits for, and their sum so far."""
-
-    # Defaults of the class: a cell is made for every tensor, and an __init__ would double its cost.
-    tensor: Tensor
-    pending = 0
-    gradient: Any = None
-    owned = False  # whether `gradient` is an array that the sweep made, free to be added to in place
-
-
 def sweep(
     roots: Sequence[Tensor],
     seeds: Sequence[Any],
@@ -69,15 +59,15 @@ def sweep(
     Linear in tensors and uses, and iterative: no graph is too deep. A tensor used k times by one child receives k
     contributions. `release` frees on the way what the graph saved for its rules.
     """
-    cells = _count_pending(roots)
+    pending = _count_pending(roots)
+    sums: dict[Tensor, Any] = {}
+    owned: set[Tensor] = set()  # whose sum is an array that the sweep made, free to be added to in place
     for root, seed in zip(roots, seeds, strict=True):
-        _contribute(cells[root], seed)
-    ready = [cells[root] for root in dict.fromkeys(roots) if cells[root].pending == 0]
+        sums[root] = sums[root] + seed if root in sums else seed
+    ready = [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not pending[root]]
     found: dict[Tensor, Any] = {}
     while ready:
-        done = ready.pop()
-        tensor, gradient = done.tensor, done.gradient
-        done.gradient = None
+        tensor, gradient = ready.pop()
         if tensor.creation_op is None:
             found[tensor] = gradient
             continue
@@ -86,35 +76,32 @@ def sweep(
         shares = pull(tensor, gradient)
         if release:
             tensor._args = None
-        for creator, contribution in shares:
-            cell = cells[creator]
-            if cell.gradient is None:
-                cell.gradient = contribution
+        for creator, share in shares:
+            known = sums.get(creator)
+            if known is not None:
+                share = _add(creator, known, share, owned)
+            if pending[creator] > 1:
+                pending[creator] -= 1
+                sums[creator] = share
             else:
-                _contribute(cell, contribution)
-            cell.pending = pending = cell.pending - 1
-            if not pending:
-                ready.append(cell)
+                ready.append((creator, share))
     return found
 
 
-def _contribute(cell: _Cell, contribution: Any) -> None:
-    if cell.gradient is None:
-        cell.gradient = contribution
-    elif cell.owned:
-        cell.gradient += contribution
-    else:
-        cell.gradient = cell.gradient + contribution
-        cell.owned = type(cell.gradient) is np.ndarray
+def _add(creator: Tensor, known: Any, share: Any, owned: set[Tensor]) -> Any:
+    if creator in owned:
+        known += share
+        return known
+    total = known + share
+    if type(total) is np.ndarray:
+        owned.add(creator)
+    return total
 
 
-def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, _Cell]:
-    """A cell for every tensor below `roots` that requires a gradient, with the contributions it will receive."""
-    cells: dict[Tensor, _Cell] = {}
-    for root in roots:
-        cells[root] = cell = _Cell()
-        cell.tensor = root
-    stack = list(cells)
+def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, int]:
+    """For every tensor below `roots` that requires a gradient, how many contributions it will receive."""
+    pending = dict.fromkeys(roots, 0)
+    stack = list(pending)
     while stack:
         tensor = stack.pop()
         if tensor._args is None and tensor.creation_op is not None:
@@ -124,15 +111,13 @@ def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, _Cell]:
             )
         for creator in tensor.creators:
             if creator.requires_grad:
-                known = cells.get(creator)
-                if known is not None:
-                    known.pending += 1
-                    continue
-                cells[creator] = cell = _Cell()
-                cell.tensor = creator
-                cell.pending = 1
-                stack.append(creator)
-    return cells
+                count = pending.get(creator)
+                if count is None:
+                    pending[creator] = 1
+                    stack.append(creator)
+                else:
+                    pending[creator] = count + 1
+    return pending
 
 
 def _gradients(

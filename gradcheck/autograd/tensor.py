@@ -190,7 +190,7 @@ def _fast(op: Op, a: Tensor, b: Any) -> Any:
         right = b.data
         if right.dtype is not dtype:
             return op(a, b)
-        args, creators = (a, b), (a, b)
+        args = creators = (a, b)
         wanted = a.requires_grad or b.requires_grad
     elif type(b) is float or type(b) is int:
         right, args, creators = constant(b, dtype), (a, b), (a,)
