@@ -11,6 +11,8 @@ from gradcheck.autograd.ops import complex_parts as complex_parts
 from gradcheck.autograd.ops import creation as creation
 from gradcheck.autograd.ops import exponential as exponential
 from gradcheck.autograd.ops import extrema as extrema
+from gradcheck.autograd.ops import gathering as gathering
+from gradcheck.autograd.ops import indexing as indexing
 from gradcheck.autograd.ops import nn_attention as nn_attention
 from gradcheck.autograd.ops import nn_classification as nn_classification
 from gradcheck.autograd.ops import nn_distances as nn_distances

@@ -1,0 +1,136 @@
+"""What stands between the brackets of `x[…]`, sorted out as torch does it.
+
+torch first applies the integers, slices, `None` and `...` in one go, and then the index tensors and masks to what is
+left. (NumPy lets an integer count as an index array, which moves dimensions: `x[0, :, idx]` differs.)
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import ArgumentError
+
+_ALL = slice(None)
+_INDEX_KINDS = "biu"
+
+
+def split(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The basic part of `index`, and the index arrays (with `:` between them) for what that leaves; () for none.
+
+    Raises IndexError for what cannot index a tensor with `ndim` dimensions, ArgumentError for a negative step.
+    """
+    entries = [_entry(item) for item in (index if isinstance(index, tuple) else (index,))]
+    taken = sum(_taken(entry) for entry in entries)
+    if taken > ndim:
+        raise IndexError(f"{taken} indices for a tensor with {ndim} dimensions")
+    if sum(entry is Ellipsis for entry in entries) > 1:
+        raise IndexError("an index can have only one ellipsis ('...')")
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, np.ndarray):
+            basic += [_ALL] * _taken(entry) if entry.ndim else [None]
+            advanced.append(entry if entry.ndim else np.zeros(int(entry), dtype=np.int64))
+        elif entry is Ellipsis:
+            basic += [_ALL] * (ndim - taken)
+            advanced += [_ALL] * (ndim - taken)
+        else:
+            basic.append(entry)
+            advanced += [] if type(entry) is int else [_ALL]
+    return tuple(basic), tuple(advanced) if any(isinstance(a, np.ndarray) for a in advanced) else ()
+
+
+def _entry(item: Any) -> Any:
+    """An int, a slice, None, `...`, or an array of integers or booleans (0-d for a lone True or False)."""
+    if item is None or item is Ellipsis or type(item) is int:
+        return item
+    if isinstance(item, slice):
+        return _slice(item)
+    if isinstance(item, (bool, np.bool_)):
+        return np.asarray(item)
+    array = np.asarray(item)
+    if array.size == 0 and isinstance(item, (list, tuple)):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in _INDEX_KINDS:
+        raise IndexError(f"an index is made of integers or booleans, not of {array.dtype}")
+    if array.dtype == np.uint8:
+        return array.astype(bool)  # in torch, bytes are masks
+    return int(array) if array.ndim == 0 and array.dtype.kind != "b" else array
+
+
+def _slice(item: slice) -> slice:
+    if item.step is not None and item.step <= 0:
+        raise ArgumentError(f"the step of a slice must be positive, not {item.step}", hint="use flip to reverse")
+    return item
+
+
+def _taken(entry: Any) -> int:
+    """How many dimensions of the tensor an entry of the index uses up."""
+    if isinstance(entry, np.ndarray):
+        return entry.ndim if entry.dtype.kind == "b" else 1
+    return 0 if entry is None or entry is Ellipsis else 1
+
+
+def result_size(shape: tuple[int, ...], index: Any) -> int:
+    """How many elements `x[index]` has for an `x` of `shape`, found without making them."""
+    basic, advanced = split(index, len(shape))
+    part = np.broadcast_to(np.empty((), dtype=bool), shape)[basic].shape
+    if not advanced:
+        return prod(part)
+    positions, indices = _integers(part, advanced)
+    picked = np.broadcast_shapes(*(i.shape for i in indices))
+    return prod(picked) * prod(int(size) for d, size in enumerate(part) if d not in positions)
+
+
+def add_at(out: np.ndarray, advanced: tuple[Any, ...], values: np.ndarray) -> None:
+    """`out[advanced] += values`, adding as often as an element is named; `values` has the shape of `out[advanced]`."""
+    if all(not isinstance(entry, np.ndarray) or entry.dtype.kind == "b" for entry in advanced) and _one_mask(advanced):
+        out[advanced] += values  # a mask names nothing twice
+        return
+    positions, indices = _integers(out.shape, advanced)
+    rest = [d for d in range(out.ndim) if d not in positions]
+    target = out.transpose(positions + rest)
+    picked = np.broadcast_arrays(*indices)
+    count = picked[0].ndim
+    first = positions[0] if positions == list(range(positions[0], positions[-1] + 1)) else 0
+    source = np.moveaxis(values, range(first, first + count), range(count)) if first else values
+    _add_rows(target, [p.reshape(-1) for p in picked], source.reshape(-1, *target.shape[len(positions) :]))
+
+
+def _one_mask(advanced: tuple[Any, ...]) -> bool:
+    return sum(isinstance(entry, np.ndarray) for entry in advanced) == 1
+
+
+def _integers(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple[list[int], list[np.ndarray]]:
+    """The dimensions that are indexed by arrays, and for each its array of integers, from 0 up."""
+    positions: list[int] = []
+    indices: list[np.ndarray] = []
+    dim = 0
+    for entry in advanced:
+        if isinstance(entry, np.ndarray):
+            found = list(entry.nonzero()) if entry.dtype.kind == "b" else [entry]
+            indices += found
+            positions += range(dim, dim + len(found))
+        dim += _taken(entry)
+    wrapped = [np.where(i < 0, i + shape[d], i) for i, d in zip(indices, positions, strict=True)]
+    return positions, wrapped
+
+
+def _add_rows(target: np.ndarray, indices: list[np.ndarray], rows: np.ndarray) -> None:
+    """`target[indices[0][k], …] += rows[k]` for every k, repeated places included.
+
+    One flat index an element: `np.add.at` is several times faster on those than on rows.
+    """
+    if not rows.size:
+        return
+    buffer = np.ascontiguousarray(target)
+    place = indices[0] if len(indices) == 1 else np.ravel_multi_index(indices, target.shape[: len(indices)])
+    width = rows.size // len(rows)
+    if width != 1:
+        place = (place[:, None] * width + np.arange(width)).reshape(-1)
+    np.add.at(buffer.reshape(-1), place, rows.reshape(-1))
+    if buffer is not target:
+        target[...] = buffer
