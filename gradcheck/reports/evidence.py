@@ -24,13 +24,16 @@ def evidence(c: Comparison, look: Look) -> list[Text]:
 
 def _tensors(c: Comparison, look: Look) -> list[Text]:
     got, want = c.got_array, c.want_array
+    titles = parties(c)
+    if got is None:  # only one of the two exists
+        got, want, titles = want, None, titles[::-1]
     if got is None or not is_small(got) or (want is not None and not is_small(want)):
         return []
     if got.size == 1 and want is not None and want.size == 1 and got.shape == want.shape:
         return []  # the worst element is all there is to show
     return [
         Text.assemble("    ", *((span.text, _STYLES[span.wrong]) for span in line))
-        for line in side_by_side(got, want, c.mask, parties(c), look.width - 4)
+        for line in side_by_side(got, want, c.mask, titles, look.width - 4)
     ]
 
 

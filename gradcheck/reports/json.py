@@ -19,25 +19,27 @@ SCHEMA = 1
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The document, two spaces deep, in ASCII so that no pipe can spoil it."""
-    return json.dumps(document(result), indent=2, allow_nan=False) + "\n"
+    """The document, a line a case; in ASCII, so that no pipe can spoil it."""
+    cases = ",\n".join(_dump(_case(case)) for case in result.cases)
+    return f'{_dump(_head(result))[:-1]}, "cases": [\n{cases}\n]}}\n'
 
 
-def document(result: RunResult) -> dict[str, Any]:
-    """The run in dictionaries, lists, texts and numbers that JSON holds."""
+def _dump(value: dict[str, Any]) -> str:
+    return json.dumps(to_json(value), allow_nan=False)
+
+
+def _head(result: RunResult) -> dict[str, Any]:
+    """All but the cases."""
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
     summary["seconds"] = result.seconds
-    fields = {
+    return {
         "schema": SCHEMA,
         "gradcheck": __version__,
         "environment": dict(result.environment),
         "summary": summary,
         "interrupted": result.interrupted,
-        "cases": [_case(case) for case in result.cases],
     }
-    cleaned: dict[str, Any] = to_json(fields)
-    return cleaned
 
 
 def _case(case: CaseResult) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def render(result: RunResult, look: Look) -> str:
         for case in cases:
             _add(suite, case)
     indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="us-ascii").decode() + "\n"
 
 
 def _totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, str]:

@@ -1,0 +1,56 @@
+"""The most telling failure comes first, and what says the same stands with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.reports.findings import findings
+
+ONE, TWO = np.ones((2, 2)), np.full((2, 2), 2.0)
+
+
+def test_values_come_before_gradients_before_formulas(failed: Any, case: Any) -> None:
+    found = findings(case(comparisons=(
+        failed(ONE, TWO, what="formula", formula="y", engine="case"),
+        failed(ONE, TWO, what="gradient", tensor="x"),
+        failed(ONE, TWO, what="node", tensor="q"),
+        failed(ONE, TWO, what="value", tensor="q"),
+    )))  # fmt: skip
+    assert [finding.lead.what for finding in found] == ["value", "node", "gradient", "formula"]
+
+
+def test_gradients_come_as_the_backward_pass_flows_values_as_the_forward_pass(failed: Any, case: Any) -> None:
+    names = ("x", "h", "loss")
+    gradients = findings(case(comparisons=tuple(failed(ONE, TWO, tensor=name) for name in names)))
+    values = findings(case(comparisons=tuple(failed(ONE, TWO, what="value", tensor=name) for name in names)))
+    assert [finding.lead.tensor for finding in gradients] == ["loss", "h", "x"]
+    assert [finding.lead.tensor for finding in values] == ["x", "h", "loss"]
+
+
+def test_expected_joins_the_gradient_of_the_same_tensor_and_step(failed: Any, case: Any) -> None:
+    found = findings(case(comparisons=(
+        failed(ONE, TWO, what="expected", tensor="x", reference="case"),
+        failed(ONE, TWO, tensor="x"),
+        failed(ONE, TWO, tensor="x", step=1),
+    )))  # fmt: skip
+    assert [(f.lead.what, f.lead.step, [o.what for o in f.others]) for f in found] == [
+        ("gradient", 0, ["expected"]),
+        ("gradient", 1, []),
+    ]
+
+
+def test_trials_join_their_formula_but_two_formulas_stay_apart(failed: Any, case: Any) -> None:
+    trial = {"trial": 1, "seed": 0, "sizes": {"n": 3}}
+    found = findings(case(comparisons=(
+        failed(ONE, TWO, what="formula", formula="a", engine="case", trial=trial),
+        failed(ONE, TWO, what="formula", formula="a", engine="case"),
+        failed(ONE, TWO, what="formula", formula="b", engine="case"),
+    )))  # fmt: skip
+    assert [(f.lead.formula, f.lead.trial, len(f.others)) for f in found] == [("a", None, 1), ("b", None, 0)]
+
+
+def test_what_passed_or_was_not_decided_is_no_finding(comparison: Any, case: Any) -> None:
+    statuses = ("passed", "undecided", "unsupported", "not_differentiable")
+    assert findings(case(comparisons=tuple(comparison(status=status) for status in statuses))) == []

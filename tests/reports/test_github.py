@@ -1,0 +1,86 @@
+"""Annotations stand at the line at fault, escaped, the worst first, and never more than GitHub shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.result import Failure, RunResult
+from gradcheck.errors import Place
+from gradcheck.reports import render
+
+COMMAND = re.compile(r"^::error ((?:[a-z]+=[^,:\r\n]*)(?:,[a-z]+=[^,:\r\n]*)*)::(.*)$")
+WANT = np.full((2, 2), 4.0)
+
+
+def annotations(result: RunResult) -> list[tuple[dict[str, str], str]]:
+    found = []
+    for line in render(result, "github").splitlines():
+        if line.startswith("::"):
+            match = COMMAND.match(line)
+            assert match, line
+            found.append((dict(pair.split("=", 1) for pair in match[1].split(",")), match[2]))
+    return found
+
+
+def test_the_worst_comes_first_and_lands_on_its_line(everything: RunResult) -> None:
+    found = annotations(everything)
+    assert [(p["file"], p["line"]) for p, _ in found[:4]] == [
+        ("cases/chain.yaml", "1"),
+        ("cases/bad.yaml", "5"),
+        ("cases/bad.yaml", "1"),
+        ("cases/chain.yaml", "12"),
+    ]
+    assert found[3][0]["title"] == "chain of four matrices"
+    assert found[3][0]["col"] == "3"
+    assert render(everything, "github").splitlines()[-1].startswith("1 failed, 1 crashed")
+
+
+def test_larger_relative_errors_come_first(run: Any, case: Any, failed: Any) -> None:
+    wrong = case(
+        status="failed", comparisons=tuple(failed(WANT * f, WANT, tensor=t) for t, f in (("a", 1.1), ("b", 9)))
+    )
+    assert [message[:13] for _, message in annotations(run(wrong))] == ["gradient of b", "gradient of a"]
+
+
+def test_data_and_properties_are_escaped(run: Any, case: Any) -> None:
+    crash = case("50%: a, b\n::warning::", "crashed", file="a,b:c%.yaml",
+                 errors=(Failure("crash", "100% wrong: a, b"),))  # fmt: skip
+    assert annotations(run(crash)) == [
+        (
+            {"file": "a%2Cb%3Ac%25.yaml", "line": "1", "col": "1", "title": "50%25%3A a%2C b\\n%3A%3Awarning%3A%3A"},
+            "100%25 wrong: a, b",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("total", "shown", "more"), [(10, 10, ""), (11, 10, "and 2 more problems"), (30, 10, "and 21")]
+)
+def test_at_most_ten_and_the_last_says_how_many_more(
+    run: Any, case: Any, failed: Any, total: int, shown: int, more: str
+) -> None:
+    wrong = case(status="failed", comparisons=tuple(failed(WANT + 1, WANT, tensor=f"t{i}") for i in range(total)))
+    found = annotations(run(wrong))
+    assert len(found) == shown
+    assert ("more problems" in found[-1][1]) is bool(more)
+    assert more in found[-1][1]
+    assert sum("gradient of t" in line for line in render(run(wrong), "github").splitlines()) == total
+
+
+def test_paths_start_at_the_repositorys_root(
+    run: Any, case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    crash = case("x", "crashed", place=Place("c.yaml", 3, 1), errors=(Failure("crash", "boom"),))
+    assert annotations(run(crash))[0][0]["file"] == "sub/c.yaml"
+
+
+def test_a_run_that_is_right_has_only_its_summary(run: Any, case: Any) -> None:
+    assert render(run(case()), "github") == "1 passed in 4.2s\n"

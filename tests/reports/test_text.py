@@ -1,0 +1,67 @@
+"""What users wrote is shown, but never obeyed."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.reports.text import brief, cells, count, pair, plain, plain_lines, wrap
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("chain of four", "chain of four"),
+        ("[red]x[/red]", "[red]x[/red]"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("two\nlines\r\ttab", "two\\nlines\\r\\ttab"),
+        ("nul\0 del\x7f c1\x9b", "nul\\x00 del\\x7f c1\\x9b"),
+        ("bidi\u202egnp", "bidi\\u202egnp"),
+        ("lone\ud800", "lone\\ud800"),
+        ("grün 梯度 ∂", "grün 梯度 ∂"),
+    ],
+)
+def test_plain_escapes_what_moves_the_cursor_or_hides(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_plain_lines_keep_lines_apart() -> None:
+    assert plain_lines("a\n\tb\x1b\n") == ["a", "    b\\x1b"]
+
+
+def test_cells_counts_columns_not_characters() -> None:
+    assert cells("abc") == 3
+    assert cells("梯度") == 4
+    assert cells("e\u0301") == 1
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "shown"),
+    [
+        (4.0, 8.0, ("4", "8")),
+        (0.5, 0.25, ("0.5", "0.25")),
+        (1.0, 1.0 + 1e-12, ("1", "1.000000000001")),
+        (float("nan"), 1.5, ("nan", "1.5")),
+        (float("-inf"), 1e300, ("-inf", "1e+300")),
+        (1 + 2j, 1 - 2j, ("1+2j", "1-2j")),
+        (None, 3.0, ("none", "3")),
+    ],
+)
+def test_pair_shows_as_few_digits_as_tell_the_two_apart(got: object, want: object, shown: tuple[str, str]) -> None:
+    assert pair(got, want) == shown  # type: ignore[arg-type]
+
+
+def test_pair_of_neighbouring_floats_differs() -> None:
+    got, want = pair(0.1, 0.1 + 2**-56)
+    assert got != want
+
+
+def test_counts_and_errors_in_words() -> None:
+    assert (count(1, "case"), count(2, "case"), count(0, "entry", "entries")) == ("1 case", "2 cases", "0 entries")
+    assert (brief(1 / 3), brief(1e-17), brief(None)) == ("0.333", "1e-17", "unknown")
+
+
+def test_wrap_keeps_to_the_width_and_hangs() -> None:
+    lines = wrap("one two three four", 12, "  ", "    ")
+    assert lines == ["  one two", "    three", "    four"]
+    assert wrap("unbreakableword", 8, "  ") == ["  unbreakableword"]
+    assert wrap("梯度 梯度", 8, "") == ["梯度", "梯度"]
