@@ -41,7 +41,8 @@ def render(result: RunResult, look: Look) -> str:
         for case in cases:
             _add(suite, case)
     indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="us-ascii").decode() + "\n"
+    body: bytes = tostring(root, encoding="us-ascii")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + body.decode() + "\n"
 
 
 def _totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, str]:
