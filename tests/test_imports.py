@@ -1,0 +1,77 @@
+"""Imports run one way, and what is cheap to import stays cheap."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(LINT_IMPORTS), "--no-cache", "--config", "pyproject.toml"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+
+
+def test_the_contracts_hold() -> None:
+    result = lint_imports(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "0 broken" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "broken"),
+    [
+        ("language/expr.py", "import torch", "only engines/torch imports torch"),
+        ("checks/result.py", "def later():\n    import torch", "only engines/torch imports torch"),
+        ("checks/result.py", "import yaml", "only language/loader imports yaml"),
+        ("cli/options.py", "import rich", "only reports import rich and jinja2"),
+        ("reports/words.py", "import click", "only cli imports click"),
+        ("autograd/op.py", "import gradcheck.language.expr", "imports run one way"),
+        ("engines/base.py", "import gradcheck.checks.result", "imports run one way"),
+    ],
+)
+def test_an_import_the_wrong_way_is_found(tmp_path: Path, file: str, line: str, broken: str) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "gradcheck", tmp_path / "gradcheck", ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / "gradcheck" / file).open("a", encoding="utf-8") as planted:
+        planted.write(f"\n{line}\n")
+    result = lint_imports(tmp_path)
+    assert result.returncode == 1
+    assert f"{broken} BROKEN" in result.stdout
+
+
+def test_autograd_stands_on_numpy_alone() -> None:
+    graph = grimp.build_graph("gradcheck", include_external_packages=True, cache_dir=None)
+    own = {"gradcheck.autograd", *graph.find_descendants("gradcheck.autograd")}
+    imported = {found for module in own for found in graph.find_modules_directly_imported_by(module)} - own
+    assert imported - sys.stdlib_module_names == {"numpy", "ml_dtypes", "gradcheck.errors"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import gradcheck; dir(gradcheck)",
+        "from gradcheck import Tensor, no_grad, ops; Tensor([1.0], requires_grad=True).exp().backward()",
+        "from gradcheck import load; load(['cases'])",
+        "import gradcheck.language.loader, gradcheck.language.parser, gradcheck.autograd.ops",
+        "import gradcheck.cli, gradcheck.reports",
+    ],
+)
+def test_torch_is_not_imported(statement: str) -> None:
+    code = f"import sys; {statement}; sys.exit('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+
+
+def test_importing_gradcheck_imports_nothing_else() -> None:
+    code = "import sys, gradcheck; sys.exit(bool({'numpy', 'yaml', 'pydantic', 'rich', 'click'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
