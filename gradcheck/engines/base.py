@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,11 +44,13 @@ class Application:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     owner: str  # the graph entry it stands in
+    tracked: tuple[bool, ...] = ()  # for each array among the arguments, whether it needs a gradient; empty: all
 
 
 @dataclass(frozen=True, slots=True)
 class Pullback:
-    """One op's result and, for each differentiable array among its arguments in order, the gradient."""
+    """One op's result and, for each differentiable array among its arguments (that is tracked), in order,
+    the gradient."""
 
     outputs: tuple[np.ndarray, ...]
     gradients: tuple[np.ndarray | None, ...]

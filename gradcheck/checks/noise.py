@@ -1,0 +1,164 @@
+"""How much of a disagreement rounding alone explains; asked only where two computations disagree.
+
+Two correct implementations may differ by more than a fixed tolerance after many roundings, or where large
+contributions cancel. So the reference runs again, in double precision, with every op's result moved by a relative
+amount `a` at random (see `engines/disturb.py`). What the gradients move by, divided by `a`, is the sensitivity of
+each element: about the magnitude of its contributions before they cancel. Roundings of relative size `epsilon`
+then explain about `epsilon * sensitivity`.
+
+Noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a small `a`
+as for a large one. Elements that jump get no allowance, so that a wrong convention at a kink stays visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.tolerance import epsilon
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.disturb import RAISED, Disturbance
+from gradcheck.engines.tape import Tape
+from gradcheck.errors import TensorError
+from gradcheck.language.expr import Dtype, walk
+from gradcheck.language.problem import Problem
+
+Arrays = Sequence[np.ndarray | None]
+
+_FINE, _COARSE, _DRAWS = 1e-9, 1e-6, 6
+#: Roundings inside ops, which the disturbance cannot reach, and the luck of few draws.
+_MARGIN = 16.0
+#: A sensitivity that grows so much as the disturbance shrinks is a jump.
+_JUMP = 30.0
+#: The allowance stays below this part of the largest magnitude anywhere in the evaluation.
+_CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
+
+
+def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
+    """What each element of the arrays that `run` computes moves by, for a relative disturbance of 1; None where there
+    is no array, or none of the same shape each time. 0 where it jumps or is not finite."""
+    generator = np.random.default_rng([seed, 0x6E6F6973])
+    still = run(Disturbance(0.0, generator))
+    fine = _spread(run, still, _FINE, generator)
+    coarse = _spread(run, still, _COARSE, generator)
+    return [_smooth(a, b) for a, b in zip(fine, coarse, strict=True)]
+
+
+def _spread(
+    run: Callable[[Disturbance], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
+) -> list[np.ndarray | None]:
+    widest: list[np.ndarray | None] = [None if base is None else np.zeros(base.shape) for base in still]
+    for _ in range(_DRAWS):
+        for i, (base, moved) in enumerate(zip(still, run(Disturbance(amplitude, generator)), strict=True)):
+            known = widest[i]
+            if base is None or moved is None or known is None or moved.shape != base.shape:
+                widest[i] = None
+                continue
+            with np.errstate(all="ignore"):
+                widest[i] = np.maximum(known, np.abs(moved - base) / amplitude)
+    return widest
+
+
+def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | None:
+    if fine is None or coarse is None:
+        return None
+    with np.errstate(all="ignore"):
+        jumps = (fine > _JUMP * coarse) | ~np.isfinite(fine) | ~np.isfinite(coarse)
+        return np.where(jumps, 0.0, np.maximum(np.where(jumps, 0.0, fine), np.where(jumps, 0.0, coarse)))
+
+
+def allowance(moved: np.ndarray | None, unit: float, largest: float) -> np.ndarray | None:
+    """The absolute difference that roundings of relative size `unit` explain, capped."""
+    if moved is None:
+        return None
+    cap = next(part for bound, part in _CAPS if unit <= bound)
+    return np.minimum(_MARGIN * unit * moved, cap * largest)
+
+
+class Noise:
+    """The noise of one problem at its point, by the reference; computed when first asked for."""
+
+    def __init__(self, reference: Engine, problem: Problem) -> None:
+        self._reference, self._problem = reference, problem
+        self._found: dict[tuple[str, int, str], np.ndarray | None] | None = None
+        self._unit, self._largest = 0.0, 0.0
+        self.why_not = ""  # why there is no estimate, if there is none
+
+    def slack(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+        """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
+        if self._found is None:
+            self._found = self._measure()
+        return allowance(self._found.get((what, step, tensor)), self._unit, self._largest)
+
+    def _measure(self) -> dict[tuple[str, int, str], np.ndarray | None]:
+        reference, problem = self._reference, self._problem
+        if not isinstance(reference, Tape):
+            self.why_not = f"{reference.name} cannot estimate its rounding noise"
+            return {}
+        raised = raise_precision(problem)
+        keys = self._keys(reference.evaluate(problem))
+        try:
+            moved = sensitivity(lambda d: _answers(reference.evaluate(raised, d), keys), problem.seed)
+        except TensorError as error:
+            self.why_not = f"no estimate of rounding noise: {error}"
+            return {}
+        return dict(zip(keys, moved, strict=True))
+
+    def _keys(self, evaluation: Evaluation) -> list[tuple[str, int, str]]:
+        keys: list[tuple[str, int, str]] = []
+        units = [epsilon(self._problem.dtype), *_units(self._problem)]
+        for step, state in enumerate(evaluation.states):
+            for what, arrays in (("value", state.values), ("gradient", state.gradients)):
+                for name, array in arrays.items():
+                    if array is not None and dtypes.is_differentiable(array.dtype):
+                        keys.append((what, step, name))
+                        units.append(epsilon(array.dtype))
+                        self._largest = max(self._largest, _largest(array))
+        self._unit = max(units)
+        return keys
+
+
+def _answers(evaluation: Evaluation, keys: Iterable[tuple[str, int, str]]) -> list[np.ndarray | None]:
+    states = evaluation.states
+    return [
+        (states[step].values if what == "value" else states[step].gradients).get(name) if step < len(states) else None
+        for what, step, name in keys
+    ]
+
+
+def _largest(array: np.ndarray) -> float:
+    magnitude = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
+
+
+def _units(problem: Problem) -> Iterable[float]:
+    """The rounding units of the dtypes that a graph's expressions name."""
+    for claim in problem.case.graph.values():
+        for node in walk(claim.expr):
+            if isinstance(node, Dtype):
+                yield epsilon(dtypes.BY_NAME[node.name])
+
+
+def raise_array(array: np.ndarray) -> np.ndarray:
+    """A floating or complex array in double precision; others as they are."""
+    wide = RAISED.get(array.dtype.name)
+    return array.astype(wide) if wide else array
+
+
+def raise_precision(problem: Problem) -> Problem:
+    """The same problem in double precision."""
+
+    def raised(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: raise_array(array) for name, array in arrays.items()}
+
+    return replace(
+        problem,
+        inputs=raised(problem.inputs),
+        constants=raised(problem.constants),
+        seeds=tuple({n: None if a is None else raise_array(a) for n, a in seeds.items()} for seeds in problem.seeds),
+        forwards=tuple(raised(arrays) for arrays in problem.forwards),
+        dtype=dtypes.BY_NAME[RAISED.get(problem.dtype.name, problem.dtype.name)],
+    )

@@ -1,0 +1,51 @@
+"""The arguments of an op application: which arrays are among them, and the same call on other tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+
+_NAMES = {dtype: name for name, dtype in dtypes.BY_NAME.items()}
+
+
+def arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[np.ndarray]:
+    """Every array among the arguments, in order, also those in lists and tuples."""
+    for value in args:
+        yield from _arrays(value)
+    for value in kwargs.values():
+        yield from _arrays(value)
+
+
+def rebuild(
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    tensor: Callable[[np.ndarray], Any],
+    dtype: Callable[[str], Any],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same arguments with `tensor(array)` for each array, in `arrays`' order, and `dtype(name)` for dtypes."""
+    return (
+        tuple([_rebuild(value, tensor, dtype) for value in args]),
+        {name: _rebuild(value, tensor, dtype) for name, value in kwargs.items()},
+    )
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _arrays(item)
+
+
+def _rebuild(value: Any, tensor: Callable[[np.ndarray], Any], dtype: Callable[[str], Any]) -> Any:
+    if isinstance(value, np.ndarray):
+        return tensor(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_rebuild(item, tensor, dtype) for item in value])
+    if isinstance(value, np.dtype):
+        return dtype(_NAMES[value])
+    return value

@@ -1,0 +1,65 @@
+"""Rounding errors made larger on purpose: every op's result is moved a little, and the gradients answer.
+
+How far gradients move tells how much of a disagreement rounding alone can explain (see `checks/noise.py`). Each
+result is multiplied by `1 + amplitude * r`, r uniform between -1 and 1, element by element, and the multiplication is
+part of the graph, so that the backward pass is disturbed at the same places. This is stochastic arithmetic in the
+manner of CESTAC (Vignes, 1974). It works in double precision whatever the case's dtype, so that nothing but the
+disturbance is seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE, Op
+
+if TYPE_CHECKING:
+    from gradcheck.engines.tape import Tape
+
+#: What each lower precision is computed in instead.
+RAISED = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """The relative size of the errors, and where they come from. An amplitude of 0 only raises precision."""
+
+    amplitude: float
+    generator: np.random.Generator
+
+    def factors(self, shape: tuple[int, ...]) -> np.ndarray:
+        """What to multiply a tensor of this shape by."""
+        moves = self.generator.uniform(-1.0, 1.0, shape)
+        return np.asarray(1.0 + self.amplitude * moves)
+
+
+class DisturbingHost:
+    """A host that calls ops through another engine's, and disturbs their results."""
+
+    def __init__(self, tape: Tape, disturbance: Disturbance) -> None:
+        self._tape, self._disturbance = tape, disturbance
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result, moved."""
+        result = self._tape.host.call(op, args, kwargs)
+        if isinstance(result, tuple):
+            return tuple(self.shake(part) for part in result)
+        return self.shake(result)
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of this name, or the wide one that stands in for it."""
+        return self._tape.host.dtype(RAISED.get(name, name))
+
+    def shake(self, tensor: Any) -> Any:
+        """A tensor moved by the amplitude; integers, and all else, as they are."""
+        tape = self._tape
+        if not self._disturbance.amplitude or type(tensor) is not tape.tensor_type:
+            return tensor
+        array = tape.array(tensor)
+        if array.dtype.kind not in "fcV":
+            return tensor
+        factors = tape.leaf(self._disturbance.factors(array.shape), False)
+        return tape.host.call(TABLE["mul"], (tensor, factors), {})

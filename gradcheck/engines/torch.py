@@ -1,0 +1,175 @@
+"""torch as an engine: the reference that others are held to."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import KEYWORD_ALIASES, Op
+from gradcheck.engines.tape import Tape
+from gradcheck.engines.torch_errors import no_counterpart, translate
+from gradcheck.errors import BackwardTwice
+
+_Tensor = torch.Tensor
+_NUMBERS = (int, float, complex, bool)
+_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in dtypes.BY_NAME}
+#: What torch raises when a call, or a backward pass, cannot be done.
+_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, ZeroDivisionError, OverflowError)
+
+#: torch's functions want a tensor first; `2 - x` goes to Python's operators, which keep the 2 a number.
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
+    "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+
+
+class Torch(Tape):
+    """PyTorch on the CPU. `threads` limits its own threads while a case runs."""
+
+    name = "torch"
+    tensor_type = _Tensor
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.host = TorchHost()
+        self._threads = threads
+        self._freed: set[Any] = set()
+
+    @contextmanager
+    def session(self, dtype: np.dtype) -> Iterator[None]:
+        """The case's dtype is torch's default, gradients are recorded; all of it is restored afterwards."""
+        known_dtype, known_threads = torch.get_default_dtype(), torch.get_num_threads()
+        self._freed = set()
+        torch.set_default_dtype(_DTYPES[dtypes.real_of(dtype).name])
+        if self._threads is not None:
+            torch.set_num_threads(self._threads)
+        try:
+            with torch.enable_grad():
+                yield
+        finally:
+            self._freed = set()
+            torch.set_default_dtype(known_dtype)
+            if self._threads is not None:
+                torch.set_num_threads(known_threads)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
+        """A new tensor with a copy of the array."""
+        if array.dtype == dtypes.BFLOAT16:
+            tensor = torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+        else:
+            tensor = torch.from_numpy(array.copy())
+        return tensor.requires_grad_() if requires_grad else tensor
+
+    def array(self, tensor: torch.Tensor) -> np.ndarray:
+        """The tensor's values, sharing its memory."""
+        tensor = tensor.detach()
+        if tensor.dtype is torch.bfloat16:
+            bits: np.ndarray = tensor.view(torch.int16).numpy()
+            return bits.view(dtypes.BFLOAT16)
+        try:
+            plain: np.ndarray = tensor.numpy()
+        except RuntimeError:  # a conjugate or a negative that torch has not written out yet
+            plain = tensor.resolve_conj().resolve_neg().numpy()
+        return plain
+
+    def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass from all roots at once. Like the core, and before anything is accumulated, it refuses a graph that
+        an earlier pass has freed, also where torch saved nothing and would not mind."""
+        gradients = [
+            None if seed is None else self.leaf(seed, False).to(root.dtype)
+            for root, seed in zip(roots, seeds, strict=True)
+        ]
+        if self._freed:
+            self._refuse_freed(roots)
+        try:
+            torch.autograd.backward(roots, gradients, retain_graph=True)
+        except _ERRORS as error:
+            raise translate(error) from None
+        if not retain_graph:
+            self._freed.update(_nodes(roots))
+
+    def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
+        again = [node for node in _nodes(roots) if node in self._freed]
+        if again:
+            saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
+            raise BackwardTwice(
+                "a second backward pass through a graph whose saved values are freed",
+                hint="" if saved else "torch itself would go on, since this graph saved nothing",
+            )
+
+
+class TorchHost:
+    """Calls an op's counterpart in torch, with the arguments as they were written."""
+
+    def __init__(self) -> None:
+        self._plans: dict[Op, tuple[Callable[..., Any], Callable[[Any, Any], Any] | None, int | None]] = {}
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
+        plan = self._plans.get(op)
+        if plan is None:
+            plan = self._plans[op] = _plan(op)
+        function, infix, variadic = plan
+        if variadic is not None and len(args) > variadic:
+            args = _bundled(args, variadic)
+        if kwargs:
+            kwargs = _keywords(op, kwargs)
+        try:
+            if infix is not None and len(args) == 2 and type(args[0]) in _NUMBERS and not kwargs:
+                result = infix(*args)
+            else:
+                result = function(*args, **kwargs)
+        except _ERRORS as error:
+            raise translate(error) from None
+        if isinstance(result, _Tensor):
+            if args and result is args[0] and result.requires_grad:
+                return result.view_as(result)  # handed back: a tensor of its own, with a gradient of its own
+            return result
+        return tuple(result) if isinstance(result, (tuple, list)) else result
+
+    def dtype(self, name: str) -> torch.dtype:
+        """torch's dtype of this name."""
+        return _DTYPES[name]
+
+
+def _plan(op: Op) -> tuple[Callable[..., Any], Callable[[Any, Any], Any] | None, int | None]:
+    """The counterpart, the infix operator for a number that comes first, and where the variadic argument stands."""
+    found: Any = torch
+    for part in op.torch.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            raise no_counterpart(op.name, op.torch)
+    names = [parameter.name for parameter in op.parameters]
+    return found, _OPERATORS.get(op.name), names.index(op.variadic) if op.variadic else None
+
+
+def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:
+    rest = args[position:]
+    if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
+        return (*args[:position], tuple(rest[0]))
+    return (*args[:position], rest)
+
+
+def _keywords(op: Op, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's words for torch's, unless the op itself has them."""
+    names = {parameter.name for parameter in op.parameters}
+    return {KEYWORD_ALIASES.get(name, name) if name not in names else name: value for name, value in kwargs.items()}
+
+
+def _nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
+    """Every function of the recorded graph below the roots, leaves' accumulators aside."""
+    stack = [root.grad_fn for root in roots if root.grad_fn is not None]
+    found: set[Any] = set(stack)
+    while stack:
+        for node, _ in stack.pop().next_functions:
+            if node is not None and node not in found and node.next_functions:
+                found.add(node)
+                stack.append(node)
+    return found

@@ -1,0 +1,70 @@
+"""What torch's exceptions mean in the contract's words, told by their class and text."""
+
+from __future__ import annotations
+
+import re
+
+from gradcheck.errors import (
+    ArgumentError,
+    BackwardTwice,
+    DomainError,
+    DtypeMismatch,
+    IndexOutOfRange,
+    NoGradRequired,
+    NonScalarBackward,
+    ShapeMismatch,
+    TensorError,
+    Unsupported,
+)
+
+#: The first pattern found in the text decides; the order is from the particular to the general.
+_MEANINGS: tuple[tuple[type[TensorError], re.Pattern[str]], ...] = tuple(
+    (kind, re.compile("|".join(patterns), re.IGNORECASE))
+    for kind, patterns in (
+        (NonScalarBackward, ("grad can be implicitly created only for scalar outputs",)),
+        (NoGradRequired, ("does not require grad and does not have a grad_fn",)),
+        (BackwardTwice, ("backward through the graph a second time", "after they have already been freed")),
+        (DomainError, ("singular", "not positive-definite", "failed to converge", "not invertible",
+                       "only be raised to a? ?non-negative", "negative integer powers", "zerodivisionerror")),
+        (IndexOutOfRange, (r"index \S+ is out of bounds", "out of range", "too many indices", "out of bounds",
+                           r"length \S+ exceeds dimension size", "index out of range")),
+        (DtypeMismatch, ("dtype", "scalar type", "not implemented for '", "can't be cast", "data type",
+                         "expects floating point", "floating.point", "not supported on bool", "same type",
+                         "operator, on", "only integer tensors", "tensors used as indices", "cannot be converted to type",
+                         "expected .* tensor.* but got .* type", "complex")),
+        (ShapeMismatch, ("shape", "size", "dimension", "broadcast", "must be a matrix", "must be batches of square",
+                         r"\b[0-9]d\b", r"[0-9]-d\b", "numel", "number of elements", "non-empty", "square",
+                         "same length", "einsum", "at least", "subscript", "vector", "dim ")),
+    )
+)  # fmt: skip
+
+
+def translate(error: Exception) -> TensorError:
+    """torch's exception as one of gradcheck's; an unknown one keeps its text, and the kind `error`.
+
+    Raises MemoryError where torch has run out of it.
+    """
+    message = _first_line(error)
+    if "can't allocate memory" in message:
+        raise MemoryError(message) from None
+    if isinstance(error, IndexError):
+        return IndexOutOfRange(message)
+    if isinstance(error, ZeroDivisionError) or type(error).__name__ == "_LinAlgError":
+        return DomainError(message)
+    if isinstance(error, NotImplementedError) and "derivative" not in message:
+        return DtypeMismatch(message)
+    for kind, pattern in _MEANINGS:
+        if pattern.search(message):
+            return kind(message)
+    return ArgumentError(message) if isinstance(error, TypeError) else TensorError(message)
+
+
+def no_counterpart(op: str, path: str) -> Unsupported:
+    """The error of an op that this torch does not have."""
+    return Unsupported(f"this version of torch has no torch.{path}, the counterpart of {op}")
+
+
+def _first_line(error: Exception) -> str:
+    """torch's own words without its advice and its C++ stack."""
+    text = str(error).strip().splitlines()
+    return f"torch: {text[0]}" if text else f"torch: {type(error).__name__}"
