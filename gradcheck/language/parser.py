@@ -129,7 +129,9 @@ def _constant(reader: _Reader, node: ast.Constant, depth: int) -> None:
     if isinstance(value, str) and len(value) > MAX_STRING:
         raise reader.error(node, f"a text of {len(value):,} characters, where {MAX_STRING:,} are allowed")
     if not fits(value):
-        raise reader.error(node, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
+        if type(value) is int:
+            raise reader.error(node, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
+        raise reader.error(node, "a number beyond the largest float", "write inf for infinity")
     reader.done.append(Literal(value, at=reader.at(node)))
 
 

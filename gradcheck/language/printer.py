@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.words import WORDS
 
 #: Python's operators by op: sign, how strongly it binds, and how strongly its left and right operands must.
 INFIX: dict[str, tuple[str, int, int, int]] = {
@@ -99,15 +101,26 @@ def _spell_call(call: Call) -> tuple[int, list[_Piece]]:
         if op == "getitem":
             return _ATOM, [_owner(args[0]), "[", *_spell_index(args[1]), "]"]
     if not call.kwargs and len(args) == 1:
-        if op in PREFIX and not (op == "neg" and _is_number(args[0])):
+        if op in PREFIX and not (op == "neg" and _is_plain_number(args[0])):
             return _UNARY, [PREFIX[op], (args[0], _UNARY)]
         if op in PROPERTIES:
             return _ATOM, [_owner(args[0]), f".{op}"]
-    pieces = _commas(args)
+    return _ATOM, _spell_function(call)
+
+
+def _spell_function(call: Call) -> list[_Piece]:
+    """`sum(x, dim=0)`; where the name alone means something else, `x.float()` or `torch.complex(x, y)`."""
+    op, args = call.op, call.args
+    before: list[_Piece] = [f"{op}("]
+    if op in WORDS:
+        entry = lookup(op)
+        as_method = bool(args) and entry is not None and entry.method
+        before = [_owner(args[0]), f".{op}("] if as_method else [f"torch.{op}("]
+        args = args[1:] if as_method else args
+    inside = _commas(args)
     for name, value in call.kwargs:
-        pieces += [", " if pieces else "", f"{name}=", (value, 0)]
-    called = "torch.complex" if op == "complex" else op
-    return _ATOM, [f"{called}(", *pieces, ")"]
+        inside += [", " if inside else "", f"{name}=", (value, 0)]
+    return [*before, *inside, ")"]
 
 
 def _spell_index(index: Expr) -> list[_Piece]:
@@ -116,13 +129,20 @@ def _spell_index(index: Expr) -> list[_Piece]:
     return [(index, 0)]
 
 
-def _is_number(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and type(expr.value) in (int, float, complex)
+def _is_plain_number(expr: Expr) -> bool:
+    """Whether a sign before it would be read as part of it: `2`, `2j`, `torch.inf`."""
+    return (
+        isinstance(expr, Literal)
+        and type(expr.value) in (int, float, complex)
+        and _spell_literal(expr.value)[0] == _ATOM
+    )
 
 
 def _is_complex_sum(op: str, args: tuple[Expr, ...]) -> bool:
     """Whether the operator would be read as part of a number: `1 + 2j`."""
-    return op in ("add", "sub") and all(map(_is_number, args)) and type(args[1].value) is complex  # type: ignore[attr-defined]
+    left, right = args
+    real = isinstance(left, Literal) and type(left.value) in (int, float)
+    return op in ("add", "sub") and real and _is_plain_number(right) and type(right.value) is complex  # type: ignore[attr-defined]
 
 
 # Literals ----------------------------------------------------------------------------------------

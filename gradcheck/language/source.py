@@ -17,7 +17,7 @@ FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression ther
 #: Texts (also unfinished ones), and what is looked at outside of them.
 _TOKEN = re.compile(
     r"'''(?:\\.|[^\\])*?(?:'''|\Z)|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)"
-    r"|'(?:\\.|[^'\\])*(?:'|\Z)|\"(?:\\.|[^\"\\])*(?:\"|\Z)|[()\[\]{}#]",
+    r"|'(?:\\.|[^'\\])*(?:'|\Z)|\"(?:\\.|[^\"\\])*(?:\"|\Z)|[()\[\]{}#,]",
     re.DOTALL,
 )
 _CLOSES = {")": "(", "]": "[", "}": "{"}
@@ -61,8 +61,7 @@ class Source:
         try:
             return self._parse().body
         except SyntaxError as error:
-            at = (error.offset or 1) - 1 + self._indent
-            raise self.error(at, f"not an expression: {error.msg}", _syntax_hint(self.text)) from None
+            raise self._syntax_error(error) from None
         except (RecursionError, MemoryError):
             raise self.error(0, "an expression of too many parts", _SPLIT_HINT) from None
         except ValueError as error:
@@ -76,6 +75,15 @@ class Source:
             warnings.simplefilter("ignore")
             return ast.parse(text, mode="eval")
 
+    def _syntax_error(self, error: SyntaxError) -> InvalidCase:
+        if error.msg.startswith("Exceeds the limit"):  # of digits that Python converts
+            return self.error(self._indent, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
+        if not error.offset:
+            return self.error(len(self.text.rstrip()), "the expression ends too early")
+        at = error.offset - 1 + self._indent
+        hint = "equality is written ==, and keywords stand in calls" if self.text[at : at + 1] == "=" else ""
+        return self.error(at, f"not an expression: {error.msg}", hint)
+
     def _check_characters(self) -> None:
         if not self.text.strip():
             raise self.error(0, "an empty expression")
@@ -86,6 +94,10 @@ class Source:
             mark, at = token.group(), token.start()
             if mark == "#":
                 raise self.error(at, "a comment inside an expression", "put it on a line of its own, in the YAML")
+            if mark == "," and not opened:
+                raise self.error(
+                    at, "a comma outside of brackets", "one expression is expected; a tuple needs brackets"
+                )
             if mark in "([{":
                 opened.append((mark, at))
                 if len(opened) > MAX_NESTING:
@@ -95,8 +107,3 @@ class Source:
         if opened:
             mark, at = opened[-1]
             raise self.error(at, f"unbalanced brackets: '{mark}' is never closed", FLOW_HINT)
-
-
-def _syntax_hint(text: str) -> str:
-    return "one line of Python expression syntax is expected" if "=" not in text else (
-        "an entry is one expression; the name stands before the colon")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import cmath
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -50,5 +51,7 @@ def signed(node: ast.expr) -> int | float | complex | None:
 
 
 def fits(value: object) -> bool:
-    """Whether a number is not an integer too large for 64 bits."""
-    return type(value) is not int or value <= MAX_INTEGER
+    """Whether a literal is no integer too large for 64 bits, and no float that overflowed to infinity."""
+    if type(value) is int:
+        return value <= MAX_INTEGER
+    return type(value) not in (float, complex) or cmath.isfinite(value)  # type: ignore[arg-type]

@@ -35,10 +35,11 @@ def _arguments(source: Source, node: ast.Call, counts: tuple[int, ...], usage: s
 
 
 def _grad(source: Source, node: ast.Call, depth: int) -> Plan:
-    (arg,) = _arguments(source, node, (1,), "grad(x), with the name of a tensor")
+    arg: ast.expr = _arguments(source, node, (1,), "grad(x), with the name of a tensor")[0]
     index, start = "", source.offset(arg.col_offset)
     if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Constant) and type(arg.slice.value) is int:
-        arg, index = arg.value, f"[{arg.slice.value}]"
+        index = f"[{arg.slice.value}]"
+        arg = arg.value
     if not isinstance(arg, ast.Name):
         raise source.error(start, "grad(…) takes the name of a tensor",
                            "give the expression a name of its own, in `graph`")  # fmt: skip
