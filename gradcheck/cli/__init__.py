@@ -1,0 +1,24 @@
+"""The command line: each command is one file that turns options into one call and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+#: Every command, and the module whose `command` it is; a module is imported when its command is called for.
+COMMANDS: dict[str, str] = {
+    "run": "gradcheck.cli.run",
+    "validate": "gradcheck.cli.validate",
+    "list": "gradcheck.cli.list",
+    "ops": "gradcheck.cli.ops",
+    "schema": "gradcheck.cli.schema",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave with its exit code; `arguments` are the process's own unless given."""
+    from gradcheck.cli.boundary import guarded
+    from gradcheck.cli.group import gradcheck
+
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    sys.exit(guarded(gradcheck, arguments))

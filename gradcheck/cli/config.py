@@ -1,0 +1,124 @@
+"""`[tool.gradcheck]` of the nearest pyproject.toml that has one: defaults for the options of the same names."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gradcheck.errors import Place, UsageError
+from gradcheck.language.suggest import did_you_mean
+
+#: The options of `run` that may be set, besides `paths`.
+KEYS = (
+    "engine",
+    "reference",
+    "dtype",
+    "rtol",
+    "atol",
+    "seed",
+    "trials",
+    "timeout",
+    "maxfail",
+    "output-format",
+    "color",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The section's values by parameter name, converted; `file` is empty where there is no section."""
+
+    file: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_config(run: click.Command, start: Path | None = None) -> Config:
+    """The configuration for a working directory, checked against the options of `run`."""
+    for folder in ((start or Path.cwd()).resolve(), *(start or Path.cwd()).resolve().parents):
+        path = folder / "pyproject.toml"
+        if not path.is_file():
+            continue
+        text, section = _section(path)
+        if section is not None:
+            file = os.path.relpath(path)
+            return Config(file, _checked(section, run, file, text, folder))
+    return Config()
+
+
+def _section(path: Path) -> tuple[str, Any]:
+    """The file's text and its [tool.gradcheck], None where it has none."""
+    file = os.path.relpath(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+        tool = tomllib.loads(text).get("tool", {})
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: is not UTF-8 text") from error
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"^(.*?) \(at line (\d+), column (\d+)\)$", str(error))
+        place = Place(file, int(found[2]), int(found[3])) if found else Place(file)
+        raise UsageError(f"{place}: {found[1] if found else error}") from error
+    return text, tool.get("gradcheck") if isinstance(tool, dict) else None
+
+
+def _checked(section: Any, run: click.Command, file: str, text: str, folder: Path) -> dict[str, Any]:
+    if not isinstance(section, dict):
+        raise UsageError(f"{file}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
+    options = {param.name: param for param in run.params}
+    values: dict[str, Any] = {}
+    for key, value in section.items():
+        if key == "paths":
+            values["paths"] = _paths(value, _place(file, text, key), folder)
+        elif key in KEYS:
+            name = key.replace("-", "_")
+            values[name] = _converted(key, value, options[name], _place(file, text, key))
+        else:
+            known = ("paths", *KEYS)
+            hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
+            raise UsageError(f"{_place(file, text, key)}: unknown key '{key}' in [tool.gradcheck]", hint=hint)
+    return values
+
+
+def _place(file: str, text: str, key: str) -> Place:
+    """Where a key of the section stands, as far as a look at its lines tells."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"\s*\[", line):
+            inside = re.match(r"\s*\[\s*tool\s*\.\s*gradcheck\s*\]", line) is not None
+        elif inside and (found := re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line)):
+            return Place(file, number, 1 + len(line) - len(line.lstrip()) if found else 1)
+    return Place(file)
+
+
+def _paths(value: Any, place: Place, folder: Path) -> tuple[str, ...]:
+    """Relative to the file they stand in, told from the working directory."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"{place}: paths must be a list of texts, not {value!r}", hint='such as paths = ["cases"]')
+    return tuple(os.path.relpath(folder / text) for text in texts)
+
+
+def _converted(key: str, value: Any, option: click.Parameter, place: Place) -> Any:
+    multiple = getattr(option, "multiple", False)
+    items = value if multiple and isinstance(value, list) else [value]
+    texts = isinstance(option.type, (click.Choice, type(click.STRING)))
+    for item in items:
+        if isinstance(item, bool) or isinstance(item, str) is not texts or not isinstance(item, (str, int, float)):
+            raise UsageError(f"{place}: {key} cannot be {item!r}", hint=f"it must be {_kind(option, texts)}")
+    try:
+        converted = tuple(option.type.convert(item, option, None) for item in items)
+    except click.BadParameter as error:
+        raise UsageError(f"{place}: {key}: {error.message.rstrip('.')}") from error
+    return converted if multiple else converted[0]
+
+
+def _kind(option: click.Parameter, texts: bool) -> str:
+    return "a text" if texts else "a whole number" if isinstance(option.type, click.types.IntParamType) else "a number"

@@ -1,0 +1,118 @@
+"""`gradcheck run`: check cases, and report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.reports import FORMATS
+
+if TYPE_CHECKING:
+    from gradcheck.checks.result import RunResult
+
+DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
+_POSITIVE = click.IntRange(min=1)
+_TOLERANCE = click.FloatRange(min=0)
+
+
+class ReportType(click.ParamType):
+    """`FORMAT=PATH`, as a pair."""
+
+    name = "FORMAT=PATH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
+        format, equals, path = value.partition("=")
+        if not equals or not path:
+            self.fail(f"'{value}' is not FORMAT=PATH, such as junit=report.xml", param, ctx)
+        if format not in FORMATS:
+            self.fail(f"'{format}' is not a format; there are {', '.join(FORMATS)}", param, ctx)
+        return format, Path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where the results go: one format to stdout or a file, and any number of reports beside it."""
+
+    format: str
+    file: Path | None
+    reports: tuple[tuple[str, Path], ...]
+    color: str
+    verbosity: int
+
+    def prepare(self) -> None:
+        """Refuse at once what could not be written at the end."""
+        from gradcheck.cli.output import prepare_file
+        from gradcheck.errors import UsageError
+
+        files = [*([self.file] if self.file else []), *(path for _, path in self.reports)]
+        for path in files:
+            prepare_file(path)
+        if len({path.resolve() for path in files}) < len(files):
+            raise UsageError("two reports would go to the same file", hint="name a file for each")
+
+    def write(self, result: RunResult) -> None:
+        import sys
+
+        from gradcheck.cli.output import wants_color, width, write_file, write_stdout
+        from gradcheck.reports import Look, render
+
+        for format, path in self.reports:
+            write_file(path, render(result, format, Look(verbosity=self.verbosity)))
+        if self.file:
+            color = self.color == "always"
+            write_file(self.file, render(result, self.format, Look(color, verbosity=self.verbosity)))
+        else:
+            look = Look(wants_color(self.color, sys.stdout), width(), self.verbosity)
+            write_stdout(render(result, self.format, look))
+
+
+@click.command("run", cls=options.ConfiguredCommand)
+@options.paths
+@options.selection
+@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails.")
+@click.option("--maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed.")
+@click.option(
+    "--engine", "engine", multiple=True, metavar="NAME", help="An engine to test; repeatable. [default: core]"
+)
+@click.option("--reference", metavar="NAME", help="The engine to compare with. [default: torch]")
+@click.option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype.")
+@click.option("--rtol", type=_TOLERANCE, help="Relative tolerance, instead of the dtype's.")
+@click.option("--atol", type=_TOLERANCE, help="Tolerance relative to a tensor's largest magnitude.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Instead of each case's own seed.")
+@click.option("--trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each case.")
+@options.verbose
+@click.option("-q", "--quiet", count=True, help="Show only what is wrong.")
+@click.option(
+    "--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True, help="What to write."
+)
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write there, not to stdout."
+)
+@click.option("--report", "reports", type=ReportType(), multiple=True, help="Write a report there too; repeatable.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour.")
+def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], **chosen: Any) -> int:
+    """Check every case below the paths.
+
+    PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
+    pyproject.toml are taken, else cases/.
+    """
+    outputs = Outputs(chosen.pop("output_format"), chosen.pop("file"), chosen.pop("reports"), chosen.pop("color"),
+                      min(1, chosen.pop("verbose")) - min(1, chosen.pop("quiet")))  # fmt: skip
+    outputs.prepare()
+    result = _run(paths, keyword, tags, chosen)
+    outputs.write(result)
+    return result.exit_code
+
+
+def _run(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], chosen: dict[str, Any]) -> RunResult:
+    from gradcheck.checks.runner import run
+    from gradcheck.cli.select import select
+    from gradcheck.language.case import Loaded
+
+    selection = select(paths, keyword, tags)
+    return run(Loaded(selection.cases, selection.errors), **chosen)

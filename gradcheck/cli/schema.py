@@ -1,0 +1,19 @@
+"""`gradcheck schema`: the JSON Schema of a case, for editors."""
+
+from __future__ import annotations
+
+import click
+
+from gradcheck.cli import options
+
+
+@click.command("schema")
+@options.verbose
+def command(verbose: int) -> None:
+    """Print the JSON Schema (draft-07) of a case, for editors."""
+    import json
+
+    from gradcheck.cli.output import write_stdout
+    from gradcheck.language.schema import schema
+
+    write_stdout(json.dumps(schema(), indent=2) + "\n")
