@@ -88,6 +88,7 @@ class Case:
     let: Mapping[str, Claim] = field(default_factory=dict)
     checks: tuple[Claim, ...] = ()
     shapes: Mapping[str, tuple[str | int, ...] | Expr] = field(default_factory=dict)
+    words: Mapping[str, int] = field(default_factory=dict)  # the words of `shapes`: their sizes in the file's literals
     generalize: Generalize | None = None
     tolerance: Mapping[str, Tolerance] = field(default_factory=dict)  # "" is every tensor's
     engine_tolerance: Tolerance | None = None

@@ -24,6 +24,7 @@ class Problem:
     dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))
     seed: int = 0
     trial: int | None = None  # None: the case's own numbers
+    attempt: int = 0  # how many drawings of this trial did not fit the graph
 
     def environment(self) -> dict[str, Any]:
         """Everything that a graph's first expression may name."""

@@ -1,11 +1,48 @@
-"""Random creators: how each draws from a generator, in the dtype asked for, as torch would."""
+"""Random creators: which they are, and where their numbers come from.
+
+Every name draws from a stream of its own: NumPy's PCG64, seeded with the SHA-256 of `SEED/NAME`, and in a trial of
+`SEED/NAME/TRIAL/ATTEMPT`. So adding an input never changes another. Several creators in one expression draw one after
+the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-Draw = Callable[..., Any]
-DRAWS: dict[str, Draw] = {name: None for name in ("randn", "rand", "uniform", "randint", "randn_like", "rand_like", "randint_like", "uniform_like", "normal")}  # type: ignore
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.language.evaluate import NumPy
+
+#: The ops that draw random numbers, by name.
+RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generator" for p in op.parameters))
+
+
+def stream(seed: int, name: str, trial: int | None = None, attempt: int = 0) -> np.random.Generator:
+    """The stream of one name."""
+    key = f"{seed}/{name}" if trial is None else f"{seed}/{name}/{trial}/{attempt}"
+    return np.random.Generator(np.random.PCG64(int.from_bytes(sha256(key.encode()).digest(), "big")))
+
+
+class Drawing(NumPy):
+    """NumPy, with a stream for the random creators of one expression."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return op(*args, **{**kwargs, "generator": self.generator} if op.name in RANDOM else kwargs)
+
+
+def redraw(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    """Other numbers in place of those of a literal: standard normal ones, complex with variance 1; integers and
+    booleans from their own range."""
+    if array.dtype.kind in "biu":
+        if not array.size:
+            return np.zeros(shape, array.dtype)
+        return generator.integers(int(array.min()), int(array.max()), shape, endpoint=True).astype(array.dtype)
+    numbers: Any = generator.standard_normal(shape)
+    if array.dtype.kind == "c":
+        numbers = (numbers + 1j * generator.standard_normal(shape)) * np.sqrt(0.5)
+    return np.asarray(numbers).astype(array.dtype)

@@ -12,8 +12,8 @@ from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
 from gradcheck.language.loader.tensors import Values
-from gradcheck.language.loader.tree import BROKEN, Document, Path
-from gradcheck.language.loader.validate import check, describe, dotted
+from gradcheck.language.loader.tree import Document, Path
+from gradcheck.language.loader.validate import check, dotted
 from gradcheck.language.suggest import did_you_mean
 
 #: What may be claimed about: anything has a value, but only these have gradients.
@@ -61,7 +61,7 @@ class _Reader:
         formulas = self._derivations("formulas", said.formulas, known)
         wrong = self._derivations("wrong_formulas", said.wrong_formulas, known)
         checks = self._checks(("checks",), said.checks, known)
-        self.shapes.settle({**inputs, **constants})
+        words = self.shapes.settle({**inputs, **constants})
         tolerance, engines = tolerances.read(self.scope, said.tolerance)
         self._check_name()
         claims = bool(formulas or wrong or checks or any(step.checks for step in steps))
@@ -86,6 +86,7 @@ class _Reader:
             let=let,
             checks=checks,
             shapes=self.shapes.shapes,
+            words=words,
             generalize=self._generalize(claims),
             tolerance=tolerance,
             engine_tolerance=engines,

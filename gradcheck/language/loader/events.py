@@ -1,4 +1,4 @@
-"""From YAML's event stream to a Document. Strict where YAML is abused: no anchors, aliases, tags, merges, duplicates."""
+"""From YAML's event stream to a Document, strictly: no anchors, aliases, tags, merge keys or duplicate keys."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from yaml import (
 )
 
 from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.loader import pure
 from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.scalars import resolve
 from gradcheck.language.loader.tree import BROKEN, Branch, Document, Mark, Spot
 
-try:
-    from yaml.cyaml import CParser as Parser
-except ImportError:  # PyYAML was built without libyaml
-    from gradcheck.language.loader.pure import Parser
+Parser: Any = pure.Parser
+if yaml.__with_libyaml__:
+    from yaml import cyaml
+
+    Parser = vars(cyaml)["CParser"]
 
 #: Stands for a key whose value is not kept, since the key is wrong.
 _DROPPED = object()

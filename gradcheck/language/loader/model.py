@@ -55,24 +55,26 @@ Roots = Annotated[
 class Step(Strict):
     """One action, and what must then be true."""
 
-    backward: Roots = Field({}, description="Run the backward pass from these roots; gradients accumulate.")
+    backward: Roots = Field(default={}, description="Run the backward pass from these roots; gradients accumulate.")
     zero_grad: Annotated[list[str], BeforeValidator(_names, json_schema_input_type=Text | list[Text])] = Field(
-        [], description="Forget the gradients of a name, of a list of names, or of `all`."
+        default=[], description="Forget the gradients of a name, of a list of names, or of `all`."
     )
-    forward: dict[str, Value] = Field({}, description="Evaluate the graph again, optionally with new values of inputs.")
-    retain_graph: bool = Field(True, description="Of `backward`: keep the graph for another pass.")
-    raises: ErrorKind | None = Field(None, description="The kind of error that every engine must raise.")
-    values: dict[str, Value] = Field({}, description="Forward values that must then have come out.")
-    expected: dict[str, MaybeValue] = Field({}, description="Gradients accumulated by then; null for none.")
-    checks: list[Expression] = Field([], description="Identities that must then hold.")
+    forward: dict[str, Value] = Field(
+        default={}, description="Evaluate the graph again, optionally with new values of inputs."
+    )
+    retain_graph: bool = Field(default=True, description="Of `backward`: keep the graph for another pass.")
+    raises: ErrorKind | None = Field(default=None, description="The kind of error that every engine must raise.")
+    values: dict[str, Value] = Field(default={}, description="Forward values that must then have come out.")
+    expected: dict[str, MaybeValue] = Field(default={}, description="Gradients accumulated by then; null for none.")
+    checks: list[Expression] = Field(default=[], description="Identities that must then hold.")
 
 
 class Generalize(Strict):
     """How claims are verified again, with other values and sizes."""
 
-    trials: int = Field(3, ge=1, le=1000, description="How often.")
+    trials: int = Field(default=3, ge=1, le=1000, description="How often.")
     dims: dict[str, Annotated[list[Size], Field(min_length=2, max_length=2)]] = Field(
-        {}, description="The lowest and the highest size, inclusive, for each symbolic size."
+        default={}, description="The lowest and the highest size, inclusive, for each symbolic size."
     )
 
 
@@ -85,29 +87,36 @@ class Switch(Generalize):
 class Case(Strict):
     """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
 
-    name: Text = Field("", description="Default: the file's stem. Unique within the file.")
-    description: str = Field("", description="What the case shows.")
-    source: str = Field("", description="Where the numbers or the derivation come from.")
-    tags: list[Text] = Field([], description="Words for selection.")
-    dtype: Dtype = Field("float64", description="Of inputs, of floating constants, and of the whole run.")
-    seed: int = Field(0, description="For random creators; each name draws from its own stream.")
-    dims: dict[str, Size] = Field({}, description="Symbolic sizes, usable as integers in any expression.")
-    inputs: dict[str, Value] = Field({}, description="Leaves that require a gradient.")
-    constants: dict[str, Value] = Field({}, description="Leaves that require none: indices, masks, labels, data.")
-    graph: dict[str, Expression] = Field({}, description="The tensors computed, in order, each from those above it.")
-    backward: Roots = Field({}, description="Where the backward pass starts. Default: the last name of `graph`.")
-    steps: list[Step] = Field([], description="Instead of `backward`: several passes, in order.")
-    values: dict[str, Value] = Field({}, description="Forward values that must come out.")
-    expected: dict[str, MaybeValue] = Field({}, description="Gradients that must come out; null for none.")
-    formulas: dict[str, Derivations] = Field({}, description="Gradients derived by hand, each to be verified.")
-    wrong_formulas: dict[str, Derivations] = Field({}, description="Derivations that must be refuted.")
-    let: dict[str, Expression] = Field({}, description="Intermediate steps of a derivation.")
-    checks: list[Expression] = Field([], description="Identities over values and gradients.")
-    shapes: dict[str, Shape] = Field({}, description="Symbolic shapes of tensors given as literals.")
-    generalize: Annotated[Switch, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
-        Switch(), description="Whether and how to verify with other values and sizes. Default: where there are claims."
+    name: Text = Field(default="", description="Default: the file's stem. Unique within the file.")
+    description: str = Field(default="", description="What the case shows.")
+    source: str = Field(default="", description="Where the numbers or the derivation come from.")
+    tags: list[Text] = Field(default=[], description="Words for selection.")
+    dtype: Dtype = Field(default="float64", description="Of inputs, of floating constants, and of the whole run.")
+    seed: int = Field(default=0, description="For random creators; each name draws from its own stream.")
+    dims: dict[str, Size] = Field(default={}, description="Symbolic sizes, usable as integers in any expression.")
+    inputs: dict[str, Value] = Field(default={}, description="Leaves that require a gradient.")
+    constants: dict[str, Value] = Field(
+        default={}, description="Leaves that require none: indices, masks, labels, data."
     )
-    tolerance: dict[str, Tolerances] = Field({}, description="For what the file claims.")
-    only: list[Text] = Field([], description="The engines that the case is meant for. Default: all.")
-    skip: Text = Field("", description="Why the case is not to be run.")
-    xfail: Text = Field("", description="Why the case must fail.")
+    graph: dict[str, Expression] = Field(
+        default={}, description="The tensors computed, in order, each from those above it."
+    )
+    backward: Roots = Field(
+        default={}, description="Where the backward pass starts. Default: the last name of `graph`."
+    )
+    steps: list[Step] = Field(default=[], description="Instead of `backward`: several passes, in order.")
+    values: dict[str, Value] = Field(default={}, description="Forward values that must come out.")
+    expected: dict[str, MaybeValue] = Field(default={}, description="Gradients that must come out; null for none.")
+    formulas: dict[str, Derivations] = Field(default={}, description="Gradients derived by hand, each to be verified.")
+    wrong_formulas: dict[str, Derivations] = Field(default={}, description="Derivations that must be refuted.")
+    let: dict[str, Expression] = Field(default={}, description="Intermediate steps of a derivation.")
+    checks: list[Expression] = Field(default=[], description="Identities over values and gradients.")
+    shapes: dict[str, Shape] = Field(default={}, description="Symbolic shapes of tensors given as literals.")
+    generalize: Annotated[Switch, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
+        default=Switch(),
+        description="Whether and how to verify with other values and sizes. Default: where there are claims.",
+    )
+    tolerance: dict[str, Tolerances] = Field(default={}, description="For what the file claims.")
+    only: list[Text] = Field(default=[], description="The engines that the case is meant for. Default: all.")
+    skip: Text = Field(default="", description="Why the case is not to be run.")
+    xfail: Text = Field(default="", description="Why the case must fail.")

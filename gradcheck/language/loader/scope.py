@@ -16,7 +16,7 @@ from gradcheck.language.loader.tree import BROKEN, Document, Path
 from gradcheck.language.loader.validate import describe, dotted
 from gradcheck.language.names import constant, is_usable
 from gradcheck.language.parser import parse
-from gradcheck.language.random import DRAWS
+from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import did_you_mean
 
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
@@ -116,7 +116,7 @@ class Scope:
                 good &= node.name in scope or self._resolves(node, path, text, scope)
             elif kind is Gradient:
                 good &= self._gradient(node, path, text, allowed=gradients)
-            elif kind is Call and node.op in DRAWS and not random:
+            elif kind is Call and node.op in RANDOM and not random:
                 place = self.document.locate(path, text, node.at)
                 hint = "draw it in `inputs` or `constants`, so that every engine gets the same numbers"
                 self.refuse(f"{node.op} draws random numbers, which belongs into values", place, hint)

@@ -56,7 +56,7 @@ class Shapes:
         return tuple(data) if all(good) else None
 
     def _size(self, name: str, index: int, size: Any) -> bool:
-        if isinstance(size, str) and is_usable(size) or type(size) is int and 0 <= size <= 100_000_000:
+        if (isinstance(size, str) and is_usable(size)) or (type(size) is int and 0 <= size <= 100_000_000):
             return True
         if size is not BROKEN:
             place = self.scope.document.place(("shapes", name, index))
@@ -64,7 +64,7 @@ class Shapes:
         return False
 
     def settle(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """The sizes that the words have in the file's own literals. Errors where they disagree."""
+        """The sizes that the words have in the file's own literals; errors where they disagree."""
         sizes: dict[str, tuple[int, str]] = {word: (size, "dims") for word, size in self.dims.items()}
         for name, shape in self.shapes.items():
             value = values.get(name)
@@ -86,7 +86,7 @@ class Shapes:
                     self.scope.refuse(
                         f"the size '{unknown[0]}' cannot be read off the literal", place, "give it in `dims`"
                     )
-        return {word: size for word, (size, _) in sizes.items()}
+        return {word: size for word, (size, _) in sizes.items() if word in self.words}
 
     def _settle_one(
         self, name: str, symbols: tuple[str | int, ...], actual: tuple[int, ...], sizes: dict[str, tuple[int, str]]

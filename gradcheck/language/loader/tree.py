@@ -80,7 +80,7 @@ class Document:
         return Place(self.file, mark.line + self.first, mark.column + 1 + (self.text[mark.index] in "'\""))
 
     def locate(self, path: Path, text: str, offset: int) -> Place:
-        """Where the character of `text`, the value at `path`, at this offset stands, also in text over several lines."""
+        """Where the character at `offset` of `text`, the value at `path`, stands; text over several lines too."""
         mark, start = self._mark(path), self.text_place(path)
         begin = mark.index + (start.column - mark.column - 1)
         if self.text.startswith(text, begin):
