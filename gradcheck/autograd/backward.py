@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import no_grad
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cast, cotangents, in_single
-from gradcheck.autograd.tensor import PLAIN, Tensor, constant, plain, wrap
+from gradcheck.autograd.tensor import NUMBERS, PLAIN, Tensor, constant, plain, wrap
 from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, ShapeMismatch
 
 #: `pull(tensor, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
@@ -75,7 +75,7 @@ def sweep(
             found[tensor] = gradient
         shares = pull(tensor, gradient)
         if release:
-            tensor._args = None
+            tensor._freed = True
         for creator, share in shares:
             known = sums.get(creator)
             if known is not None:
@@ -104,13 +104,14 @@ def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, int]:
     stack = list(pending)
     while stack:
         tensor = stack.pop()
-        if tensor._args is None and tensor.creation_op is not None:
+        if tensor._freed:
             raise BackwardTwice(
                 "a second backward pass through a graph whose saved values are freed",
                 hint="pass retain_graph=True to the first",
             )
-        for creator in tensor.creators:
-            if creator.requires_grad:
+        others = tensor._others
+        for creator in tensor.creators if type(others) is tuple else (tensor._first, others):
+            if type(creator) not in NUMBERS and creator.requires_grad:
                 count = pending.get(creator)
                 if count is None:
                     pending[creator] = 1
@@ -165,10 +166,9 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
 
 def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor, np.ndarray]]:
     """What fills long graphs, two operands of one dtype that were not broadcast, takes a short way."""
-    op, args = _node(tensor)
-    if op.ufunc is None or gradient.dtype not in PLAIN or len(args) != 2:
+    op, a, b = tensor.creation_op, tensor._first, tensor._others
+    if op is None or op.ufunc is None or gradient.dtype not in PLAIN or type(b) is tuple:
         return _pull_any_arrays(tensor, gradient)
-    a, b = args
     left = a.data if type(a) is Tensor else constant(a, gradient.dtype)
     right = b.data if type(b) is Tensor else constant(b, gradient.dtype)
     shares = []
@@ -196,10 +196,10 @@ def _pull_any_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Ten
 
 
 def _node(tensor: Tensor) -> tuple[Op, tuple[Any, ...]]:
-    op, args = tensor.creation_op, tensor._args
-    if op is None or args is None:
-        raise BackwardTwice("the graph was freed while a backward pass ran through it")
-    return op, args
+    op = tensor.creation_op
+    if op is None:
+        raise NoGradRequired("a leaf passes no gradient on")
+    return op, tensor.arguments
 
 
 def _pull_tensors(tensor: Tensor, gradient: Tensor) -> Iterable[tuple[Tensor, Any]]:

@@ -14,6 +14,7 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 _new = object.__new__
+NUMBERS = (float, int)
 #: The dtypes whose arithmetic needs no thought.
 PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -29,14 +30,18 @@ class Tensor(Operators):
     creation_op    the op that made it; None for a leaf
     """
 
-    __slots__ = ("__weakref__", "_args", "_retains_grad", "creation_op", "creators", "data", "grad", "requires_grad")
+    # A pair of arguments is kept flat: the fewer containers a long graph is made of, the less there is to collect.
+    __slots__ = (
+        "__weakref__", "_first", "_freed", "_others", "_retains_grad", "creation_op", "data", "grad", "requires_grad"
+    )  # fmt: skip
 
     data: np.ndarray
     grad: Tensor | None
     requires_grad: bool
-    creators: tuple[Tensor, ...]
     creation_op: Op | None
-    _args: tuple[Any, ...] | None
+    _first: Any
+    _others: Any
+    _freed: bool
     _retains_grad: bool
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None) -> None:
@@ -52,10 +57,9 @@ class Tensor(Operators):
         self.data = array
         self.grad = None
         self.requires_grad = requires_grad
-        self.creators = ()
         self.creation_op = None
-        self._args = None
-        self._retains_grad = False
+        self._first, self._others = None, ()
+        self._freed = self._retains_grad = False
 
     # What it is --------------------------------------------------------------------------------
 
@@ -70,6 +74,20 @@ class Tensor(Operators):
     @property
     def ndim(self) -> int:
         return self.data.ndim
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `creation_op` was applied to; empty for a leaf."""
+        if self.creation_op is None:
+            return ()
+        return (self._first, *self._others) if type(self._others) is tuple else (self._first, self._others)
+
+    @property
+    def creators(self) -> tuple[Tensor, ...]:
+        op, args = self.creation_op, self.arguments
+        if op is not None and op.sequence is not None:
+            args = (*args, *args[op.sequence])
+        return tuple(a for a in args if type(a) is Tensor)
 
     @property
     def is_leaf(self) -> bool:
@@ -171,17 +189,14 @@ def wrap(data: Any) -> Tensor:
     tensor.data = data
     tensor.grad = None
     tensor.requires_grad = False
-    tensor.creators = ()
     tensor.creation_op = None
-    tensor._args = None
-    tensor._retains_grad = False
+    tensor._first, tensor._others = None, ()
+    tensor._freed = tensor._retains_grad = False
     return tensor
 
 
 def _fast(op: Op, a: Tensor, b: Any) -> Any:
     """`op(a, b)` for the operators that fill long graphs: the usual dtypes skip all generality."""
-    args: tuple[Any, ...]
-    creators: tuple[Tensor, ...]
     left = a.data
     dtype = left.dtype
     if op.ufunc is None or dtype not in PLAIN:
@@ -190,10 +205,9 @@ def _fast(op: Op, a: Tensor, b: Any) -> Any:
         right = b.data
         if right.dtype is not dtype:
             return op(a, b)
-        args = creators = (a, b)
         wanted = a.requires_grad or b.requires_grad
-    elif type(b) is float or type(b) is int:
-        right, args, creators = constant(b, dtype), (a, b), (a,)
+    elif type(b) in NUMBERS:
+        right = constant(b, dtype)
         wanted = a.requires_grad
     else:
         return op(a, b)
@@ -203,12 +217,12 @@ def _fast(op: Op, a: Tensor, b: Any) -> Any:
         raise ShapeMismatch(f"{op.name}: {error}") from error
     if type(data) is not np.ndarray:  # NumPy makes scalars of 0-d results
         data = np.asarray(data)
-    return _link(op, data, creators, args) if wanted and is_recording() else wrap(data)
+    return _link(op, data, a, b) if wanted and is_recording() else wrap(data)
 
 
 def constant(value: Any, dtype: np.dtype) -> Any:
     """A Python number as a 0-d array, which NumPy combines with arrays in half the time."""
-    return _constant(value, dtype) if type(value) in (int, float) and value else value
+    return _constant(value, dtype) if type(value) in NUMBERS and value else value
 
 
 @lru_cache(maxsize=1024)
@@ -218,15 +232,15 @@ def _constant(value: float, dtype: np.dtype) -> np.ndarray:
     return array
 
 
-def _link(op: Op, data: np.ndarray, creators: tuple[Tensor, ...], args: tuple[Any, ...]) -> Tensor:
+def _link(op: Op, data: np.ndarray, first: Any, others: Any) -> Tensor:
     out = _new(Tensor)
     out.data = data
     out.grad = None
     out.requires_grad = True
-    out.creators = creators
     out.creation_op = op
-    out._args = args
-    out._retains_grad = False
+    out._first = first
+    out._others = others
+    out._freed = out._retains_grad = False
     return out
 
 
@@ -239,7 +253,7 @@ def record(op: Op, args: tuple[Any, ...]) -> Any:
     if isinstance(data, tuple):
         return tuple(wrap(part) for part in data)
     wanted = op.rules and any(c.requires_grad for c in creators) and dtypes.is_differentiable(data.dtype)
-    return _link(op, data, tuple(creators), args) if wanted and is_recording() else wrap(data)
+    return _link(op, data, args[0], args[1:]) if wanted and is_recording() else wrap(data)
 
 
 def plain(op: Op, args: tuple[Any, ...]) -> list[Any]:
