@@ -20,10 +20,14 @@ from gradcheck.autograd.ops import nn_layers as nn_layers
 from gradcheck.autograd.ops import nn_losses as nn_losses
 from gradcheck.autograd.ops import nn_norms as nn_norms
 from gradcheck.autograd.ops import nn_softmax as nn_softmax
+from gradcheck.autograd.ops import norms as norms
 from gradcheck.autograd.ops import order as order
 from gradcheck.autograd.ops import power as power
 from gradcheck.autograd.ops import random as random
+from gradcheck.autograd.ops import reduction as reduction
 from gradcheck.autograd.ops import rounding as rounding
+from gradcheck.autograd.ops import scan as scan
+from gradcheck.autograd.ops import selection as selection
 from gradcheck.autograd.ops import shape as shape
 from gradcheck.autograd.ops import trigonometric as trigonometric
 

@@ -38,8 +38,12 @@ def imag(input: Any) -> Any:
     return np.imag(input)
 
 
+def _conj_rule(g: Any, y: Any, x: Any) -> Any:
+    return conj(g)
+
+
 @op(
-    lambda g, y, x: conj(g),
+    _conj_rule,
     aliases=("conj_physical",),
     elementwise=True,
     holomorphic=False,
@@ -89,7 +93,11 @@ def complex(real: Any, imag: Any) -> Any:
     return result
 
 
-@op(lambda g, y, x: view_as_complex(g), holomorphic=False, samples=(f"view_as_real({_Z})",))
+def _view_as_real_rule(g: Any, y: Any, x: Any) -> Any:
+    return view_as_complex(g)
+
+
+@op(_view_as_real_rule, holomorphic=False, samples=(f"view_as_real({_Z})",))
 def view_as_real(input: Any) -> Any:
     """Real and imaginary parts along a new last dimension, of size 2."""
     if input.dtype.kind != "c":

@@ -108,7 +108,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 )
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
-    return np.linspace(start, end, *sizes(steps)).astype(named(dtype, default_dtype()))
+    return np.linspace(start, end, sizes(steps)[0]).astype(named(dtype, default_dtype()))
 
 
 def _plain(data: Any) -> Any:

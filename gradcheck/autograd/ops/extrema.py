@@ -13,8 +13,16 @@ from gradcheck.errors import ArgumentError, DtypeMismatch
 _TWO = ((-3.0, 3.0), (-3.0, 3.0))
 
 
+def _where_input(g: Any, y: Any, c: Any, a: Any, b: Any) -> Any:
+    return where(c, g, 0)
+
+
+def _where_other(g: Any, y: Any, c: Any, a: Any, b: Any) -> Any:
+    return where(c, 0, g)
+
+
 @op(
-    (None, lambda g, y, c, a, b: where(c, g, 0), lambda g, y, c, a, b: where(c, 0, g)),
+    (None, _where_input, _where_other),
     elementwise=True,
     masked=True,
     domain=((0.0, 1.0), *_TWO),

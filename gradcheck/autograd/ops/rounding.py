@@ -14,8 +14,12 @@ from gradcheck.autograd.ops.kinds import refuse_complex
 _STEPS = "integers; the gradient is 0"
 
 
+def _abs_rule(g: Any, y: Any, x: Any) -> Any:
+    return g * sgn(x)
+
+
 @op(
-    lambda g, y, x: g * sgn(x),
+    _abs_rule,
     aliases=("absolute",),
     elementwise=True,
     holomorphic=False,

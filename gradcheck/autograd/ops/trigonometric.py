@@ -16,7 +16,11 @@ from gradcheck.autograd.ops.power import rsqrt, sqrt
 _INSIDE = ((-0.95, 0.95),)
 
 
-@op(lambda g, y, x: g * cos(x), elementwise=True, floating=True)
+def _sin_rule(g: Any, y: Any, x: Any) -> Any:
+    return g * cos(x)
+
+
+@op(_sin_rule, elementwise=True, floating=True)
 def sin(input: Any) -> Any:
     """The sine."""
     return np.sin(input)
@@ -80,7 +84,11 @@ def atan2(input: Any, other: Any) -> Any:
     return np.arctan2(input, other)
 
 
-@op(lambda g, y, x: g * cosh(x), elementwise=True, floating=True)
+def _sinh_rule(g: Any, y: Any, x: Any) -> Any:
+    return g * cosh(x)
+
+
+@op(_sinh_rule, elementwise=True, floating=True)
 def sinh(input: Any) -> Any:
     """The hyperbolic sine."""
     return np.sinh(input)

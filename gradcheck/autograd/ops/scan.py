@@ -1,0 +1,102 @@
+"""Running sums and products along one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE, op
+from gradcheck.autograd.ops.creation import ones_like, zeros_like
+from gradcheck.autograd.ops.dims import canonical
+from gradcheck.autograd.ops.indexing import narrow
+from gradcheck.autograd.ops.order import flip
+from gradcheck.autograd.ops.reducing import accumulate
+
+
+def _samples(name: str) -> tuple[str, ...]:
+    return (
+        f"{name}(randn(4), 0)",
+        f"{name}(randn(2, 5), dim=-1)",
+        f"{name}(randn(3, 2), 0)",
+        f"{name}(randn(()), 0)",
+        f"{name}(randn(0, 2), 0)",
+        f"{name}(randn(1), 0)",
+        f"{name}(randint(1, 4, [3]), 0)",
+        f"{name}(complex(randn(3), randn(3)), 0)",
+        f"{name}(randn(3), 0, dtype=torch.float32)",
+    )
+
+
+def _running(function: Any, input: Any, dim: int, dtype: Any) -> Any:
+    axis = canonical(dim, input.ndim)
+    return accumulate(lambda x: function(x, axis=axis) if x.ndim else x.copy(), input, dtype)
+
+
+def _cumsum_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
+    return flip(cumsum(flip(g, (dim,)), dim), (dim,)) if x.ndim else g
+
+
+@op(
+    _cumsum_rule,
+    rounds=True,
+    samples=_samples("cumsum"),
+)
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The sums of the elements up to and with each one."""
+    return _running(np.cumsum, input, dim, dtype)
+
+
+def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
+    """No division, so that zeros spoil nothing.
+
+    With y[k] = y[k - 1] x[k], what arrives at y[k] by all ways is r[k] = g[k] + x[k + 1] r[k + 1]; x[k] gets
+    y[k - 1] r[k].
+    """
+    if x.ndim == 0 or 0 in x.shape:
+        return g
+    return cumprod(_earlier(x, dim), dim) * _recurrence(_later(x, dim, 1), g, dim)
+
+
+@op(
+    _cumprod_rule,
+    rounds=True,
+    samples=(
+        *_samples("cumprod"),
+        "cumprod(tensor([2.0, 0.0, 3.0, 4.0]), 0)",
+        "cumprod(tensor([[2.0, 0.0, 3.0, 0.0, 5.0]]), 1)",
+        "cumprod(randn(9), 0)",
+    ),
+)
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The products of the elements up to and with each one."""
+    return _running(np.cumprod, input, dim, dtype)
+
+
+def exclusive_products(x: Any, dim: int) -> Any:
+    """For each element the product of all others along `dim`, without division."""
+    if x.ndim == 0 or 0 in x.shape:
+        return ones_like(x)
+    after = flip(cumprod(_earlier(flip(x, (dim,)), dim), dim), (dim,))
+    return cumprod(_earlier(x, dim), dim) * after
+
+
+def _earlier(x: Any, dim: int) -> Any:
+    """Each element's predecessor; 1 for the first."""
+    first = ones_like(narrow(x, dim, 0, 1))
+    return TABLE["cat"]([first, narrow(x, dim, 0, x.shape[dim] - 1)], dim)
+
+
+def _later(x: Any, dim: int, by: int) -> Any:
+    """The element `by` places on; 0 past the end."""
+    return TABLE["cat"]([narrow(x, dim, by, x.shape[dim] - by), zeros_like(narrow(x, dim, 0, by))], dim)
+
+
+def _recurrence(a: Any, b: Any, dim: int) -> Any:
+    """The r with r[k] = b[k] + a[k] r[k + 1], in log2(n) steps (Hillis and Steele 1986, "Data parallel algorithms")."""
+    reach, length = 1, b.shape[dim]
+    while reach < length:
+        b = b + a * _later(b, dim, reach)
+        a = a * _later(a, dim, reach)
+        reach *= 2
+    return b
