@@ -4,121 +4,69 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import Op
 from gradcheck.errors import ArgumentError, InvalidCase
-from gradcheck.language import budget, names, scalars
+from gradcheck.language import scalars
+from gradcheck.language.apply import apply, operate
 from gradcheck.language.budget import MAX_ELEMENTS
 from gradcheck.language.expr import Call, Expr, Gradient, Literal, Name, walk
-from gradcheck.language.program import Application, Code, program
+from gradcheck.language.host import NUMPY, Host
+from gradcheck.language.names import constant
+from gradcheck.language.program import APPLY, ATTRIBUTE, DTYPE, LOAD, OPERATE, PUSH, SEQUENCE, SLICE, program
 from gradcheck.language.suggest import did_you_mean
 
-
-class Host(Protocol):
-    """Whoever applies ops: to arrays, or to its own tensors."""
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result; several outputs as a tuple."""
-        ...
-
-    def dtype(self, name: str) -> Any:
-        """The host's own dtype of that torch name."""
-        ...
-
-
-class NumPy:
-    """Ops as they are: NumPy arrays stay arrays, and gradcheck's tensors record themselves."""
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return op(*args, **kwargs)
-
-    def dtype(self, name: str) -> Any:
-        return dtypes.BY_NAME[name]
-
-
-NUMPY = NumPy()
+__all__ = ["MAX_ELEMENTS", "NUMPY", "Host", "evaluate", "free_names", "gradient_names", "ops_in"]
 
 
 def evaluate(
     expr: Expr,
-    values: Mapping[str, Any],
+    names: Mapping[str, Any],
     host: Host = NUMPY,
     gradients: Mapping[str, Any] | None = None,
     *,
     max_elements: int = MAX_ELEMENTS,
 ) -> Any:
-    """The value of `expr`, where `values` holds what its names stand for, and `gradients` what `grad(name)` does.
+    """The value of `expr`, where `names` holds what its names stand for, and `gradients` what `grad(name)` does.
 
     Raises InvalidCase for a name that means nothing, and TensorErrors: TooLarge before a tensor of more than
     `max_elements` elements is made, and whatever the ops raise.
     """
     stack: list[Any] = []
+    push, pop = stack.append, stack.pop
     for code, what, count in program(expr):
-        if code == Code.LOAD:
+        if code == LOAD:
             try:
-                stack.append(values[what])
+                push(names[what])
             except KeyError:
-                stack.append(_word(what, values, host))
-        elif code == Code.PUSH:
-            stack.append(what)
-        elif code == Code.APPLY:
-            start = len(stack) - count
-            given = stack[start:]
-            del stack[start:]
-            stack.append(_apply(what, given, host, max_elements))
-        elif code == Code.SEQUENCE:
-            start = len(stack) - count
-            items = stack[start:]
-            del stack[start:]
-            stack.append(tuple(items) if what else items)
-        elif code == Code.ATTRIBUTE:
-            stack.append(_attribute(stack.pop(), what))
-        elif code == Code.SLICE:
-            parts = [scalars.bound(stack.pop()) if there else None for there in reversed(what)]
-            stack.append(slice(*reversed(parts)))
-        elif code == Code.DTYPE:
-            stack.append(host.dtype(what))
+                push(_word(what, names, host))
+        elif code == OPERATE:
+            right = pop()
+            push(operate(what, pop(), right, host, max_elements))
+        elif code == APPLY:
+            push(apply(what, _take(stack, count), host, max_elements))
+        elif code == PUSH:
+            push(what)
+        elif code == SEQUENCE:
+            items = _take(stack, count)
+            push(tuple(items) if what else items)
+        elif code == ATTRIBUTE:
+            push(_attribute(pop(), what))
+        elif code == SLICE:
+            parts = [scalars.bound(pop()) if there else None for there in reversed(what)]
+            push(slice(*reversed(parts)))
+        elif code == DTYPE:
+            push(host.dtype(what))
         else:
-            stack.append(_gradient(what, gradients))
-    return stack[0]
+            push(_gradient(what, gradients))
+    return pop()
 
 
-def _apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
-    op = call.op
-    if call.keys:
-        args = tuple(given[: call.positional])
-        kwargs = dict(zip(call.keys, given[call.positional :], strict=True))
-    else:
-        args, kwargs = tuple(given), {}
-    if args and (type(args[0]) in _NO_TENSORS or not hasattr(args[0], "dtype")):
-        value = _apply_plain(call, args, kwargs)
-        if value is not _NOT_PLAIN:
-            return value
-    if call.measured:
-        if op.elementwise and list in map(type, args):
-            raise ArgumentError(f"{op.name} takes tensors and numbers, not a list",
-                                hint="a list becomes a tensor by tensor([1, 2])")  # fmt: skip
-        budget.check(op, args, kwargs, limit)
-    return host.call(op, args, kwargs)
-
-
-def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result where no tensor takes part, or `_NOT_PLAIN` where it needs the host after all."""
-    op = call.op
-    if op.name == "getitem" and isinstance(args[0], (tuple, list)):
-        return scalars.index(args[0], args[1])
-    if all(type(arg) in scalars.PLAIN for arg in args):
-        if call.arithmetic:
-            return scalars.binary(op.name, *args) if len(args) == 2 else scalars.unary(op.name, *args)
-        if op.elementwise and not any(hasattr(value, "dtype") for value in kwargs.values()):
-            return scalars.elementwise(op, args, kwargs)
-        if op.name in ("max", "min") and len(args) == 2 and not kwargs:
-            return scalars.extreme(op.name, args)
-    elif call.arithmetic and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
-        return scalars.among_sequences(op.name, *args)
-    return _NOT_PLAIN
+def _take(stack: list[Any], count: int) -> list[Any]:
+    start = len(stack) - count
+    taken = stack[start:]
+    del stack[start:]
+    return taken
 
 
 def _attribute(value: Any, name: str) -> Any:
@@ -141,10 +89,10 @@ def _attribute(value: Any, name: str) -> Any:
     return shape[0]
 
 
-def _word(name: str, values: Mapping[str, Any], host: Host) -> Any:
-    word = names.constant(name)
+def _word(name: str, names: Mapping[str, Any], host: Host) -> Any:
+    word = constant(name)
     if word is None:
-        raise InvalidCase(f"unknown name '{name}'", hint=did_you_mean(name, values))
+        raise InvalidCase(f"unknown name '{name}'", hint=did_you_mean(name, names))
     return word.value if isinstance(word, Literal) else host.dtype(word.name)
 
 
@@ -157,10 +105,6 @@ def _gradient(name: str, gradients: Mapping[str, Any] | None) -> Any:
     if gradients[name] is None:
         raise ArgumentError(f"grad({name}) is asked for, but the backward pass leaves no gradient there")
     return gradients[name]
-
-
-_NOT_PLAIN: Any = object()
-_NO_TENSORS = frozenset({*scalars.PLAIN, str, list, tuple, type(None)})
 
 
 # What an expression mentions ---------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 from gradcheck.autograd.op import Op, lookup
@@ -10,18 +9,16 @@ from gradcheck.errors import InvalidCase
 from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.scalars import ARITHMETIC
 
-
-class Code(IntEnum):
-    """What an instruction does to the stack."""
-
-    LOAD = 0  # push the value of a name
-    APPLY = 1  # take the arguments, push an op's result
-    PUSH = 2  # push a constant
-    SEQUENCE = 3  # take the items, push a list or a tuple
-    ATTRIBUTE = 4  # replace a value by its shape, …
-    SLICE = 5  # take the parts that are there, push a slice
-    DTYPE = 6  # push the host's dtype of that name
-    GRADIENT = 7  # push the gradient of a name
+# What an instruction does to the stack. Plain integers: an enum's cost more to compare than the rest of a step.
+LOAD = 0  # push the value of a name
+OPERATE = 1  # take two operands, push what an operator makes of them
+APPLY = 2  # take the arguments, push an op's result
+PUSH = 3  # push a constant
+SEQUENCE = 4  # take the items, push a list or a tuple
+ATTRIBUTE = 5  # replace a value by its shape, …
+SLICE = 6  # take the parts that are there, push a slice
+DTYPE = 7  # push the host's dtype of that name
+GRADIENT = 8  # push the gradient of a name
 
 
 class Application(NamedTuple):
@@ -30,7 +27,7 @@ class Application(NamedTuple):
     op: Op
     positional: int
     keys: tuple[str, ...]
-    arithmetic: bool  # an operator that plain numbers have too
+    operator: bool  # it is written as an operator, which plain values have too
     measured: bool  # its result may be larger than its arguments
 
 
@@ -70,21 +67,22 @@ def compile_expr(expr: Expr) -> Program:
 def _instruction(node: Expr) -> Instruction:
     match node:
         case Name(name):
-            return (Code.LOAD, name, None)
+            return (LOAD, name, None)
         case Call(op, args, kwargs):
-            return (Code.APPLY, _application(op, len(args), tuple(key for key, _ in kwargs)), len(args) + len(kwargs))
+            call = _application(op, len(args), tuple(key for key, _ in kwargs))
+            return (OPERATE if call.operator and len(args) == 2 else APPLY, call, len(args) + len(kwargs))
         case Literal(value):
-            return (Code.PUSH, value, None)
+            return (PUSH, value, None)
         case Sequence(items, is_tuple):
-            return (Code.SEQUENCE, is_tuple, len(items))
+            return (SEQUENCE, is_tuple, len(items))
         case Attribute(_, name):
-            return (Code.ATTRIBUTE, name, None)
+            return (ATTRIBUTE, name, None)
         case Slice():
-            return (Code.SLICE, tuple(not missing for missing in node.label), None)
+            return (SLICE, tuple(not missing for missing in node.label), None)
         case Dtype(name):
-            return (Code.DTYPE, name, None)
+            return (DTYPE, name, None)
         case Gradient(name):
-            return (Code.GRADIENT, name, None)
+            return (GRADIENT, name, None)
     raise TypeError(f"{type(node).__name__} is no expression")
 
 
@@ -92,5 +90,6 @@ def _application(name: str, positional: int, keys: tuple[str, ...]) -> Applicati
     op = lookup(name)
     if op is None:
         raise InvalidCase(f"there is no op '{name}'")
-    arithmetic = name in _OPERATORS and not keys
-    return Application(op, positional, keys, arithmetic, op.elementwise or op.elements is not None)
+    operator = name in _OPERATORS and not keys
+    measured = op.elements is not None or (op.elementwise and positional + len(keys) > 1)
+    return Application(op, positional, keys, operator, measured)
