@@ -58,6 +58,8 @@ class Op:
     ufunc: np.ufunc | None = None
     #: The first argument is a mask, which takes no part in promotion.
     masked: bool = False
+    #: All tensors must have one dtype, as torch demands of matrix products.
+    uniform: bool = False
     #: Integers become the default dtype first, as in `sin(1)` or `1 / 2`.
     floating: bool = False
     #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
@@ -89,16 +91,18 @@ class Op:
         bound = self.bind(args, kwargs)
         if self.composite:
             return self.forward(*bound)
-        for arg in bound:
+        for arg in bound if self.sequence is None else (*bound, *self._listed(bound)):
             handler = getattr(type(arg), "__apply_op__", None)
             if handler is not None:
                 return handler(self, bound)
-        if self.sequence is not None:
-            for arg in bound[self.sequence]:
-                handler = getattr(type(arg), "__apply_op__", None)
-                if handler is not None:
-                    return handler(self, bound)
         return self.compute(bound)
+
+    def _listed(self, bound: tuple[Any, ...]) -> Any:
+        """The tensors of the argument that is a sequence; a tensor is none, although it can be iterated over."""
+        value = bound[self.sequence or 0]
+        if not isinstance(value, (list, tuple)):
+            raise ArgumentError(f"{self.name} takes a list of tensors, not {value!r:.60}")
+        return value
 
     def compute(self, args: tuple[Any, ...] | list[Any]) -> Any:
         """The forward on plain arrays, with torch's dtype promotion and gradcheck's typed errors."""
@@ -188,12 +192,22 @@ def _compute(op: Op, args: list[Any]) -> Any:
         args, target = _promote(op, args)
     sequence = args[op.sequence] if op.sequence is not None else ()
     arrays = [a for a in (*args, *sequence) if isinstance(a, _ARRAYS)]
+    if op.uniform:
+        require_one_dtype(op.name, *arrays)
     if not op.rounds and any(a.dtype in dtypes.HALVES for a in arrays):
         if target is None:
             target = dtypes.result_dtype([a for a in arrays if a.dtype.kind in "fVc"])
         return _lower(op.forward(*_raise_halves(op, args)), target)
     result = op.forward(*args)
     return result if isinstance(result, (np.ndarray, tuple)) else np.asarray(result)
+
+
+def require_one_dtype(name: str, *tensors: Any) -> None:
+    """Raise DtypeMismatch unless all `tensors` have the same dtype."""
+    found = {tensor.dtype for tensor in tensors}
+    if len(found) > 1:
+        words = " and ".join(sorted(str(dtype) for dtype in found))
+        raise DtypeMismatch(f"{name}: expected all tensors to have the same dtype, not {words}")
 
 
 _ARRAYS = (np.ndarray, np.generic)

@@ -8,11 +8,14 @@ from gradcheck.autograd.ops import arithmetic as arithmetic
 from gradcheck.autograd.ops import cast as cast
 from gradcheck.autograd.ops import comparison as comparison
 from gradcheck.autograd.ops import complex_parts as complex_parts
+from gradcheck.autograd.ops import contraction as contraction
 from gradcheck.autograd.ops import creation as creation
 from gradcheck.autograd.ops import exponential as exponential
 from gradcheck.autograd.ops import extrema as extrema
 from gradcheck.autograd.ops import gathering as gathering
 from gradcheck.autograd.ops import indexing as indexing
+from gradcheck.autograd.ops import matmul as matmul
+from gradcheck.autograd.ops import matrix as matrix
 from gradcheck.autograd.ops import nn_attention as nn_attention
 from gradcheck.autograd.ops import nn_classification as nn_classification
 from gradcheck.autograd.ops import nn_distances as nn_distances
@@ -20,6 +23,7 @@ from gradcheck.autograd.ops import nn_layers as nn_layers
 from gradcheck.autograd.ops import nn_losses as nn_losses
 from gradcheck.autograd.ops import nn_norms as nn_norms
 from gradcheck.autograd.ops import nn_softmax as nn_softmax
+from gradcheck.autograd.ops import nn_windows as nn_windows
 from gradcheck.autograd.ops import norms as norms
 from gradcheck.autograd.ops import order as order
 from gradcheck.autograd.ops import power as power
