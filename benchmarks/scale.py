@@ -21,7 +21,9 @@ def one_leaf(uses: int) -> object:
 def rows() -> list[Row]:
     found = []
     for what, build in (("chain of ops", chain.core), ("uses of one leaf", one_leaf)):
-        timing = race({"small": lambda build=build: build(10_000), "large": lambda build=build: build(100_000)}, rounds=5)
+        timing = race(
+            {"small": lambda build=build: build(10_000), "large": lambda build=build: build(100_000)}, rounds=5
+        )
         ratio = timing.ratio("large", "small")
         details = f"s: {timing.median('small'):.3f}, {timing.median('large'):.3f}"
         found.append(Row(f"100,000 against 10,000 {what}", f"{ratio:.1f} × the time", "≤ 12 ×", ratio <= 12, details))

@@ -1,0 +1,30 @@
+"""`python -m benchmarks [NAME …]`: every promise about speed, measured here and now, as a Markdown table."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import import_module
+
+import numpy as np
+
+BENCHMARKS = ("chain", "scale", "matmul", "files")
+
+
+def main(names: list[str]) -> int:
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        print(f"unknown benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}\n")
+    print("| what | measured | promised | kept | details |\n|---|---|---|---|---|")
+    kept = True
+    for name in names or BENCHMARKS:
+        for row in import_module(f"benchmarks.{name}").rows():
+            print(row, flush=True)
+            kept = kept and row.kept
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
