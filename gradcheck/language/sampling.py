@@ -166,7 +166,12 @@ class _Sampler:
             if step.action == "forward":
                 graph = graph.after(forwards[index])
             roots = step.roots if step.action == "backward" else {}
-            seeds.append({root: value and self._incoming(index, root, value, graph) for root, value in roots.items()})
+            seeds.append(
+                {
+                    root: None if value is None else self._incoming(index, root, value, graph)
+                    for root, value in roots.items()
+                }
+            )
         return tuple(seeds)
 
     def _incoming(self, index: int, root: str, value: Value, graph: _Graph) -> np.ndarray | None:

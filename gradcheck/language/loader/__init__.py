@@ -1,20 +1,19 @@
-"""From case files to Cases: YAML, with a position for everything, checked to the last name."""
+"""From case files to Cases: YAML with a position for everything, read and checked to the last name."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import PurePath
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
-from gradcheck.language.loader.build import build
-from gradcheck.language.loader.discover import discover
-from gradcheck.language.loader.events import Composer
+from gradcheck.language.loader.discover import Target, discover, read
+from gradcheck.language.loader.files import load_text
 from gradcheck.language.loader.limits import DEFAULT, Limits
-from gradcheck.language.loader.text import decode, documents
+from gradcheck.language.loader.text import decode
+from gradcheck.language.suggest import did_you_mean
 
-__all__ = ["Limits", "load"]
+__all__ = ["Limits", "load", "load_text"]
 
 
 def load(
@@ -23,52 +22,33 @@ def load(
     select: Iterable[str] | None = None,
     limits: Limits = DEFAULT,
 ) -> Loaded:
-    """Every case below the paths, and every error, in the order of the paths, files and documents.
+    """Every case at or below the paths, and every error, in the order of the paths, files and documents.
 
-    A path is a file, a directory (searched for .yaml and .yml, without hidden directories), or `FILE::NAME`.
-    `select` keeps the cases with these ids alone. Nothing is raised for what a file says, or for a missing one.
+    A path is a file, a folder (searched for .yaml and .yml, hidden folders left out), or `FILE::NAME`. `select` keeps
+    the cases with these ids alone. Whatever is wrong with a path or a file is among the errors; nothing is raised.
     """
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
     for target in discover(paths):
-        if isinstance(target, InvalidCase):
-            errors.append(target)
-            continue
-        found, wrong = load_file(target.file, limits)
-        cases.update({case.id: case for case in found if target.name in (None, case.name)})
+        found, wrong = ([], [target]) if isinstance(target, InvalidCase) else _load_target(target, limits)
+        cases.update({case.id: case for case in found})
         errors += wrong
-    return Loaded(tuple(cases.values()), tuple(errors))
+    wanted = None if select is None else set(select)
+    return Loaded(tuple(c for c in cases.values() if wanted is None or c.id in wanted), tuple(errors))
 
 
-def load_file(file: str, limits: Limits = DEFAULT) -> tuple[list[Case], list[InvalidCase]]:
-    """The cases of one file and its errors."""
+def _load_target(target: Target, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
     try:
-        with open(file, "rb") as stream:
-            raw = stream.read(limits.bytes + 1)
-    except OSError as error:
-        return [], [InvalidCase(f"cannot be read: {error.strerror}", place=Place(file))]
-    try:
-        text = decode(raw, file)
+        text = decode(read(target.file, limits), target.file)
     except InvalidCase as error:
         return [], [error]
-    return load_text(text, file, limits)
-
-
-def load_text(text: str, file: str, limits: Limits = DEFAULT) -> tuple[list[Case], list[InvalidCase]]:
-    composer = Composer(file, limits)
-    cases, errors = [], []
-    stem = PurePath(file).stem
-    for number, (piece, first) in enumerate(documents(text), start=1):
-        try:
-            document = composer.compose(piece, first)
-        except InvalidCase as error:
-            errors.append(error)
-            continue
-        case, wrong = build(document, file, stem if number == 1 else f"{stem}-{number}", limits)
-        errors += composer.errors + wrong
-        if case is not None and not composer.errors:
-            cases.append(case)
-        composer.errors = []
-    return cases, errors
+    cases, errors = load_text(text, target.file, limits)
+    if target.name is None:
+        return cases, errors
+    named = [case for case in cases if case.name == target.name]
+    if named or errors:  # what is wrong with the file's other cases is not asked for
+        return named, [] if named else errors
+    known = [case.name for case in cases]
+    hint = did_you_mean(target.name, known, f"its cases are {', '.join(known[:10])}")
+    return [], [InvalidCase(f"no case is named '{target.name}'", place=Place(target.file), hint=hint)]

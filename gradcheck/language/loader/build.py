@@ -226,9 +226,11 @@ class _Reader:
         return read
 
     def _expected(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
+        """Known gradients. That a constant has none may be said too."""
         read: dict[str, Value | None] = {}
         for name, data in said.items():
-            if self.scope.refers(name, _DIFFERENTIABLE, self.document.key_place((*path, name)), "the gradient of"):
+            sections = _DIFFERENTIABLE if data is not None else _TENSORS
+            if self.scope.refers(name, sections, self.document.key_place((*path, name)), "the gradient of"):
                 read[name] = None if data is None else self.values.read((*path, name), data, self.leaves, random=False)
         return read
 

@@ -1,4 +1,4 @@
-"""From the paths a user gives to the files to read, and which of their cases are wanted."""
+"""From the paths a user gives to the files to read, and to their bytes."""
 
 from __future__ import annotations
 
@@ -9,66 +9,103 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.loader.limits import Limits
 from gradcheck.language.suggest import nearest
 
 SUFFIXES = (".yaml", ".yml")
+#: So that opening a pipe does not wait for a writer.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to read, by the name that cases get their ids from; `name` selects one of its cases."""
+    """A file to read, by the name that its cases get their ids from; `name` selects one of them."""
 
     file: str
     name: str | None = None
 
 
 def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | InvalidCase]:
-    """Every file below the paths, in order, or why there is none. Directories in hidden ones are left out."""
+    """Every case file at or below the paths, in order and once, or why there is none.
+
+    Hidden directories are left out, and links to directories are not followed.
+    """
+    seen: set[tuple[str, str | None]] = set()
     for path in paths:
-        text = os.fspath(path)
-        name = None
-        if "::" in text and not os.path.exists(text):
-            text, name = text.split("::", 1)
-        yield from _targets(text, name)
+        for target in _targets(os.fspath(path)):
+            if isinstance(target, Target):
+                key = (os.path.abspath(target.file), target.name)
+                if key in seen or (key[0], None) in seen:
+                    continue
+                seen.add(key)
+            yield target
 
 
-def _targets(text: str, name: str | None) -> Iterator[Target | InvalidCase]:
-    shown = PurePath(text).as_posix() if text else ""
+def _targets(path: str) -> Iterator[Target | InvalidCase]:
+    name = None
+    if "::" in path and not os.path.lexists(path):
+        path, name = path.split("::", 1)
+    shown = PurePath(path).as_posix() if path else ""
     try:
-        mode = os.stat(text).st_mode
+        is_directory = stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError) as error:
-        yield _unreadable(shown or "''", error)
+        yield unreadable(shown or "''", error)
         return
-    if stat.S_ISDIR(mode):
-        if name is not None:
-            yield InvalidCase(f"'{shown}' is a directory, of which no case can be selected", hint="write FILE::NAME")
+    if not is_directory:
+        if path.lower().endswith(SUFFIXES):
+            yield Target(shown, name)
         else:
-            yield from (Target(file) for file in _below(text))
-    elif not stat.S_ISREG(mode):
-        yield InvalidCase("not a regular file", place=Place(shown))
-    elif not text.lower().endswith(SUFFIXES):
-        yield InvalidCase("not a case file", place=Place(shown), hint="cases are in files that end in .yaml or .yml")
+            yield InvalidCase(
+                "not a case file", place=Place(shown), hint="cases are in files that end in .yaml or .yml"
+            )
+    elif name is not None:
+        yield InvalidCase(f"a folder has no case '{name}'", place=Place(shown), hint="write FILE::NAME")
     else:
-        yield Target(shown, name)
+        yield from _below(path)
 
 
-def _below(directory: str) -> list[str]:
-    """The case files below a directory, sorted by their path."""
-    found = []
-    for folder, names, files in os.walk(directory):
-        names[:] = sorted(name for name in names if not name.startswith("."))
+def _below(directory: str) -> Iterator[Target | InvalidCase]:
+    """The case files below a directory, sorted by their path, and the folders that cannot be read."""
+    found: list[str] = []
+    errors: list[InvalidCase] = []
+
+    def note(error: OSError) -> None:
+        errors.append(unreadable(PurePath(error.filename).as_posix(), error))
+
+    for folder, folders, files in os.walk(directory, onerror=note):
+        folders[:] = [name for name in folders if not name.startswith(".")]
         found += [PurePath(folder, file).as_posix() for file in files if file.lower().endswith(SUFFIXES)]
-    return sorted(found, key=lambda file: PurePath(file).parts)
+    yield from errors
+    yield from (Target(file) for file in sorted(found, key=lambda file: file.split("/")))
 
 
-def _unreadable(file: str, error: Exception) -> InvalidCase:
-    if isinstance(error, FileNotFoundError):
-        parent = os.path.dirname(file) or "."
-        try:
-            close = nearest(os.path.basename(file), os.listdir(parent))
-        except OSError:
-            close = ""
-        hint = f"did you mean '{PurePath(parent, close).as_posix()}'?" if close else ""
-        return InvalidCase("there is no such file or directory", place=Place(file), hint=hint)
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return InvalidCase(f"cannot be read: {(reason or 'unknown reason').lower()}", place=Place(file))
+def read(file: str, limits: Limits) -> bytes:
+    """The bytes of a regular file. Raises InvalidCase where there is none, or too large a one."""
+    try:
+        descriptor = os.open(file, _FLAGS)
+        with open(descriptor, "rb", buffering=0) as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InvalidCase("not a regular file", place=Place(file), hint="cases are read from files and folders")
+            raw = stream.read(limits.bytes + 1)
+    except (OSError, ValueError) as error:
+        raise unreadable(file, error) from None
+    if len(raw) > limits.bytes:
+        message = f"the file is larger than {limits.bytes:,} bytes"
+        raise InvalidCase(message, place=Place(file), hint="draw large tensors, as in 'x: randn(1000, 1000)'")
+    return raw
+
+
+def unreadable(file: str, error: OSError | ValueError) -> InvalidCase:
+    """Why a path cannot be read, and which was probably meant."""
+    if not isinstance(error, FileNotFoundError):
+        reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown reason"
+        return InvalidCase(f"cannot be read: {reason[0].lower()}{reason[1:]}", place=Place(file))
+    if os.path.islink(file):
+        return InvalidCase("the link leads nowhere", place=Place(file))
+    parent = os.path.dirname(file)
+    try:
+        close = nearest(os.path.basename(file), os.listdir(parent or "."))
+    except OSError:
+        close = ""
+    hint = f"did you mean '{PurePath(parent, close).as_posix()}'?" if close else ""
+    return InvalidCase("there is no such file or folder", place=Place(file), hint=hint)

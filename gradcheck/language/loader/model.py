@@ -63,7 +63,7 @@ class Step(Strict):
         default={}, description="Evaluate the graph again, optionally with new values of inputs."
     )
     retain_graph: bool = Field(default=True, description="Of `backward`: keep the graph for another pass.")
-    raises: ErrorKind | None = Field(default=None, description="The kind of error that every engine must raise.")
+    raises: ErrorKind = Field(default=None, description="The kind of error that every engine must raise.")  # type: ignore[arg-type]
     values: dict[str, Value] = Field(default={}, description="Forward values that must then have come out.")
     expected: dict[str, MaybeValue] = Field(default={}, description="Gradients accumulated by then; null for none.")
     checks: list[Expression] = Field(default=[], description="Identities that must then hold.")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from keyword import iskeyword
-from typing import Any
+from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Claim
-from gradcheck.language.expr import Call, Expr, Gradient, Name, walk
+from gradcheck.language.expr import Call, Gradient, Name, walk
 from gradcheck.language.loader.tree import BROKEN, Document, Path
 from gradcheck.language.loader.validate import describe, dotted
 from gradcheck.language.names import constant, is_usable
 from gradcheck.language.parser import parse
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import did_you_mean
+
+#: The names that an expression may use.
+Names: TypeAlias = Collection[str]
 
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
 
@@ -87,7 +90,7 @@ class Scope:
         self,
         path: Path,
         data: Any,
-        scope: Mapping[str, Any] | set[str],
+        scope: Names,
         *,
         gradients: bool = False,
         random: bool = False,
@@ -111,19 +114,20 @@ class Scope:
             return None
         good = True
         for node in walk(expr):
-            kind = type(node)
-            if kind is Name:
+            if isinstance(node, Name):
                 good &= node.name in scope or self._resolves(node, path, text, scope)
-            elif kind is Gradient:
+            elif isinstance(node, Gradient):
                 good &= self._gradient(node, path, text, allowed=gradients)
-            elif kind is Call and node.op in RANDOM and not random:
-                place = self.document.locate(path, text, node.at)
-                hint = "draw it in `inputs` or `constants`, so that every engine gets the same numbers"
-                self.refuse(f"{node.op} draws random numbers, which belongs into values", place, hint)
+            elif isinstance(node, Call) and node.op in RANDOM and not random:
                 good = False
+                self._refuse_random(node, path, text)
         return Claim(text, expr, place) if good else None
 
-    def _resolves(self, node: Name, path: Path, text: str, scope: Iterable[str]) -> bool:
+    def _refuse_random(self, node: Call, path: Path, text: str) -> None:
+        hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
+        self.refuse(f"'{node.op}' draws random numbers", self.document.locate(path, text, node.at), hint)
+
+    def _resolves(self, node: Name, path: Path, text: str, scope: Names) -> bool:
         """Whether a name that is not in scope is a word of the language; if not, an error that explains it."""
         name = node.name
         found = self.defined.get(name)
@@ -189,8 +193,3 @@ def _better_name(name: str) -> str:
     better = re.sub(r"\W+", "_", normal).strip("_")
     better = f"_{better}" if better[:1].isdigit() else better
     return f"try '{better}'" if better and is_usable(better) else "a name is letters, digits and _"
-
-
-def expr_names(expr: Expr) -> set[str]:
-    """Every name that an expression uses."""
-    return {node.name for node in walk(expr) if type(node) is Name}

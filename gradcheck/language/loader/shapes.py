@@ -18,7 +18,7 @@ _WRITTEN_OUT = frozenset({"randn", "rand", "zeros", "ones", "eye"})
 _SIZE_AT = {"uniform": 2, "randint": 2, "full": 0, "normal": 2}
 
 
-class _Anything:
+class _Anything(set[str]):
     """A scope in which every name is known: in a shape, an unknown word is a size."""
 
     def __contains__(self, name: object) -> bool:
@@ -45,7 +45,7 @@ class Shapes:
             return None
         if isinstance(data, str):
             claim = self.scope.expression(("shapes", name), data, _Anything(), random=True)
-            return claim and claim.expr
+            return claim.expr if claim else None
         if not isinstance(data, list):
             if data is not BROKEN:
                 message = f"a shape is a list of sizes or a creator, not {describe(data)}"

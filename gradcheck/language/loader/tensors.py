@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Value
 from gradcheck.language.expr import Call, Dtype, Expr, Literal, Sequence
-from gradcheck.language.loader.scope import Scope
+from gradcheck.language.loader.scope import Names, Scope
 from gradcheck.language.loader.tree import BROKEN, Path
 from gradcheck.language.loader.validate import describe, dotted
 from gradcheck.language.loader.values import ListError, cast, has_broken, read_list
@@ -29,9 +28,7 @@ class Values:
         self.dtype = dtype  # the case's
         self.elements = elements
 
-    def read(
-        self, path: Path, data: Any, names: Mapping[str, Any] | set[str], *, leaf: bool = False, random: bool = True
-    ) -> Value | None:
+    def read(self, path: Path, data: Any, names: Names, *, leaf: bool = False, random: bool = True) -> Value | None:
         """The value at `path`, whose text may use `names`; None, with errors, if it is wrong.
 
         A `leaf` requires a gradient, and takes the case's dtype unless it states one.
@@ -44,12 +41,10 @@ class Values:
             self.scope.errors.append(error)
             return None
 
-    def _plain(
-        self, path: Path, data: Any, names: Mapping[str, Any] | set[str], leaf: bool, random: bool, dtype: str
-    ) -> Value | None:
+    def _plain(self, path: Path, data: Any, names: Names, leaf: bool, random: bool, dtype: str) -> Value | None:
         if type(data) is str:
             claim = self.scope.expression(path, data, names, random=random)
-            return claim and Value(expr=claim.expr, dtype=dtype, place=claim.place)
+            return Value(expr=claim.expr, dtype=dtype, place=claim.place) if claim else None
         if data is None:
             raise self._error(path, f"{dotted(path)} has no value", "write a number, a list or an expression", key=True)
         if has_broken(data):
@@ -70,9 +65,7 @@ class Values:
         except ListError as error:
             raise self._error((*path, *error.indices), error.message, error.hint) from None
 
-    def _form(
-        self, path: Path, data: dict[str, Any], names: Mapping[str, Any] | set[str], leaf: bool, random: bool
-    ) -> Value | None:
+    def _form(self, path: Path, data: dict[str, Any], names: Names, leaf: bool, random: bool) -> Value | None:
         """`{values: …, shape: …, dtype: …}`."""
         for key in data:
             if key not in _FORM_KEYS:

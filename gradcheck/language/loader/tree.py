@@ -72,7 +72,7 @@ class Document:
         """Where the key that ends `path` stands; for an item of a list, the item."""
         parent = self._walk(path[:-1])
         keys = parent.keys if isinstance(parent, Branch) else None
-        return self._at(keys[path[-1]]) if keys and path[-1] in keys else self.place(path)  # type: ignore[index]
+        return self._at(keys[path[-1]]) if keys and path[-1] in keys else self.place(path)
 
     def text_place(self, path: Path) -> Place:
         """Where the text at `path` itself begins: behind a quotation mark."""

@@ -51,14 +51,16 @@ def check(document: Document) -> Checked:
 
 def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checked) -> None:
     """Remove the innermost key of a mapping on the way to `loc`, and excuse the names it would have defined."""
-    owner, key, here = data, loc[0], data
+    owner: dict[Any, Any] = data
+    key = loc[0]
+    here: Any = data
     for part in loc:
         if isinstance(here, dict) and part in here:
             owner, key = here, part
         elif not (isinstance(here, list) and isinstance(part, int) and part < len(here)):
             break
-        here = here[part]  # type: ignore[index]
-    removed = owner.pop(key, None)  # type: ignore[call-overload]
+        here = here[part]
+    removed = owner.pop(key, None)
     checked.broken.add(str(loc[0]))
     checked.excused.add(str(key))
     if isinstance(removed, dict):
