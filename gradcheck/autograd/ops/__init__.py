@@ -14,6 +14,7 @@ from gradcheck.autograd.ops import exponential as exponential
 from gradcheck.autograd.ops import extrema as extrema
 from gradcheck.autograd.ops import gathering as gathering
 from gradcheck.autograd.ops import indexing as indexing
+from gradcheck.autograd.ops import joining as joining
 from gradcheck.autograd.ops import matmul as matmul
 from gradcheck.autograd.ops import matrix as matrix
 from gradcheck.autograd.ops import nn_attention as nn_attention
