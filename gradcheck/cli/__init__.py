@@ -20,5 +20,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from gradcheck.cli.boundary import guarded
     from gradcheck.cli.group import gradcheck
 
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    sys.exit(guarded(gradcheck, arguments))
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(guarded(gradcheck, words))

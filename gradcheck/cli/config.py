@@ -109,10 +109,10 @@ def _paths(value: Any, place: Place, folder: Path) -> tuple[str, ...]:
 def _converted(key: str, value: Any, option: click.Parameter, place: Place) -> Any:
     multiple = getattr(option, "multiple", False)
     items = value if multiple and isinstance(value, list) else [value]
-    texts = isinstance(option.type, (click.Choice, type(click.STRING)))
+    kind, wanted = _kind(option)
     for item in items:
-        if isinstance(item, bool) or isinstance(item, str) is not texts or not isinstance(item, (str, int, float)):
-            raise UsageError(f"{place}: {key} cannot be {item!r}", hint=f"it must be {_kind(option, texts)}")
+        if isinstance(item, bool) or not isinstance(item, kind):
+            raise UsageError(f"{place}: {key} cannot be {item!r}", hint=f"it must be {wanted}")
     try:
         converted = tuple(option.type.convert(item, option, None) for item in items)
     except click.BadParameter as error:
@@ -120,5 +120,10 @@ def _converted(key: str, value: Any, option: click.Parameter, place: Place) -> A
     return converted if multiple else converted[0]
 
 
-def _kind(option: click.Parameter, texts: bool) -> str:
-    return "a text" if texts else "a whole number" if isinstance(option.type, click.types.IntParamType) else "a number"
+def _kind(option: click.Parameter) -> tuple[tuple[type, ...], str]:
+    """What TOML may hold for an option."""
+    if isinstance(option.type, click.types.IntParamType):
+        return (int,), "a whole number"
+    if isinstance(option.type, click.types.FloatParamType):
+        return (int, float), "a number"
+    return (str,), "a text"

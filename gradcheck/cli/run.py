@@ -110,9 +110,10 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
 
 
 def _run(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], chosen: dict[str, Any]) -> RunResult:
-    from gradcheck.checks.runner import run
     from gradcheck.cli.select import select
-    from gradcheck.language.case import Loaded
 
     selection = select(paths, keyword, tags)
+    from gradcheck.checks.runner import run
+    from gradcheck.language.case import Loaded
+
     return run(Loaded(selection.cases, selection.errors), **chosen)

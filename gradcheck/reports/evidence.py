@@ -6,6 +6,7 @@ from rich.text import Text
 
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.reports import Look
+from gradcheck.reports.findings import UNSETTLED
 from gradcheck.reports.tensors import is_small, side_by_side
 from gradcheck.reports.text import brief, cells, plain, wrap
 from gradcheck.reports.words import allowed, parties, worst
@@ -39,7 +40,7 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 def table(case: CaseResult, look: Look) -> list[Text]:
     """Every comparison that did not fail, a line each, with the worst error; columns as wide as they need be."""
-    rows = [_row(c) for c in case.comparisons if c.status != "failed"]
+    rows = [_row(c) for c in case.comparisons if c.status not in UNSETTLED]
     if not rows:
         return []
     widths = [min(28, max(map(cells, column))) for column in zip(*rows, strict=True)]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gradcheck.checks.result import CaseResult, Comparison
 
+#: Statuses with which a case cannot pass.
+UNSETTLED = ("failed", "undecided")
 #: How early in the chain of causes each kind of claim stands: a wrong value spoils gradients, never the reverse.
 _ORDER = {
     "raises": 0,
@@ -31,13 +33,13 @@ class Finding:
 
 
 def findings(case: CaseResult) -> list[Finding]:
-    """Failed comparisons, grouped by what they are about.
+    """Comparisons that failed or could not be decided, grouped by what they are about.
 
     Values come in the order of the graph, gradients against it, as a backward pass flows: so the first is the cause.
     """
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for comparison in case.comparisons:
-        if comparison.status == "failed":
+        if comparison.status in UNSETTLED:
             groups.setdefault(_subject(comparison), []).append(comparison)
     positions = {key: index for index, key in enumerate(groups)}
 

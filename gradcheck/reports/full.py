@@ -12,7 +12,7 @@ from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, RunResul
 from gradcheck.reports import Look
 from gradcheck.reports.achievements import achievements
 from gradcheck.reports.evidence import evidence, table
-from gradcheck.reports.findings import Finding, findings
+from gradcheck.reports.findings import UNSETTLED, Finding, findings
 from gradcheck.reports.problems import BAD, locate
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
@@ -95,10 +95,10 @@ def _case_line(case: CaseResult, room: int, look: Look) -> Text:
 
 
 def _remark(case: CaseResult) -> str:
-    if case.status == "failed":
-        failed = sum(comparison.status == "failed" for comparison in case.comparisons)
-        return f"{failed} of {count(len(case.comparisons), 'comparison')} failed" if failed else ""
-    if case.status in ("invalid", "crashed"):
+    unsettled = sum(comparison.status in UNSETTLED for comparison in case.comparisons)
+    if case.status == "failed" and unsettled:
+        return f"{unsettled} of {count(len(case.comparisons), 'comparison')} failed"
+    if case.status in BAD and case.errors:
         return count(len(case.errors), "error")
     return verdict(case) or "; ".join(error_line(error) for error in case.errors)
 
@@ -118,9 +118,10 @@ def _failure(case: CaseResult, look: Look) -> list[Text]:
         lines += _indented(f"{locate(case, error.place)}: {error_line(error)}", look)
         if error.details:
             lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
-    if case.status == "xpassed":
+    found = findings(case)
+    if case.status == "xpassed" or not (found or case.errors):
         lines += _indented(verdict(case), look)
-    lines += _findings(findings(case), case, look)
+    lines += _findings(found, case, look)
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines

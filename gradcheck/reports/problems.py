@@ -39,7 +39,7 @@ def problems(case: CaseResult) -> list[Problem]:
         size = finding.lead.max_rel
         found.append(_problem(case, finding.lead.place, one_line(finding.lead), float("inf") if size is None else size))
     if case.status == "xpassed" or not found:
-        found.append(_problem(case, case.place, verdict(case) or case.status))
+        found.append(_problem(case, case.place, verdict(case)))
     return found
 
 

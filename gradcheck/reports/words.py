@@ -11,6 +11,8 @@ _MANY_ULP = 1e6
 
 def parties(c: Comparison) -> tuple[str, str]:
     """Who says what was got, and who what was wanted; short enough to head a column."""
+    if c.what == "check":
+        return "left", "right"
     names = []
     for name in (c.engine, c.reference):
         if name in ("case", ""):
@@ -39,6 +41,10 @@ def subject(c: Comparison) -> str:
 
 def headline(c: Comparison) -> str:
     """One sentence without the numbers."""
+    return f"undecided: {_sentence(c)}" if c.status == "undecided" else _sentence(c)
+
+
+def _sentence(c: Comparison) -> str:
     if c.message:
         return f"{subject(c)}: {plain(c.message)}"
     got, want = parties(c)
@@ -107,8 +113,10 @@ def error_line(error: Failure) -> str:
 
 
 def verdict(case: CaseResult) -> str:
-    """What a case without failing comparisons has to say for itself: a reason to skip, an unexpected pass."""
+    """What a case says where no comparison says it: a reason to skip, an unexpected pass."""
     reason = plain(case.reason)
     if case.status == "xpassed":
         return f"passes, though it is marked xfail: {reason}"
+    if case.status == "failed":
+        return "no gradient was compared"
     return reason

@@ -51,6 +51,7 @@ def test_trials_join_their_formula_but_two_formulas_stay_apart(failed: Any, case
     assert [(f.lead.formula, f.lead.trial, len(f.others)) for f in found] == [("a", None, 1), ("b", None, 0)]
 
 
-def test_what_passed_or_was_not_decided_is_no_finding(comparison: Any, case: Any) -> None:
-    statuses = ("passed", "undecided", "unsupported", "not_differentiable")
-    assert findings(case(comparisons=tuple(comparison(status=status) for status in statuses))) == []
+def test_what_passed_or_cannot_be_asked_is_no_finding(comparison: Any, case: Any) -> None:
+    statuses = ("passed", "unsupported", "not_differentiable", "undecided")
+    found = findings(case(comparisons=tuple(comparison(tensor=status, status=status) for status in statuses)))
+    assert [finding.lead.tensor for finding in found] == ["undecided"]

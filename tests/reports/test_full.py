@@ -154,13 +154,13 @@ def test_verbose_tells_what_was_compared(run: Any, case: Any, comparison: Any) -
     right = case(comparisons=(
         comparison(tensor="x", max_rel=2.2e-16, max_ulp=1.0),
         comparison(tensor="long_name", step=1, shape=(), max_rel=None, notes=("none agrees with all zeros",)),
-        comparison("check", "", engine="case", formula="x.sum() == y", status="undecided"),
+        comparison("check", "", engine="case", formula="x.sum() == y", status="not_differentiable"),
     ))  # fmt: skip
     lines = full(run(right), verbosity=1).splitlines()[2:5]
     assert [" ".join(line.split()) for line in lines] == [
         "gradient x core/torch 2x3 rel 2.2e-16, 1 ULP",
         "gradient, step 1 long_name core/torch scalar none agrees with all zeros",
-        "check x.sum() == y expected/torch 2x3 undecided",
+        "check x.sum() == y left/right 2x3 not differentiable",
     ]
 
 
@@ -185,3 +185,14 @@ def test_long_and_wide_names_stay_whole(run: Any, case: Any) -> None:
 def test_no_cases_and_interruption_are_said(run: Any) -> None:
     assert full(run(seconds=0.5)) == "no cases in 0.50s\n"
     assert full(run(seconds=200.0, interrupted=True)) == "interrupted: no cases in 3m 20s\n"
+
+
+def test_a_case_in_which_nothing_was_compared_says_so(run: Any, case: Any) -> None:
+    text = full(run(case(status="failed")))
+    assert "  FAIL    chain of four matrices  no gradient was compared\n" in text
+    assert "\n  no gradient was compared\n" in text
+
+
+def test_what_is_undecided_is_not_called_wrong(run: Any, case: Any, comparison: Any) -> None:
+    text = full(run(case(status="failed", comparisons=(comparison(status="undecided", message="too much noise"),))))
+    assert "undecided: gradient of y: too much noise" in text

@@ -1,0 +1,72 @@
+"""`[tool.gradcheck]`: found upwards, checked, and never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.cli.config import read_config
+from gradcheck.cli.run import command
+from gradcheck.errors import UsageError
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "pyproject.toml").write_text(text)
+
+
+def test_values_are_those_of_the_options(folder: Path) -> None:
+    write(
+        folder,
+        '[tool.gradcheck]\npaths = ["a", "b"]\nengine = ["core"]\nrtol = 1\nseed = 7\noutput-format = "concise"\n',
+    )
+    assert read_config(command).values == {
+        "paths": ("a", "b"), "engine": ("core",), "rtol": 1.0, "seed": 7, "output_format": "concise",
+    }  # fmt: skip
+
+
+def test_it_is_found_upwards_and_its_paths_start_where_it_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, '[tool.gradcheck]\npaths = "proofs"\nengine = "core"\n')
+    (folder / "sub").mkdir()
+    write(folder / "sub", "[project]\nname = 'another'\n")
+    monkeypatch.chdir(folder / "sub")
+    config = read_config(command)
+    assert config.file == str(Path("..", "pyproject.toml"))
+    assert config.values == {"paths": (str(Path("..", "proofs")),), "engine": ("core",)}
+
+
+def test_without_any_there_is_nothing(folder: Path) -> None:
+    write(folder, "[tool.ruff]\n")
+    assert read_config(command).values == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tool.gradcheck]\nrtol = 'x'\n", "pyproject.toml:2:1: rtol cannot be 'x'; it must be a number"),
+        ("[tool.gradcheck]\n\n  seed = 1.5\n", "pyproject.toml:3:3: seed cannot be 1.5; it must be a whole number"),
+        ("[tool.gradcheck]\nseed = true\n", "pyproject.toml:2:1: seed cannot be True; it must be a whole number"),
+        ("[tool.gradcheck]\nrtol = -1\n", "pyproject.toml:2:1: rtol: -1.0 is not in the range x>=0"),
+        ("[tool.gradcheck]\ndtype = 'float65'\n", "pyproject.toml:2:1: dtype: 'float65' is not one of"),
+        ("[tool.gradcheck]\ndtype = 64\n", "pyproject.toml:2:1: dtype cannot be 64; it must be a text"),
+        ("[tool.gradcheck]\nengine = [1]\n", "pyproject.toml:2:1: engine cannot be 1; it must be a text"),
+        ("[tool.gradcheck]\ndtype = ['float32']\n", "pyproject.toml:2:1: dtype cannot be ['float32']"),
+        ("[tool.gradcheck]\npaths = 3\n", "pyproject.toml:2:1: paths must be a list of texts, not 3"),
+        ("[tool.gradcheck]\npaths = []\n", "pyproject.toml:2:1: paths must be a list of texts, not []"),
+        ("[x]\nrtoll = 1\n[tool.gradcheck]\nrtoll = 1\n",
+         "pyproject.toml:4:1: unknown key 'rtoll' in [tool.gradcheck]; did you mean 'rtol'?"),
+        ("[tool]\ngradcheck = 3\n", "pyproject.toml: tool.gradcheck must be a table"),
+        ("[tool.gradcheck\n", "pyproject.toml:1:16: "),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_their_line(folder: Path, text: str, message: str) -> None:
+    write(folder, text)
+    with pytest.raises(UsageError) as caught:
+        read_config(command)
+    assert str(caught.value).startswith(message)
+
+
+def test_text_that_is_not_utf8_is_refused(folder: Path) -> None:
+    (folder / "pyproject.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="is not UTF-8"):
+        read_config(command)
