@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcheck.errors import ArgumentError
+from gradcheck.autograd.op import Op
+from gradcheck.errors import ArgumentError, GradcheckError
 from gradcheck.language import budget, scalars
 from gradcheck.language.host import Host
 from gradcheck.language.program import Application
 from gradcheck.language.scalars import PLAIN
 
 _NOT_PLAIN: Any = object()
+_CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 _NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
 
 
@@ -23,8 +25,12 @@ def operate(call: Application, a: Any, b: Any, host: Host, limit: int) -> Any:
     elif type(a) in PLAIN:
         direct = hasattr(b, "dtype")
     else:
-        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and a.shape == b.shape
-    return host.call(call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
+        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and _shape(a) == _shape(b)
+    return _hand(host, call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
+
+
+def _shape(value: Any) -> Any:
+    return getattr(value, "shape", None)
 
 
 def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
@@ -44,7 +50,16 @@ def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
             raise ArgumentError(f"{op.name} takes tensors and numbers, not a list",
                                 hint="a list becomes a tensor by tensor([1, 2])")  # fmt: skip
         budget.check(op, args, kwargs, limit)
-    return host.call(op, args, kwargs)
+    return _hand(host, op, args, kwargs)
+
+
+def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return host.call(op, args, kwargs)
+    except GradcheckError:
+        raise
+    except _CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
+        raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
 
 
 def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -61,4 +76,10 @@ def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any
             return scalars.extreme(op.name, args)
     elif call.operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
         return scalars.among_sequences(op.name, *args)
+    if call.needs_tensor and not any(map(_holds_tensor, (*args, *kwargs.values()))):
+        raise ArgumentError(f"{op.name} takes a tensor, not {scalars.kind(args[0])}", hint=scalars.tensor_hint(*args))
     return _NOT_PLAIN
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else hasattr(value, "dtype")

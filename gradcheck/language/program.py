@@ -29,6 +29,7 @@ class Application(NamedTuple):
     keys: tuple[str, ...]
     operator: bool  # it is written as an operator, which plain values have too
     measured: bool  # its result may be larger than its arguments
+    needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
 
 
 Instruction = tuple[int, Any, Any]
@@ -92,4 +93,9 @@ def _application(name: str, positional: int, keys: tuple[str, ...]) -> Applicati
         raise InvalidCase(f"there is no op '{name}'")
     operator = name in _OPERATORS and not keys
     measured = op.elements is not None or (op.elementwise and positional + len(keys) > 1)
-    return Application(op, positional, keys, operator, measured)
+    return Application(op, positional, keys, operator, measured, _needs_tensor(op))
+
+
+def _needs_tensor(op: Op) -> bool:
+    of_tensors = op.method or op.composite or any(op.rules)
+    return of_tensors or (bool(op.parameters) and op.parameters[0].name == "input")

@@ -40,7 +40,7 @@ def binary(name: str, a: Any, b: Any) -> Any:
     except OverflowError:
         raise TooLarge(f"{name}({a}, {b}) is beyond the largest number") from None
     except TypeError:
-        raise DtypeMismatch(f"{name} is not defined between {_kind(a)} and {_kind(b)}") from None
+        raise DtypeMismatch(f"{name} is not defined between {kind(a)} and {kind(b)}") from None
 
 
 def unary(name: str, a: Any) -> Any:
@@ -51,7 +51,7 @@ def unary(name: str, a: Any) -> Any:
         return not a
     if type(a) is int:
         return ~a
-    raise DtypeMismatch(f"{name} takes integers and booleans, not {_kind(a)}")
+    raise DtypeMismatch(f"{name} takes integers and booleans, not {kind(a)}")
 
 
 def among_sequences(name: str, a: Any, b: Any) -> Any:
@@ -61,7 +61,7 @@ def among_sequences(name: str, a: Any, b: Any) -> Any:
         return bool(ARITHMETIC[name](a, b))
     if name == "add" and all(_is_shape(v) for v in (a, b)) and len(a) + len(b) <= _LONGEST:
         return tuple(a) + tuple(b)
-    raise DtypeMismatch(f"{name} is not defined between {_kind(a)} and {_kind(b)}", hint=_tensor_hint(a, b))
+    raise DtypeMismatch(f"{name} is not defined between {kind(a)} and {kind(b)}", hint=tensor_hint(a, b))
 
 
 def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -77,8 +77,8 @@ def extreme(name: str, args: tuple[Any, ...]) -> Any:
 
 def index(sequence: Any, key: Any) -> Any:
     """`x.shape[0]`, or a part of what an op returned. Raises IndexOutOfRange, DtypeMismatch."""
-    if type(key) is not int and type(key) is not slice:
-        raise DtypeMismatch(f"{len(sequence)} values in a row are indexed by one integer or slice, not {_kind(key)}")
+    if not isinstance(key, (int, slice)) or type(key) is bool:
+        raise DtypeMismatch(f"{len(sequence)} values in a row are indexed by one integer or slice, not {kind(key)}")
     try:
         return sequence[key]
     except IndexError:
@@ -94,7 +94,7 @@ def bound(value: Any) -> int | None:
     try:
         return operator.index(value)
     except TypeError:
-        raise DtypeMismatch(f"a slice takes integers, not {_kind(value)}") from None
+        raise DtypeMismatch(f"a slice takes integers, not {kind(value)}") from None
 
 
 def _as_array(value: Any, floating: bool) -> Any:
@@ -113,11 +113,13 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(type(size) is int for size in value)
 
 
-def _kind(value: Any) -> str:
+def kind(value: Any) -> str:
+    """What a value is, in words."""
     words = {int: "an integer", float: "a float", bool: "a boolean", complex: "a complex number", str: "a text",
              list: "a list", tuple: "a tuple", type(None): "None"}  # fmt: skip
     return words.get(type(value), f"a {type(value).__name__}")
 
 
-def _tensor_hint(*values: Any) -> str:
+def tensor_hint(*values: Any) -> str:
+    """What to write in place of a list."""
     return "a list becomes a tensor by tensor([1, 2])" if any(isinstance(v, list) for v in values) else ""

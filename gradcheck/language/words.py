@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from gradcheck.autograd.op import lookup
-from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Gradient, Literal
+from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
 from gradcheck.language.names import torch_dtype
 from gradcheck.language.source import Source
 from gradcheck.language.syntax import Plan, signed
@@ -113,11 +113,24 @@ def _cast(source: Source, node: ast.Call, value: ast.expr, depth: int, name: str
     return [(value, depth)], lambda parts: Call("to", (parts[0], Dtype(name, at=at)), at=at)
 
 
+def _slice(source: Source, node: ast.Call, depth: int) -> Plan:
+    """`slice(1, None)` is what `1:` is inside an index; an op that takes an index is called with it."""
+    args = _arguments(source, node, (1, 2, 3), "slice(stop), slice(start, stop) or slice(start, stop, step)")
+    at = source.offset(node.col_offset)
+
+    def build(parts: list[Expr]) -> Expr:
+        given = [None if part == Literal(None) else part for part in parts]
+        return Slice(*([None, *given] if len(given) == 1 else given), at=at)
+
+    return [(arg, depth + 1) for arg in args], build
+
+
 _FUNCTIONS: dict[str, Callable[[Source, ast.Call, int], Plan | None]] = {
     "grad": _grad,
     "no_grad": _no_grad,
     "len": _measure("len"),
     "numel": _measure("numel"),
+    "slice": _slice,
     "float": _float,
     "complex": _complex,
 }
