@@ -1,0 +1,62 @@
+"""The command line as a process: what it imports, closed pipes, full disks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(*arguments: str, options: tuple[str, ...] = (), **kwargs: Any) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *options, "-m", "gradcheck", *arguments]
+    return subprocess.Popen(command, text=True, env=environment | kwargs.pop("env", {}), **kwargs)
+
+
+def call(*arguments: str, **kwargs: Any) -> tuple[int, str, str]:
+    process = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("run", "-h"), ("validate",), ("list",), ("schema",), ("ops", "tanh")]
+)
+def test_light_commands_import_nothing_heavy(cases: Path, arguments: tuple[str, ...]) -> None:
+    code, _, err = call(*arguments, options=("-X", "importtime"))
+    assert code == 0
+    imported = {line.rpartition("|")[2].strip() for line in err.splitlines() if line.startswith("import time:")}
+    assert "gradcheck.cli" in imported
+    assert not imported & {"torch", "rich", "rich.console", "jinja2"}
+    if "-h" in arguments or "--help" in arguments:
+        assert not imported & {"numpy", "pydantic", "yaml"}
+
+
+def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = start("ops", stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told_in_a_line(cases: Path) -> None:
+    with open("/dev/full", "w") as full:
+        process = start("list", stdout=full, stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert err == "gradcheck: cannot write to the standard output: No space left on device\n"
+
+
+def test_an_ascii_terminal_gets_escapes(cases: Path) -> None:
+    (cases / "wide.yaml").write_text("name: 梯度\ninputs: {x: 1}\ngraph: {y: x + x}\n", encoding="utf-8")
+    code, out, _ = call("list", "cases/wide.yaml", env={"PYTHONIOENCODING": "ascii"})
+    assert (code, out) == (0, "cases/wide.yaml::\\u68af\\u5ea6\n")
