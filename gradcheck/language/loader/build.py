@@ -194,7 +194,7 @@ class _Reader:
         """The roots, each with its incoming gradient, None where it is left out."""
         roots: dict[str, Value | None] = {}
         for name, data in said.items():
-            if self.scope.refers(name, _TENSORS, self.document.key_place((*path, name)), "the root"):
+            if self.scope.refers((*path, name), _TENSORS, "the root"):
                 roots[name] = None if data is None else self.values.read((*path, name), data, self.tensors)
         return roots
 
@@ -202,13 +202,13 @@ class _Reader:
         if said == ["all"]:
             return ()
         for i, name in enumerate(said):
-            self.scope.refers(name, _DIFFERENTIABLE, self.document.place((*path, i)), "the tensor")
+            self.scope.refers((*path, i), _DIFFERENTIABLE, "the tensor", name)
         return tuple(said)
 
     def _new_inputs(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
         read = {}
         for name, data in said.items():
-            if self.scope.refers(name, ("inputs",), self.document.key_place((*path, name)), "the input"):
+            if self.scope.refers((*path, name), ("inputs",), "the input"):
                 value = self.values.read((*path, name), data, self.leaves, leaf=True)
                 if value is not None:
                     read[name] = value
@@ -219,7 +219,7 @@ class _Reader:
     def _claimed_values(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
         read = {}
         for name, data in said.items():
-            if self.scope.refers(name, _TENSORS, self.document.key_place((*path, name)), "the tensor"):
+            if self.scope.refers((*path, name), _TENSORS, "the tensor"):
                 value = self.values.read((*path, name), data, self.leaves, random=False)
                 if value is not None:
                     read[name] = value
@@ -230,16 +230,14 @@ class _Reader:
         read: dict[str, Value | None] = {}
         for name, data in said.items():
             sections = _DIFFERENTIABLE if data is not None else _TENSORS
-            if self.scope.refers(name, sections, self.document.key_place((*path, name)), "the gradient of"):
+            if self.scope.refers((*path, name), sections, "the gradient of"):
                 read[name] = None if data is None else self.values.read((*path, name), data, self.leaves, random=False)
         return read
 
     def _derivations(self, section: str, said: Mapping[str, Any], names: Names) -> dict[str, tuple[Claim, ...]]:
         read = {}
         for name, data in said.items():
-            if not self.scope.refers(
-                name, _DIFFERENTIABLE, self.document.key_place((section, name)), "the gradient of"
-            ):
+            if not self.scope.refers((section, name), _DIFFERENTIABLE, "the gradient of"):
                 continue
             if data == []:
                 self.scope.refuse(f"{dotted((section, name))} is an empty list", self.document.place((section, name)))
@@ -273,8 +271,8 @@ class _Reader:
 
     def _places(self) -> dict[str, Place]:
         """Where each key stands: `backward`, `expected.x`."""
-        place, data = self.document.key_place, self.document.data
-        places = {key: place((key,)) for key in data}
+        place = self.document.key_place
+        places = {key: place((key,)) for key in self.document.data}
         for section in ("expected", "values"):
             places.update({f"{section}.{name}": place((section, name)) for name in getattr(self.said, section)})
         return places

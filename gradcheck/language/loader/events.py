@@ -48,7 +48,7 @@ class Composer:
             data, root = self._build(Parser(text))
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from None
-        return None if root is None else Document(self.file, text, first, data, root)
+        return None if root is None else Document(self.file, text, first, data, root, bool(self.errors))
 
     def _build(self, parser: Any) -> tuple[Any, Spot | None]:
         """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""

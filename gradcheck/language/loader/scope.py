@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from functools import lru_cache
 from keyword import iskeyword
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Claim
-from gradcheck.language.expr import Call, Gradient, Name, walk
+from gradcheck.language.expr import Call, Expr, Gradient, Name, walk
 from gradcheck.language.loader.tree import BROKEN, Document, Path
 from gradcheck.language.loader.validate import describe, dotted
 from gradcheck.language.names import constant, is_usable
@@ -23,14 +23,6 @@ from gradcheck.language.suggest import did_you_mean
 Names: TypeAlias = Collection[str]
 
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """What a name stands for: one of the sections below, and where."""
-
-    section: str
-    place: Place
 
 
 #: What a name of each section is, in words.
@@ -45,7 +37,7 @@ class Scope:
         self.document = document
         self.errors = errors
         self.excused = excused
-        self.defined: dict[str, Definition] = {}
+        self.defined: dict[str, str] = {}  # every name, and the section that defines it
 
     def refuse(self, message: str, place: Place, hint: str = "") -> None:
         self.errors.append(InvalidCase(message, place=place, hint=hint))
@@ -55,35 +47,47 @@ class Scope:
     def define(self, section: str, names: Iterable[str]) -> None:
         """Enter the names of a section. One that is taken already keeps its first meaning."""
         for name in names:
-            place = self.document.key_place((section, name))
             if not is_usable(name):
                 self.excused.add(name)
+                place = self.document.key_place((section, name))
                 self.refuse(f"no expression can use the name '{name}'", place, _better_name(name))
                 continue
-            first = self.defined.setdefault(name, Definition(section, place))
-            if first.section != section:
-                where = f"it is {KINDS[first.section]} on line {first.place.line} already"
-                self.refuse(f"the name '{name}' is defined twice", place, where)
+            first = self.defined.setdefault(name, section)
+            if first != section:
+                where = f"it is {KINDS[first]} on line {self.line(name)} already"
+                self.refuse(f"the name '{name}' is defined twice", self.document.key_place((section, name)), where)
+
+    def line(self, name: str) -> int:
+        """The line on which a name is defined."""
+        return self.document.key_place((self.defined[name], name)).line
 
     def of(self, *sections: str) -> list[str]:
-        return [name for name, definition in self.defined.items() if definition.section in sections]
+        return [name for name, section in self.defined.items() if section in sections]
 
     # References ----------------------------------------------------------------------------------
 
-    def refers(self, text: str, sections: tuple[str, ...], place: Place, what: str) -> bool:
-        """Whether `text` is a name of one of these sections, or a part such as `m[0]` of one; if not, an error."""
-        part = _PART.fullmatch(text)
-        name = part[1] if part else text
-        found = self.defined.get(name)
-        if found is not None and found.section in sections and not (part and found.section != "graph"):
+    def refers(
+        self, path: Path, sections: Collection[str], what: str, name: str = "", place: Place | None = None
+    ) -> bool:
+        """Whether a name belongs to one of these sections, or is a part such as `m[0]` of one; if not, an error.
+
+        The name is the key that ends `path`, or else `name`, which stands at `path` or at `place`.
+        """
+        name = name or str(path[-1])
+        section = self.defined.get(name)
+        if section in sections:
             return True
-        if found is None and (name in self.excused):
+        part = _PART.fullmatch(name)
+        if part and self.defined.get(part[1]) == "graph" and "graph" in sections:
+            return True
+        if name in self.excused or (part and part[1] in self.excused):
             return False
         known = self.of(*sections)
-        if found is None:
-            self.refuse(f"{what} '{text}' is unknown", place, did_you_mean(text, known, _listing(known)))
+        place = place or self.document.key_place(path)
+        if section is None:
+            self.refuse(f"{what} '{name}' is unknown", place, did_you_mean(name, known, _listing(known)))
         else:
-            self.refuse(f"{what} '{text}' is {KINDS[found.section]}", place, _listing(known))
+            self.refuse(f"{what} '{name}' is {KINDS[section]}", place, _listing(known))
         return False
 
     def expression(
@@ -107,61 +111,95 @@ class Scope:
             return None
         place = self.document.text_place(path)
         try:
-            expr = parse(text, place)
+            read = _read(text)
         except InvalidCase as error:
-            offset = error.place.column - place.column
-            self.refuse(error.message, self.document.locate(path, text, offset), error.hint)
+            self.refuse(error.message, self.document.locate(path, text, error.place.column - 1), error.hint)
             return None
         good = True
-        for node in walk(expr):
-            if isinstance(node, Name):
-                good &= node.name in scope or self._resolves(node, path, text, scope)
-            elif isinstance(node, Gradient):
-                good &= self._gradient(node, path, text, allowed=gradients)
-            elif isinstance(node, Call) and node.op in RANDOM and not random:
-                good = False
-                self._refuse_random(node, path, text)
-        return Claim(text, expr, place) if good else None
+        for name, at in read.names.items():
+            good &= name in scope or self._resolves(name, at, path, text, scope)
+        for name, at in read.gradients.items():
+            good &= self._gradient(name, at, path, text, gradients)
+        for name, at in read.draws.items() if not random else ():
+            good = False
+            hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
+            self.refuse(f"'{name}' draws random numbers", self.document.locate(path, text, at), hint)
+        return Claim(text, read.expr, place) if good else None
 
-    def _refuse_random(self, node: Call, path: Path, text: str) -> None:
-        hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
-        self.refuse(f"'{node.op}' draws random numbers", self.document.locate(path, text, node.at), hint)
-
-    def _resolves(self, node: Name, path: Path, text: str, scope: Names) -> bool:
+    def _resolves(self, name: str, at: int, path: Path, text: str, scope: Names) -> bool:
         """Whether a name that is not in scope is a word of the language; if not, an error that explains it."""
-        name = node.name
-        found = self.defined.get(name)
-        if found is None and constant(name) is not None:
+        section = self.defined.get(name)
+        if section is None and (constant(name) is not None or name in self.excused):
             return True
-        if found is None and name in self.excused:
-            return False
-        place = self.document.locate(path, text, node.at)
-        if found is None:
-            hint = did_you_mean(name, scope, _listing(list(scope)))
-            self.refuse(f"the name '{name}' is unknown", place, hint)
-        elif found.section == path[0] and name == path[1]:
-            self.refuse(
-                f"'{name}' is used in its own definition",
-                place,
-                "a graph has no cycles: give the result a name of its own",
-            )
-        elif found.section in (path[0], "inputs", "constants") and path[0] in _ORDERED:
-            self.refuse(
-                f"'{name}' is defined below, on line {found.place.line}",
-                place,
-                "a line may use the names above it: move it up",
-            )
+        place = self.document.locate(path, text, at)
+        if section is None:
+            known = [known for known in self.defined if known in scope]
+            self.refuse(f"the name '{name}' is unknown", place, did_you_mean(name, known, _listing(known)))
+        elif path == (section, name):
+            hint = "a graph has no cycles: give the result a name of its own"
+            self.refuse(f"'{name}' is used in its own definition", place, hint)
+        elif path[0] in _ORDERED and section in (path[0], "inputs", "constants"):
+            hint = self._cycle(str(path[1]), name) or "a line may use the names above it: move it up"
+            self.refuse(f"'{name}' is defined below, on line {self.line(name)}", place, hint)
         else:
-            self.refuse(f"'{name}' is {KINDS[found.section]}, which cannot be used here", place, _listing(list(scope)))
+            hint = _listing([known for known in self.defined if known in scope])
+            self.refuse(f"'{name}' is {KINDS[section]}, which is not known here", place, hint)
         return False
 
-    def _gradient(self, node: Gradient, path: Path, text: str, allowed: bool) -> bool:
-        place = self.document.locate(path, text, node.at)
-        if not allowed:
-            hint = "grad(…) stands in `formulas`, `wrong_formulas`, `let` and `checks`"
-            self.refuse(f"grad({node.name}) is not known before the backward pass", place, hint)
-            return False
-        return self.refers(node.name, ("inputs", "graph"), place, "the tensor of grad,")
+    def _cycle(self, user: str, used: str) -> str:
+        """How `used` comes to depend on its user in turn, if it does."""
+        section = self.defined[used]
+        entries = self.document.data[section]
+        came: dict[str, str] = {used: user}
+        todo = [used]
+        while todo:
+            name = todo.pop()
+            try:
+                names = _read(str(entries.get(name))).names
+            except InvalidCase:
+                continue
+            for below in names:
+                if below == user:
+                    return f"and depends on '{user}' itself: a graph has no cycles"
+                if below in entries and below not in came:
+                    came[below] = name
+                    todo.append(below)
+        return ""
+
+    def _gradient(self, name: str, at: int, path: Path, text: str, allowed: bool) -> bool:
+        sections = ("inputs", "graph")
+        if allowed and self.defined.get(name) in sections:
+            return True
+        place = self.document.locate(path, text, at)
+        if allowed:
+            return self.refers(path, sections, "the tensor of grad,", name, place)
+        hint = "grad(…) stands in `formulas`, `wrong_formulas`, `let` and `checks`"
+        self.refuse(f"grad({name}) is not known before the backward pass", place, hint)
+        return False
+
+
+class Read(NamedTuple):
+    """An expression and what it mentions, each with the column where it stands first."""
+
+    expr: Expr
+    names: dict[str, int]
+    gradients: dict[str, int]
+    draws: dict[str, int]
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> Read:
+    """An expression by its text: cases of one suite say the same things over and over."""
+    expr = parse(text, Place(column=1))
+    read = Read(expr, {}, {}, {})
+    for node in walk(expr):
+        if isinstance(node, Name):
+            read.names.setdefault(node.name, node.at)
+        elif isinstance(node, Gradient):
+            read.gradients.setdefault(node.name, node.at)
+        elif isinstance(node, Call) and node.op in RANDOM:
+            read.draws.setdefault(node.op, node.at)
+    return read
 
 
 #: Sections whose entries may use those above them.

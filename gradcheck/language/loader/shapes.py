@@ -40,8 +40,7 @@ class Shapes:
                 self.words |= _words(shape) - set(dims)
 
     def _read(self, name: str, data: Any) -> Shape | None:
-        place = self.scope.document.key_place(("shapes", name))
-        if not self.scope.refers(name, ("inputs", "constants"), place, "the tensor"):
+        if not self.scope.refers(("shapes", name), ("inputs", "constants"), "the tensor"):
             return None
         if isinstance(data, str):
             claim = self.scope.expression(("shapes", name), data, _Anything(), random=True)

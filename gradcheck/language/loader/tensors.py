@@ -47,7 +47,7 @@ class Values:
             return Value(expr=claim.expr, dtype=dtype, place=claim.place) if claim else None
         if data is None:
             raise self._error(path, f"{dotted(path)} has no value", "write a number, a list or an expression", key=True)
-        if has_broken(data):
+        if self.document.broken and has_broken(data):
             return None
         array = read_list(self.document, path, data)
         if leaf and array.dtype == bool:
@@ -57,8 +57,8 @@ class Values:
 
     def _check_fit(self, path: Path, array: np.ndarray, dtype: str, leaf: bool) -> None:
         """Raises InvalidCase where a number does not fit the dtype that it will have."""
-        target = dtype or (self.dtype if leaf or array.dtype.kind in "fc" else "")
-        if not target:
+        target = dtype or (self.dtype if leaf or array.dtype.kind == "f" else "")
+        if not target or target == "complex128" or (target == "float64" and array.dtype.kind != "c"):
             return
         try:
             cast(array, target)

@@ -28,7 +28,7 @@ def read(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, Tolerance], T
             continue
         if name == "engines":
             engines = _tolerance(scope, path, value)
-        elif scope.refers(name, ("inputs", "constants", "graph"), scope.document.key_place(path), "the tensor"):
+        elif scope.refers(path, ("inputs", "constants", "graph"), "the tensor"):
             claims[name] = _tolerance(scope, path, value)
     return claims, engines
 

@@ -13,7 +13,7 @@ from gradcheck.language.loader.tree import BROKEN, Document, Path
 from gradcheck.language.loader.validate import describe
 
 _MAX_DIMENSIONS = 64
-_INT64 = np.iinfo(np.int64)
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 class ListError(Exception):
@@ -36,7 +36,7 @@ def to_array(data: Any) -> np.ndarray:
         raise ListError("booleans and numbers in one list", _indices(first, shape), "write 1 and 0, or true and false")
     if str in kinds:
         flat = [_complex(item, _indices(i, shape)) if type(item) is str else item for i, item in enumerate(flat)]
-    elif kinds == {int} and not all(_INT64.min <= item <= _INT64.max for item in flat):
+    elif kinds == {int} and not (min(flat) >= _LOWEST and max(flat) <= _HIGHEST):
         flat = [float(item) for item in flat]
     dtype = bool if bool in kinds else complex if str in kinds else None
     array = np.array(flat, dtype=dtype if flat else np.float64)
