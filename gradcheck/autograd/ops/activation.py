@@ -124,7 +124,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 def _elu_rule(g: Any, y: Any, x: Any, alpha: float = 1.0) -> Any:
     """The inner `where` keeps an overflow on the positive side out of second derivatives."""
-    return where(x > 0, g, g * (alpha * exp(where(x > 0, 0, x))))
+    return where(x > 0, g, g * (alpha * exp(where(x < 0, x, 0))))
 
 
 @op(
@@ -185,6 +185,7 @@ def _threshold_rule(g: Any, y: Any, x: Any, threshold: float, value: float) -> A
 @op(
     (_threshold_rule,),
     elementwise=True,
+    domain=(),
     kinks="threshold",
     samples=("threshold(randn(2, 3), 0.1, 20.0)", "threshold(tensor([0.0, 1.0, nan]), 0.0, -1.0)"),
 )

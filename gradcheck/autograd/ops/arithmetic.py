@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from ml_dtypes import finfo
 
+from gradcheck.autograd.dtypes import HALVES, real_of
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.extrema import where
+from gradcheck.autograd.ops.kinds import refuse_complex
 from gradcheck.errors import ArgumentError, DomainError
 
 _TWO = ((-3.0, 3.0), (-3.0, 3.0))
@@ -215,18 +218,21 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
 @op(lambda g, y, x: g * (np.pi / 180), elementwise=True, floating=True, domain=((-180.0, 180.0),))
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
+    refuse_complex("deg2rad", input)
     return input * (np.pi / 180)
 
 
 @op(lambda g, y, x: g * (180 / np.pi), elementwise=True, floating=True)
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
+    refuse_complex("rad2deg", input)
     return input * (180 / np.pi)
 
 
 @op(
     lambda g, y, x, nan=0.0, posinf=None, neginf=None: where((x - x) == 0, g, 0),
     elementwise=True,
+    rounds=True,
     samples=(
         "nan_to_num(tensor([1.0, nan, inf, -inf]))",
         "nan_to_num(tensor([1.0, nan, inf, -inf]), 1.0, 2.0, -2.0)",
@@ -234,4 +240,9 @@ def rad2deg(input: Any) -> Any:
 )
 def nan_to_num(input: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
     """Finite numbers in the place of NaN and the infinities: `nan`, and by default the largest there are."""
-    return np.nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf)
+    if input.dtype.kind in "biu":
+        return input.copy()
+    limit = float(finfo(real_of(input.dtype)).max)
+    high, low = limit if posinf is None else posinf, -limit if neginf is None else neginf
+    wide = input.astype(np.float32) if input.dtype in HALVES else input
+    return np.nan_to_num(wide, nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)

@@ -9,6 +9,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.creation import named
+from gradcheck.autograd.ops.kinds import converted
 from gradcheck.autograd.ops.shape import expand
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
@@ -28,13 +29,7 @@ from gradcheck.errors import DtypeMismatch, ShapeMismatch
 )
 def to(input: Any, dtype: Any) -> Any:
     """The values in this dtype, or in that of another tensor; floats lose their fraction in integers."""
-    return _convert(input, named(getattr(dtype, "dtype", dtype), input.dtype))
-
-
-def _convert(input: Any, dtype: np.dtype) -> Any:
-    if input.dtype.kind == "c" and dtype.kind not in "cb":
-        input = input.real
-    return input.astype(dtype, copy=False)
+    return converted(input, named(getattr(dtype, "dtype", dtype), input.dtype))
 
 
 def _cast(name: str, dtype: str, also: tuple[str, ...] = ()) -> Any:

@@ -29,6 +29,7 @@ def real(input: Any) -> Any:
     lambda g, y, x: g * 1j,
     elementwise=True,
     holomorphic=False,
+    domain=(),
     samples=(f"imag({_Z})", f"{_Z}.imag"),
 )
 def imag(input: Any) -> Any:

@@ -74,8 +74,11 @@ def log1p(input: Any) -> Any:
 )
 def logaddexp(input: Any, other: Any) -> Any:
     """`log(exp(input) + exp(other))`, without overflow."""
-    refuse_complex("logaddexp", input, other)
-    return np.logaddexp(input, other)
+    if input.dtype.kind != "c":
+        return np.logaddexp(input, other)
+    swap = input.real < other.real
+    larger, smaller = np.where(swap, other, input), np.where(swap, input, other)
+    return larger + np.log1p(np.exp(smaller - larger))
 
 
 def _share(a: Any, b: Any) -> Any:

@@ -14,6 +14,13 @@ def refuse_complex(name: str, *arrays: Any) -> None:
             raise DtypeMismatch(f"{name} does not take complex numbers ({array.dtype})")
 
 
+def converted(array: Any, dtype: Any) -> Any:
+    """The array in this dtype; complex numbers leave their imaginary part behind where it is real."""
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        array = array.real
+    return array.astype(dtype, copy=False)
+
+
 def require_floating(name: str, array: Any) -> None:
     """Raise DtypeMismatch for integers and booleans where torch does not turn them into floats by itself."""
     if array.dtype.kind in "biu":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import real_of
+from gradcheck.autograd.dtypes import HALVES, real_of
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops import reduction, rounding
 from gradcheck.autograd.ops.cast import to
@@ -20,7 +20,7 @@ from gradcheck.autograd.ops.order import movedim
 from gradcheck.autograd.ops.reducing import accumulate, axes, restored
 from gradcheck.autograd.ops.selection import amax, amin, any_empty
 from gradcheck.autograd.ops.shape import squeeze, unsqueeze
-from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
+from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 # Vectors -------------------------------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ def _vector_samples(name: str) -> tuple[str, ...]:
         f"{name}(complex(randn(2, 3), randn(2, 3)), 3, 1)",
         f"{name}(randn(()), 2)",
         f"{name}(randn(0, 3), 2, 0)",
-        f"{name}(randn(2, 3), 2, 1, dtype=torch.float32)",
+        f"{name}(randn(2, 3, dtype=torch.float32), 2, 1, dtype=torch.float64)",
     )
 
 
@@ -73,7 +73,10 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
     """`sum(abs(x)**ord)**(1 / ord)`; for inf the largest size, for -inf the smallest, for 0 how many are not 0."""
     target = named(dtype, x.dtype)
     require_floating("linalg.vector_norm", np.empty(0, target))
-    size = accumulate(np.abs, x.astype(target, copy=False), None)
+    if np.promote_types(x.dtype, target) != target:
+        raise DtypeMismatch(f"linalg.vector_norm: {x.dtype} does not fit into {target}")
+    work = np.dtype(np.float32) if target in HALVES else target
+    size = np.abs(x.astype(work, copy=False))
     run = axes(dim, x.ndim)
     if any_empty(x, run) and (ord < 0 or math.isinf(ord)):
         raise IndexOutOfRange(f"linalg.vector_norm of order {ord} of no elements")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.complex_parts import real
+from gradcheck.autograd.ops.complex_parts import imag, real
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.exponential import log
 from gradcheck.autograd.ops.extrema import where
@@ -28,12 +28,13 @@ def _pow_input(g: Any, y: Any, x: Any, p: Any) -> Any:
 
 def _pow_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
     """torch's masks: `0 ** p` counts as flat in p, from p = 0 upward."""
-    nonnegative = (real(p) if p.dtype.kind == "c" else p) >= 0
-    if not isinstance(x, _NUMBER):
-        return where((x == 0) & nonnegative, 0, g * (y * log(x)))
-    if x == 0:
-        return where(nonnegative, 0, g * (y * -math.inf))
-    return g * (y * _log_of_number(x, p.dtype.kind == "c"))
+    nonnegative = (real(p) >= 0) & (imag(p) == 0) if p.dtype.kind == "c" else p >= 0
+    if isinstance(x, _NUMBER):
+        if x != 0:
+            return g * (y * _log_of_number(x, p.dtype.kind == "c"))
+        return g * where(nonnegative, 0, y * -math.inf)
+    flat = (x == 0) & nonnegative
+    return g * (where(flat, 0, y) * log(where(flat, 1, x)))
 
 
 def _log_of_number(x: Any, into_complex: bool) -> Any:

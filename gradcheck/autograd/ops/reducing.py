@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.ops.creation import named
 from gradcheck.autograd.ops.dims import canonical_all
+from gradcheck.autograd.ops.kinds import converted
 from gradcheck.autograd.ops.shape import unsqueeze
 
 
@@ -41,4 +42,4 @@ def accumulate(function: Any, input: Any, dtype: Any) -> Any:
     natural = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
     target = named(dtype, natural)
     work = np.dtype(np.float32) if target in dtypes.HALVES else target
-    return np.asarray(function(input.astype(work, copy=False))).astype(target, copy=False)
+    return np.asarray(function(converted(input, work))).astype(target, copy=False)

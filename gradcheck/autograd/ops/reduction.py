@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.cast import to
 from gradcheck.autograd.ops.exponential import exp
 from gradcheck.autograd.ops.extrema import where
 from gradcheck.autograd.ops.kinds import refuse_complex, require_floating
@@ -87,6 +88,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 @composite(samples=("nansum(tensor([[1.0, nan], [2.0, 3.0]]), 1)", "nansum(randn(2, 3))"))
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """`sum`, counting NaN as 0."""
+    refuse_complex("nansum", input)
     return sum(where(input != input, 0, input), dim, keepdim, dtype=dtype)
 
 
@@ -101,6 +103,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 def _prod_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """The cotangent times the product of all other elements, which no zero can spoil."""
+    x = to(x, y.dtype)
     if dim is None:
         flat = reshape(x, (count(x, None),))
         return g * reshape(exclusive_products(flat, 0), x.shape)
@@ -236,10 +239,9 @@ def _logsumexp_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool) -> Any:
 )
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """`log(sum(exp(input)))` over `dim`, without overflow."""
-    refuse_complex("logsumexp", input)
     run = axes(dim, input.ndim)
     x = input.astype(default_dtype()) if input.dtype.kind in "biu" else input
-    largest = np.max(x, axis=run, keepdims=True, initial=-np.inf)
-    shift = np.where(np.isfinite(largest), largest, 0).astype(x.dtype, copy=False)
+    largest = np.max(x.real, axis=run, keepdims=True, initial=-np.inf)
+    shift = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype, copy=False)
     total = np.log(np.sum(np.exp(x - shift), axis=run, keepdims=True)) + shift
     return total if keepdim else np.squeeze(total, axis=run)

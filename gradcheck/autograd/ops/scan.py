@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, op
+from gradcheck.autograd.ops.cast import to
 from gradcheck.autograd.ops.creation import ones_like, zeros_like
 from gradcheck.autograd.ops.dims import canonical
 from gradcheck.autograd.ops.indexing import narrow
@@ -55,6 +56,7 @@ def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
     """
     if x.ndim == 0 or 0 in x.shape:
         return g
+    x = to(x, y.dtype)
     return cumprod(_earlier(x, dim), dim) * _recurrence(_later(x, dim, 1), g, dim)
 
 
