@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,11 @@ def place_of(case: Case, tensor: str) -> Place:
 
 
 def compare_evaluations(
-    problem: Problem, got: Evaluation, want: Evaluation, override: Tolerance | None = None
+    problem: Problem,
+    got: Evaluation,
+    want: Evaluation,
+    override: Tolerance | None = None,
+    trial: Mapping[str, Any] | None = None,
 ) -> list[Comparison]:
     """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step."""
     case = problem.case
@@ -41,7 +45,7 @@ def compare_evaluations(
 
     found = list(_outcomes(case, got, want))
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        about = {"step": index, "engine": got.engine, "reference": want.engine}
+        about = {"step": index, "engine": got.engine, "reference": want.engine, "trial": trial}
         if index == 0 or case.steps[index].action == "forward":
             for name in _names(case, mine.values, theirs.values):
                 pair = mine.values.get(name), theirs.values.get(name)

@@ -50,7 +50,7 @@ def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
     if want.dtype not in _WIDE:
         if want.dtype.kind in "biu":
             return bool((got == want).all())
-        got, want = _widen(got), _widen(want)
+        got, want = wide(got), wide(want)
     if want.size <= _SMALL and got.tobytes() == want.tobytes():
         return bool(np.isfinite(want).all())
     with np.errstate(all="ignore"):
@@ -61,7 +61,8 @@ def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
         return bool((np.abs(got - want) <= limits.rtol * magnitude + limits.atol * scale).all())
 
 
-def _widen(array: np.ndarray) -> np.ndarray:
+def wide(array: np.ndarray) -> np.ndarray:
+    """The array in double precision, in which errors are measured."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
@@ -81,7 +82,7 @@ def _without(
         side = "this side's" if got is None else "the reference's"
         return Comparison(status="passed", notes=(*notes, f"none agrees with all zeros (none is {side})"), **known)
     mask = present != 0
-    worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(_widen(present)))), present.shape))
+    worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(wide(present)))), present.shape))
     return Comparison(
         status="failed",
         message="no gradient arrived, one was expected" if got is None else "a gradient arrived, none was expected",
@@ -129,7 +130,7 @@ def _examine(
     if not want.size:
         return Comparison(status="passed", notes=notes, **known)
     with np.errstate(all="ignore"):
-        wide_got, wide_want = _widen(got), _widen(want)
+        wide_got, wide_want = wide(got), wide(want)
         error, agreed = _errors(got, want, wide_got, wide_want)
         magnitude = np.abs(wide_want)
         scale = float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))

@@ -12,17 +12,22 @@ as for a large one. Elements that jump get no allowance, so that a wrong convent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.compare import wide
+from gradcheck.checks.ground import Ground
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import epsilon
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.engines.disturb import RAISED, Disturbance
+from gradcheck.engines.disturb import RAISED, Disturbance, DisturbingHost, PlainArrays
 from gradcheck.engines.tape import Tape
-from gradcheck.errors import TensorError
+from gradcheck.errors import GradcheckError
 from gradcheck.language.expr import Dtype, walk
 from gradcheck.language.problem import Problem
 
@@ -74,51 +79,90 @@ def allowance(moved: np.ndarray | None, unit: float, largest: float) -> np.ndarr
     """The absolute difference that roundings of relative size `unit` explain, capped."""
     if moved is None:
         return None
-    cap = next(part for bound, part in _CAPS if unit <= bound)
-    return np.minimum(_MARGIN * unit * moved, cap * largest)
+    return np.minimum(_MARGIN * unit * moved, _cap(unit) * largest)
+
+
+def _cap(unit: float) -> float:
+    return next(part for bound, part in _CAPS if unit <= bound)
 
 
 class Noise:
     """The noise of one problem at its point, by the reference; computed when first asked for."""
 
-    def __init__(self, reference: Engine, problem: Problem) -> None:
-        self._reference, self._problem = reference, problem
-        self._found: dict[tuple[str, int, str], np.ndarray | None] | None = None
-        self._unit, self._largest = 0.0, 0.0
+    def __init__(self, reference: Engine, problem: Problem, evaluation: Evaluation) -> None:
+        """`evaluation` is the reference's, of this problem."""
+        self._reference, self._problem, self._evaluation = reference, problem, evaluation
+        self._measured: dict[tuple[str, int, str], np.ndarray | None] | None = None
         self.why_not = ""  # why there is no estimate, if there is none
+
+    def may_explain(self, failed: Comparison) -> bool:
+        """Whether any allowance could be large enough; where none could, there is no need to ask for it."""
+        got, want, mask = failed.got_array, failed.want_array, failed.mask
+        if got is None or want is None or mask is None:
+            return False
+        error = np.abs(wide(got) - wide(want))[mask]
+        return bool((error <= _cap(self._unit) * self._largest + (failed.atol or 0.0)).all())
 
     def slack(self, what: str, step: int, tensor: str) -> np.ndarray | None:
         """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
-        if self._found is None:
-            self._found = self._measure()
         return allowance(self._found.get((what, step, tensor)), self._unit, self._largest)
+
+    def of_claim(self, step: int, differences: Callable[[Ground], list[np.ndarray]]) -> list[np.ndarray | None]:
+        """The same for what a claim after a step subtracts from what; none where it cannot be estimated."""
+        if not isinstance(self._reference, Tape):
+            return []
+        tape, raised = self._reference, raise_precision(self._problem)
+
+        def run(disturbance: Disturbance) -> list[np.ndarray]:
+            states = tape.evaluate(raised, disturbance).states
+            if step >= len(states):
+                raise GradcheckError(f"step {step + 1} was not reached")
+            return differences(Ground(raised, states[step], DisturbingHost(PlainArrays(), disturbance)))
+
+        try:
+            with using_default_dtype(dtypes.real_of(raised.dtype)):
+                moved = sensitivity(run, self._problem.seed)
+        except (GradcheckError, ValueError):  # what cannot be computed is judged without an allowance
+            return []
+        return [allowance(one, self._unit, self._largest) for one in moved]
+
+    @property
+    def _found(self) -> dict[tuple[str, int, str], np.ndarray | None]:
+        if self._measured is None:
+            self._measured = self._measure()
+        return self._measured
+
+    @cached_property
+    def _unit(self) -> float:
+        """The coarsest relative rounding anywhere in the graph."""
+        arrays = (epsilon(array.dtype) for _, array in self._arrays())
+        return max(epsilon(self._problem.dtype), *_units(self._problem), *arrays, 0.0)
+
+    @cached_property
+    def _largest(self) -> float:
+        return max((_largest(array) for _, array in self._arrays()), default=0.0)
+
+    def _arrays(self) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
+        """Every value and gradient that roundings can reach, with its key."""
+        for step, state in enumerate(self._evaluation.states):
+            for what, arrays in (("value", state.values), ("gradient", state.gradients)):
+                for name, array in arrays.items():
+                    if array is not None and dtypes.is_differentiable(array.dtype):
+                        yield (what, step, name), array
 
     def _measure(self) -> dict[tuple[str, int, str], np.ndarray | None]:
         reference, problem = self._reference, self._problem
+        keys = [key for key, _ in self._arrays()]
         if not isinstance(reference, Tape):
             self.why_not = f"{reference.name} cannot estimate its rounding noise"
             return {}
         raised = raise_precision(problem)
-        keys = self._keys(reference.evaluate(problem))
         try:
             moved = sensitivity(lambda d: _answers(reference.evaluate(raised, d), keys), problem.seed)
-        except TensorError as error:
+        except GradcheckError as error:
             self.why_not = f"no estimate of rounding noise: {error}"
             return {}
         return dict(zip(keys, moved, strict=True))
-
-    def _keys(self, evaluation: Evaluation) -> list[tuple[str, int, str]]:
-        keys: list[tuple[str, int, str]] = []
-        units = [epsilon(self._problem.dtype), *_units(self._problem)]
-        for step, state in enumerate(evaluation.states):
-            for what, arrays in (("value", state.values), ("gradient", state.gradients)):
-                for name, array in arrays.items():
-                    if array is not None and dtypes.is_differentiable(array.dtype):
-                        keys.append((what, step, name))
-                        units.append(epsilon(array.dtype))
-                        self._largest = max(self._largest, _largest(array))
-        self._unit = max(units)
-        return keys
 
 
 def _answers(evaluation: Evaluation, keys: Iterable[tuple[str, int, str]]) -> list[np.ndarray | None]:
@@ -130,7 +174,7 @@ def _answers(evaluation: Evaluation, keys: Iterable[tuple[str, int, str]]) -> li
 
 
 def _largest(array: np.ndarray) -> float:
-    magnitude = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    magnitude = np.abs(wide(array))
     return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
 
 

@@ -10,14 +10,12 @@ disturbance is seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-
-if TYPE_CHECKING:
-    from gradcheck.engines.tape import Tape
+from gradcheck.language.evaluate import NUMPY, Host
 
 #: What each lower precision is computed in instead.
 RAISED = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
@@ -36,30 +34,61 @@ class Disturbance:
         return np.asarray(1.0 + self.amplitude * moves)
 
 
-class DisturbingHost:
-    """A host that calls ops through another engine's, and disturbs their results."""
+class Computer(Protocol):
+    """Whoever computes with tensors of one type: an engine, or plain NumPy."""
 
-    def __init__(self, tape: Tape, disturbance: Disturbance) -> None:
-        self._tape, self._disturbance = tape, disturbance
+    host: Host
+    tensor_type: type
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
+        """A tensor with these values."""
+        ...
+
+    def array(self, tensor: Any) -> np.ndarray:
+        """The tensor's values."""
+        ...
+
+
+class PlainArrays:
+    """NumPy's arrays, without gradients."""
+
+    host: Host = NUMPY
+    tensor_type: type = np.ndarray
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
+        """The array itself."""
+        return array
+
+    def array(self, tensor: Any) -> np.ndarray:
+        """The array itself."""
+        plain: np.ndarray = tensor
+        return plain
+
+
+class DisturbingHost:
+    """A host that calls ops through another's, and disturbs their results."""
+
+    def __init__(self, computer: Computer, disturbance: Disturbance) -> None:
+        self._computer, self._disturbance = computer, disturbance
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result, moved."""
-        result = self._tape.host.call(op, args, kwargs)
+        result = self._computer.host.call(op, args, kwargs)
         if isinstance(result, tuple):
             return tuple(self.shake(part) for part in result)
         return self.shake(result)
 
     def dtype(self, name: str) -> Any:
         """The dtype of this name, or the wide one that stands in for it."""
-        return self._tape.host.dtype(RAISED.get(name, name))
+        return self._computer.host.dtype(RAISED.get(name, name))
 
     def shake(self, tensor: Any) -> Any:
         """A tensor moved by the amplitude; integers, and all else, as they are."""
-        tape = self._tape
-        if not self._disturbance.amplitude or type(tensor) is not tape.tensor_type:
+        computer = self._computer
+        if not self._disturbance.amplitude or type(tensor) is not computer.tensor_type:
             return tensor
-        array = tape.array(tensor)
+        array = computer.array(tensor)
         if array.dtype.kind not in "fcV":
             return tensor
-        factors = tape.leaf(self._disturbance.factors(array.shape), False)
-        return tape.host.call(TABLE["mul"], (tensor, factors), {})
+        factors = computer.leaf(self._disturbance.factors(array.shape), False)
+        return computer.host.call(TABLE["mul"], (tensor, factors), {})

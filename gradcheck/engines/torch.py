@@ -73,10 +73,8 @@ class Torch(Tape):
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
-        try:
-            plain: np.ndarray = tensor.numpy()
-        except RuntimeError:  # a conjugate or a negative that torch has not written out yet
-            plain = tensor.resolve_conj().resolve_neg().numpy()
+        # a conjugate, a negative or a zero may be one that torch has not written out yet
+        plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor())
         return plain
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
@@ -146,6 +144,8 @@ def _plan(op: Op) -> tuple[Callable[..., Any], Callable[[Any, Any], Any] | None,
         found = getattr(found, part, None)
         if found is None:
             raise no_counterpart(op.name, op.torch)
+    if not callable(found):
+        found = found.__get__  # a property of torch.Tensor, such as mT
     names = [parameter.name for parameter in op.parameters]
     return found, _OPERATORS.get(op.name), names.index(op.variadic) if op.variadic else None
 

@@ -1,0 +1,46 @@
+"""A time limit for one case.
+
+In the main thread of a POSIX system a timer interrupts the case, though never in the middle of one call into NumPy or
+torch: it waits until that returns. Elsewhere a case cannot be interrupted; it runs to its end and then counts as out
+of time if it took too long.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_HAS_TIMER = hasattr(signal, "setitimer")
+
+
+class OutOfTime(BaseException):
+    """Raised inside a case whose time is up. Not an Exception, so that nothing in between takes it for an answer."""
+
+
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[None]:
+    """Raise OutOfTime when the block takes longer than `seconds`; None sets no limit."""
+    if seconds is None:
+        yield
+        return
+    start = time.perf_counter()
+    if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
+        yield
+        if time.perf_counter() - start > seconds:
+            raise OutOfTime
+        return
+    known = signal.signal(signal.SIGALRM, _ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, known)
+
+
+def _ring(number: int, frame: FrameType | None) -> None:
+    raise OutOfTime

@@ -1,0 +1,175 @@
+"""The same claims at other numbers: fresh values and fresh sizes, where a case says that they can vary.
+
+A formula that is right at one point may be right by accident; a wrong one must fail somewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gradcheck.checks.agreement import compare_evaluations
+from gradcheck.checks.claims import Court
+from gradcheck.checks.hearing import court_of, hear_check, hear_formula, hear_general
+from gradcheck.checks.noise import Noise
+from gradcheck.checks.result import Comparison
+from gradcheck.checks.settings import Settings
+from gradcheck.checks.widen import widen
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.errors import TensorError
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw, trials
+
+#: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
+ATTEMPTS = 20
+#: Of these kinds of error a derivation is refuted: its shape is wrong.
+_REFUTES = ("shape_mismatch: ", "index_out_of_range: ")
+_GENERAL = frozenset({"formula", "wrong_formula", "check"})
+
+
+@dataclass(slots=True)
+class WrongFormula:
+    """A derivation on its way to being refuted."""
+
+    name: str
+    claim: Claim
+    heard: int = 0
+    last: Comparison | None = None
+    refuted: Comparison | None = None
+
+    def hear(self, court: Court, noise: Noise) -> None:
+        """Try it at one more point, unless it is refuted already."""
+        if self.refuted is not None:
+            return
+        found = hear_formula(court, self.name, self.claim, noise, "wrong_formula")
+        self.last = found
+        if found.status == "failed" and _is_refutation(found):
+            self.refuted = found
+        elif not _says_nothing(found):
+            self.heard += 1
+
+    def verdict(self) -> Comparison:
+        """Passed if it was wrong somewhere."""
+        if self.refuted is not None:
+            return replace(self.refuted, status="passed", message=f"refuted{_reason(self.refuted)}")
+        assert self.last is not None
+        if self.last.status == "failed":
+            return self.last
+        times = "1 point" if self.heard == 1 else f"{self.heard} points"
+        return replace(self.last, status="failed", message=f"should be refuted, but holds at {times}", trial=None)
+
+
+def _is_refutation(found: Comparison) -> bool:
+    """A difference in numbers or shape; not an op called with arguments that it does not take."""
+    return found.mask is not None or found.got_array is not None or found.message.startswith(_REFUTES)
+
+
+def _reason(found: Comparison) -> str:
+    if found.message:
+        return f": {found.message}"
+    return f": {found.mismatched} of {found.elements} elements differ"
+
+
+def _says_nothing(found: Comparison) -> bool:
+    """Whether every element is NaN on both sides, or there are none."""
+    if found.elements == 0:
+        return True
+    return any(note.startswith(f"{found.elements} NaN") for note in found.notes)
+
+
+def verify(
+    problem: Problem,
+    want: Evaluation,
+    comparisons: Sequence[Comparison],
+    engines: Sequence[Engine],
+    settings: Settings,
+    noise: Noise,
+) -> list[Comparison]:
+    """Wrong formulas at the case's own numbers and at the trials'; all other general claims at the trials'.
+
+    `comparisons` are those at the case's own numbers. They come first in what is returned, with a note where some
+    trial proved nothing.
+    """
+    case = problem.case
+    wrong = [WrongFormula(name, claim) for name, claims in case.wrong_formulas.items() for claim in claims]
+    last = len(case.steps) - 1
+    if len(want.states) == len(case.steps):
+        court = court_of(problem, want, last, settings.tolerance)
+        for one in wrong:
+            one.hear(court, noise)
+    notes: list[str] = []
+    found: list[Comparison] = []
+    numbers = trials(case, settings.trials)
+    for number in numbers:
+        heard, why_not = _Trial(case, number, engines, settings).verify(wrong)
+        found += heard
+        notes += [why_not] if why_not else []
+    if len(notes) == len(numbers) and case.generalize is not None:
+        notes.append("verified at these numbers only")
+    own = [*comparisons, *(one.verdict() for one in wrong if one.last is not None)]
+    return [noted(c, notes) if notes and c.what in _GENERAL else c for c in own] + found
+
+
+def noted(comparison: Comparison, notes: Sequence[str]) -> Comparison:
+    """The same with more notes."""
+    return replace(comparison, notes=(*comparison.notes, *notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One trial, drawn again until it says something."""
+
+    case: Case
+    number: int
+    engines: Sequence[Engine]
+    settings: Settings
+
+    def verify(self, wrong: Sequence[WrongFormula]) -> tuple[list[Comparison], str]:
+        """Engines against the reference, formulas and checks against its gradients; or why that was not possible."""
+        reason = ""
+        for attempt in range(ATTEMPTS):
+            try:
+                problem = draw(self.case, self.settings.seed, self.number, attempt=attempt)
+            except TensorError as error:
+                reason = f"values cannot be drawn: {error}"
+                continue
+            want = self.settings.reference.evaluate(problem)
+            reason = _unusable(self.case, want)
+            if reason:
+                continue
+            found = self._heard(problem, want, wrong)
+            if all(c.status == "passed" for c in found) and any(_says_nothing(c) for c in found if c.what in _GENERAL):
+                reason = "every element of a formula is NaN"
+                continue
+            return found, ""
+        return [], f"trial {self.number + 1} could not be verified in {ATTEMPTS} draws: {reason}"
+
+    def _heard(self, problem: Problem, want: Evaluation, wrong: Sequence[WrongFormula]) -> list[Comparison]:
+        about = {"trial": self.number + 1, "seed": problem.seed, "sizes": dict(problem.sizes)}
+        reference = self.settings.reference
+        noise = Noise(reference, problem, want)
+        found: list[Comparison] = []
+        for engine in self.engines:
+            got = engine.evaluate(problem)
+            found += widen(compare_evaluations(problem, got, want, self.settings.tolerance, about), noise)
+        for index, step in enumerate(self.case.steps):
+            if step.checks:
+                court = court_of(problem, want, index, self.settings.tolerance, about)
+                found += [hear_check(court, claim, noise) for claim in step.checks]
+        court = court_of(problem, want, len(self.case.steps) - 1, self.settings.tolerance, about)
+        found += hear_general(court, noise)
+        for one in wrong:
+            one.hear(court, noise)
+        return found
+
+
+def _unusable(case: Case, want: Evaluation) -> str:
+    """Why a trial's numbers cannot be used; empty if they can."""
+    if not want.states:
+        return str(want.error)
+    for step, state in zip(case.steps, want.states, strict=False):
+        kind = state.error.kind if state.error else None
+        if kind != step.raises:
+            return f"{state.error}" if state.error else f"{step.raises} is not raised at these sizes"
+    return ""

@@ -1,0 +1,72 @@
+"""What a case's claims are judged on: names, values and the reference's gradients after one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.base import State
+from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluate import NUMPY, Host, evaluate
+from gradcheck.language.expr import Expr
+from gradcheck.language.problem import Problem
+
+
+class Ground(dict[str, Any]):
+    """Name to plain array, size or tuple of arrays, as formulas see them; `grad(p)` is in `gradients`.
+
+    Where no gradient arrived it counts as zeros. An intermediate step (`let`) that cannot be computed raises its
+    error when something asks for it.
+    """
+
+    def __init__(self, problem: Problem, state: State, host: Host = NUMPY) -> None:
+        super().__init__(problem.sizes)
+        self.host = host
+        self.state = state
+        self.update(problem.constants)
+        self.update(_assembled(state.values))
+        self.gradients: dict[str, np.ndarray] = {
+            name: np.zeros_like(state.values[name]) if gradient is None else gradient
+            for name, gradient in state.gradients.items()
+            if gradient is not None or name in state.values
+        }
+        self._broken: dict[str, GradcheckError] = {}
+        for name, claim in problem.case.let.items():
+            try:
+                self[name] = self.value_of(claim.expr)
+            except GradcheckError as error:
+                self._broken[name] = error
+
+    def __missing__(self, name: str) -> Any:
+        if name in self._broken:
+            raise self._broken[name]
+        raise KeyError(name)
+
+    def value_of(self, expr: Expr, host: Host | None = None) -> Any:
+        """What an expression comes to. Raises GradcheckError where it comes to nothing."""
+        return evaluate(expr, self, host or self.host, self.gradients)
+
+    def array_of(self, expr: Expr) -> np.ndarray:
+        """The same as one array."""
+        value = self.value_of(expr)
+        if isinstance(value, tuple):
+            raise GradcheckError(f"{len(value)} tensors where one is expected", hint="index them, as in m[0]")
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufcV":
+            raise GradcheckError(f"a {type(value).__name__} where a tensor is expected")
+        return array
+
+
+def _assembled(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """`m[0]`, `m[1]` as a tuple `m`."""
+    found: dict[str, Any] = {}
+    parts: dict[str, list[np.ndarray]] = {}
+    for name, array in values.items():
+        whole, bracket, _ = name.partition("[")
+        if bracket:
+            parts.setdefault(whole, []).append(array)
+        else:
+            found[name] = array
+    return found | {name: tuple(arrays) for name, arrays in parts.items()}

@@ -1,0 +1,239 @@
+"""Each op of a graph alone: its rule in one engine against the reference's, with random incoming gradients.
+
+A case's own backward pass often starts from a sum, that is from ones, which hides transposes, flips and centering; a
+random, non-symmetric cotangent does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import Op
+from gradcheck.checks.agreement import place_of
+from gradcheck.checks.compare import agree, compare
+from gradcheck.checks.noise import allowance, raise_array, sensitivity
+from gradcheck.checks.result import Comparison
+from gradcheck.checks.tolerance import epsilon, limits
+from gradcheck.checks.widen import with_slack
+from gradcheck.engines.arguments import arrays, rebuild
+from gradcheck.engines.base import Application, Engine, Pullback
+from gradcheck.engines.disturb import RAISED, Disturbance
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Tolerance
+from gradcheck.language.evaluate import evaluate
+from gradcheck.language.problem import Problem
+
+_STOPS = frozenset({"detach", "no_grad"})
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An application with the incoming gradients it is tried with, None for outputs that cannot have one."""
+
+    application: Application
+    cotangents: tuple[np.ndarray | None, ...]
+
+
+class _Recorder:
+    """A host on plain arrays that notes each op applied to something that needs a gradient."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.owner = ""
+        self.nodes: list[Node] = []
+        self._generator = np.random.Generator(np.random.PCG64(problem.seed))
+        #: Arrays that depend on inputs, by identity; kept, so that no other array gets theirs.
+        self._live: dict[int, np.ndarray] = {id(array): array for array in problem.inputs.values()}
+        self._seen: set[Any] = set()
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result."""
+        result = op(*args, **kwargs)
+        if op.name in _STOPS:
+            return result.copy() if isinstance(result, np.ndarray) else result
+        live = self._live
+        tracked = tuple([id(array) in live for array in arrays(args, kwargs)])
+        if True in tracked:
+            self._note(op, args, kwargs, tracked, result if isinstance(result, tuple) else (result,))
+        return result
+
+    def dtype(self, name: str) -> np.dtype:
+        """The dtype of this torch name."""
+        return dtypes.BY_NAME[name]
+
+    def _note(
+        self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], tracked: tuple[bool, ...], outputs: tuple[Any, ...]
+    ) -> None:
+        cotangents = tuple([self._cotangent(output) for output in outputs])
+        if all(cotangent is None for cotangent in cotangents):
+            return
+        for output in outputs:
+            self._live[id(output)] = output
+        key = (op, *[_key(value) for value in args], *[(name, _key(value)) for name, value in kwargs.items()])
+        if key not in self._seen:
+            self._seen.add(key)
+            self.nodes.append(Node(Application(op, args, kwargs, self.owner, tracked), cotangents))
+
+    def _cotangent(self, output: Any) -> np.ndarray | None:
+        if not isinstance(output, np.ndarray) or output.dtype.kind not in "fcV":
+            return None
+        drawn: Any = self._generator.standard_normal(output.shape)
+        if output.dtype.kind == "c":
+            drawn = drawn + 1j * self._generator.standard_normal(output.shape)
+        cotangent: np.ndarray = np.asarray(drawn).astype(output.dtype, copy=False)
+        return cotangent
+
+
+def _key(value: Any) -> Any:
+    """Arrays by identity, other arguments by what they say."""
+    if isinstance(value, np.ndarray):
+        return id(value)
+    if isinstance(value, (list, tuple)):
+        return tuple([_key(item) for item in value])
+    return repr(value)
+
+
+def nodes_of(problem: Problem) -> list[Node]:
+    """Every application in the graph that needs a gradient, none twice, as far as the graph can be evaluated."""
+    recorder = _Recorder(problem)
+    names = problem.environment()
+    try:
+        for name, claim in problem.case.graph.items():
+            recorder.owner = name
+            names[name] = evaluate(claim.expr, names, recorder)
+    except GradcheckError:
+        pass  # the engines have met the same error, and it is reported there
+    return recorder.nodes
+
+
+def check_nodes(
+    problem: Problem, engines: Sequence[Engine], reference: Engine, override: Tolerance | None = None
+) -> list[Comparison]:
+    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
+    nodes = nodes_of(problem)
+    if not nodes:
+        return []
+    applications = [node.application for node in nodes]
+    cotangents = [node.cotangents for node in nodes]
+    want = reference.pull_back(applications, cotangents, problem.dtype)
+    found: list[Comparison] = []
+    for engine in engines:
+        got = engine.pull_back(applications, cotangents, problem.dtype)
+        wrong: dict[str, list[Comparison]] = {node.application.owner: [] for node in nodes}
+        for node, mine, theirs in zip(nodes, got, want, strict=True):
+            wrong[node.application.owner] += _Judge(problem, engine, reference, override).compare(node, mine, theirs)
+        for owner, failed in wrong.items():
+            found += failed or [_fine(problem, engine, reference, owner)]
+    return found
+
+
+def _fine(problem: Problem, engine: Engine, reference: Engine, owner: str) -> Comparison:
+    return Comparison(
+        what="node",
+        tensor=owner,
+        status="passed",
+        engine=engine.name,
+        reference=reference.name,
+        place=place_of(problem.case, owner),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Compares one op's gradients."""
+
+    problem: Problem
+    engine: Engine
+    reference: Engine
+    override: Tolerance | None
+
+    def compare(self, node: Node, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
+        """What is wrong, or worth a note; nothing where all agree."""
+        if mine.error or theirs.error:
+            yield from self._raised(node, mine, theirs)
+            return
+        for index, (got, want) in enumerate(zip(mine.gradients, theirs.gradients, strict=True)):
+            if got is not None and want is not None and got.shape == want.shape and got.dtype == want.dtype:
+                allowed = limits(want.dtype, self.problem.case.engine_tolerance, self.override)
+                if agree(got, want, allowed):
+                    continue
+            yield from self._look(node, index, got, want)
+
+    def _look(self, node: Node, index: int, got: np.ndarray | None, want: np.ndarray | None) -> Iterator[Comparison]:
+        judge = want if want is not None else got
+        if judge is None:
+            return
+        allowed = limits(judge.dtype, self.problem.case.engine_tolerance, self.override)
+        found = compare(got, want, allowed, **self._about(node))
+        if found.status == "failed" and found.mask is not None:
+            found = with_slack(found, self._noise(node, index, want))
+        if found.status == "failed":
+            text = f"the gradient of {_argument(node.application, index)}, for a random incoming gradient"
+            yield replace(found, message=f"{text}: {found.message}" if found.message else text)
+
+    def _raised(self, node: Node, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
+        kinds = [error.kind if (error := side.error) else "" for side in (mine, theirs)]
+        if kinds[0] == kinds[1]:
+            return
+        told = "; ".join(
+            f"{who.name} {f'raised {side.error.kind}: {side.error}' if side.error else 'raised nothing'}"
+            for who, side in ((self.engine, mine), (self.reference, theirs))
+        )
+        status: Any = "unsupported" if "unsupported" in kinds else "failed"
+        yield Comparison(status=status, message=f"{node.application.op.name} alone: {told}", **self._about(node))
+
+    def _about(self, node: Node) -> dict[str, Any]:
+        owner = node.application.owner
+        return {
+            "what": "node",
+            "tensor": owner,
+            "engine": self.engine.name,
+            "reference": self.reference.name,
+            "place": place_of(self.problem.case, owner),
+            "formula": "",
+        }
+
+    def _noise(self, node: Node, index: int, want: np.ndarray | None) -> np.ndarray | None:
+        """What rounding explains, by the reference on disturbed arguments in double precision."""
+        application = node.application
+        flat = list(arrays(application.args, application.kwargs))
+        raised = [raise_array(array) for array in flat]
+        incoming = [None if c is None else raise_array(c) for c in node.cotangents]
+        wide = np.dtype(np.float64)
+
+        def run(disturbance: Disturbance) -> list[np.ndarray | None]:
+            def moved(array: np.ndarray) -> np.ndarray:
+                return array * disturbance.factors(array.shape) if array.dtype.kind in "fc" else array
+
+            again = replace(application, **_replaced(application, [moved(array) for array in raised]))
+            cotangents = [None if c is None else moved(c) for c in incoming]
+            return list(self.reference.pull_back([again], [cotangents], wide)[0].gradients)
+
+        slack = sensitivity(run, self.problem.seed)
+        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.problem.dtype)])
+        largest = max((float(np.max(np.abs(c), initial=0.0)) for c in (*incoming, want) if c is not None), default=0.0)
+        return allowance(slack[index] if index < len(slack) else None, unit, largest)
+
+
+def _replaced(application: Application, flat: list[np.ndarray]) -> dict[str, Any]:
+    position = iter(flat)
+    args, kwargs = rebuild(application.args, application.kwargs, lambda array: next(position), _raised_dtype)
+    return {"args": args, "kwargs": kwargs}
+
+
+def _raised_dtype(name: str) -> np.dtype:
+    return dtypes.BY_NAME[RAISED.get(name, name)]
+
+
+def _argument(application: Application, index: int) -> str:
+    """Which array the index-th gradient belongs to, for people: `mul's argument 2`."""
+    differentiable = [
+        position
+        for position, array in enumerate(arrays(application.args, application.kwargs))
+        if application.tracked[position] and dtypes.is_differentiable(array.dtype)
+    ]
+    return f"{application.op.name}'s tensor {differentiable[index] + 1}"

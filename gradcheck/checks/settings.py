@@ -1,0 +1,110 @@
+"""What a run is told: engines, dtype, tolerances, seeds and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gradcheck.autograd import dtypes
+from gradcheck.engines import engine
+from gradcheck.engines.base import Engine
+from gradcheck.errors import UsageError
+from gradcheck.language.case import Case, Tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One run's choices; None leaves each case's own."""
+
+    engines: tuple[Engine, ...]
+    reference: Engine
+    dtype: str | None = None
+    tolerance: Tolerance | None = None
+    seed: int | None = None
+    trials: int | None = None
+    timeout: float | None = None
+    options: str = ""  # the same as on the command line, for the reproduce command
+
+    def apply(self, case: Case) -> Case:
+        """The case in the run's dtype; a complex case stays complex."""
+        if self.dtype is None or self.dtype == case.dtype:
+            return case
+        wanted = dtypes.BY_NAME[self.dtype]
+        if dtypes.BY_NAME[case.dtype].kind == "c":
+            wanted = dtypes.complex_of(wanted)
+        return replace(case, dtype=wanted.name)
+
+    def reproduce(self, case: Case) -> str:
+        """The command that checks this case alone, as it was checked here; quoted for a shell."""
+        seed = case.seed if self.seed is None else self.seed
+        return f"gradcheck run {quoted(case.id)} --seed {seed}{self.options}"
+
+
+def settings(
+    engines: Sequence[str | Engine],
+    reference: str | Engine,
+    dtype: str | None,
+    rtol: float | None,
+    atol: float | None,
+    seed: int | None,
+    trials: int | None,
+    timeout: float | None,
+) -> Settings:
+    """Checked choices. Raises UsageError."""
+    if dtype is not None and (dtype not in dtypes.BY_NAME or not dtypes.is_differentiable(dtypes.BY_NAME[dtype])):
+        raise UsageError(f"a case cannot run in the dtype {dtype!r}", hint="it is a floating or complex one")
+    for name, number in (("rtol", rtol), ("atol", atol), ("trials", trials), ("timeout", timeout)):
+        if number is not None and not number >= 0:
+            raise UsageError(f"{name} is {number}, and cannot be negative")
+    if not engines:
+        raise UsageError("no engine is to be checked", hint="name one, such as core")
+    known: dict[str, Engine] = {}
+
+    def found(chosen: str | Engine) -> Engine:
+        if not isinstance(chosen, str):
+            return chosen
+        if chosen not in known:
+            known[chosen] = engine(chosen)
+        return known[chosen]
+
+    return Settings(
+        engines=tuple(dict.fromkeys(found(chosen) for chosen in engines)),
+        reference=found(reference),
+        dtype=dtype,
+        tolerance=None if rtol is None and atol is None else Tolerance(rtol, atol),
+        seed=seed,
+        trials=trials,
+        timeout=timeout,
+        options=_options(engines, reference, dtype, rtol, atol, trials),
+    )
+
+
+def _options(
+    engines: Sequence[str | Engine],
+    reference: str | Engine,
+    dtype: str | None,
+    rtol: float | None,
+    atol: float | None,
+    trials: int | None,
+) -> str:
+    words: list[str] = []
+    if list(engines) != ["core"]:
+        words += [f"--engine {_word(chosen)}" for chosen in engines]
+    if reference != "torch":
+        words.append(f"--reference {_word(reference)}")
+    pairs = (("dtype", dtype), ("rtol", rtol), ("atol", atol), ("trials", trials))
+    words += [f"--{name} {value}" for name, value in pairs if value is not None]
+    return "".join(f" {word}" for word in words)
+
+
+def _word(chosen: str | Engine) -> str:
+    return quoted(chosen) if isinstance(chosen, str) and not chosen.isidentifier() else _name(chosen)
+
+
+def _name(chosen: str | Engine) -> str:
+    return chosen if isinstance(chosen, str) else chosen.name
+
+
+def quoted(text: str) -> str:
+    """One word of a shell, always in single quotes."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"

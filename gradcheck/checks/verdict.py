@@ -1,0 +1,130 @@
+"""One case from beginning to end: what every engine computes, what is claimed about it, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.agreement import compare_evaluations, place_of
+from gradcheck.checks.generalize import verify
+from gradcheck.checks.hearing import hear
+from gradcheck.checks.nodes import check_nodes
+from gradcheck.checks.noise import Noise
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
+from gradcheck.checks.settings import Settings
+from gradcheck.checks.widen import widen
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.language.case import Case
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
+
+
+def check_case(case: Case, settings: Settings) -> CaseResult:
+    """The verdict on one case. What an engine raises beyond the contract's errors passes through: the caller's to
+    report."""
+    engines = [e for e in settings.engines if not case.only or e.name in case.only]
+    if case.skip is not None:
+        return result(case, settings, "skipped", reason=case.skip)
+    if not engines:
+        return result(case, settings, "skipped", reason=f"only for {', '.join(case.only)}")
+    chosen = settings.apply(case)
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[chosen.dtype])), np.errstate(all="ignore"):
+        problem = draw(chosen, settings.seed)
+        comparisons, failures = _check(problem, engines, settings)
+    return _judged(case, settings, comparisons, failures)
+
+
+def _check(
+    problem: Problem, engines: Sequence[Engine], settings: Settings
+) -> tuple[list[Comparison], tuple[Failure, ...]]:
+    reference = settings.reference
+    want = reference.evaluate(problem)
+    noise = Noise(reference, problem, want)
+    evaluations = {engine.name: engine.evaluate(problem) for engine in engines}
+    comparisons: list[Comparison] = []
+    for got in evaluations.values():
+        comparisons += widen(compare_evaluations(problem, got, want, settings.tolerance), noise)
+    failures = tuple(_unexpected(problem.case, {reference.name: want, **evaluations}))
+    if not want.states or failures:
+        return comparisons, failures
+    comparisons += check_nodes(problem, engines, reference, settings.tolerance)
+    comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
+    return verify(problem, want, comparisons, engines, settings, noise), failures
+
+
+def _unexpected(case: Case, evaluations: dict[str, Evaluation]) -> Iterator[Failure]:
+    """Errors that the case does not ask for, and those that it asks for in vain; each once, with all its engines."""
+    raised: dict[tuple[int, str], list[tuple[str, Failure]]] = {}
+    for name, evaluation in evaluations.items():
+        for step, failure in _surprises(case, evaluation):
+            raised.setdefault((step, failure.kind), []).append((name, failure))
+    for found in raised.values():
+        names, failure = ", ".join(name for name, _ in found), found[0][1]
+        yield replace(failure, message=f"{failure.message} [{names}]")
+
+
+def _surprises(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failure]]:
+    first = case.steps[0].raises
+    if not evaluation.states and evaluation.error:
+        error = evaluation.error
+        if error.kind not in (first, "unsupported"):
+            where = place_of(case, evaluation.failed_at)
+            yield 0, Failure(error.kind, f"{evaluation.failed_at}: {error.message}", where, error.hint)
+        return
+    for index, (step, state) in enumerate(zip(case.steps, evaluation.states, strict=False)):
+        error_kind = state.error.kind if state.error else None
+        if error_kind == step.raises or error_kind == "unsupported":
+            continue
+        if state.error is None:
+            yield index, Failure("not_raised", f"step {index + 1} should raise {step.raises}, and did not", step.place)
+        else:
+            asked = f", not {step.raises}" if step.raises else ""
+            text = f"step {index + 1} raised {error_kind}{asked}: {state.error.message}"
+            yield index, Failure(state.error.kind, text, step.place, state.error.hint)
+
+
+def _judged(
+    case: Case, settings: Settings, comparisons: Sequence[Comparison], failures: tuple[Failure, ...]
+) -> CaseResult:
+    statuses = {comparison.status for comparison in comparisons}
+    status: CaseStatus
+    if failures or "failed" in statuses or "undecided" in statuses:
+        status = "failed"
+    elif "unsupported" in statuses:
+        status = "unsupported"
+    elif not any(comparison.what == "gradient" for comparison in comparisons):
+        status = "failed" if not any(step.raises for step in case.steps) else "passed"
+    else:
+        status = "passed"
+    if case.xfail is not None and status in ("failed", "passed"):
+        status = "xfailed" if status == "failed" else "xpassed"
+    return result(case, settings, status, reason=case.xfail or "", errors=failures, comparisons=tuple(comparisons))
+
+
+def result(
+    case: Case,
+    settings: Settings,
+    status: CaseStatus,
+    *,
+    reason: str = "",
+    errors: tuple[Failure, ...] = (),
+    comparisons: tuple[Comparison, ...] = (),
+) -> CaseResult:
+    """A result with everything that is the case's own."""
+    return CaseResult(
+        id=case.id,
+        file=case.place.file,
+        name=case.name,
+        status=status,
+        place=case.place,
+        seed=case.seed if settings.seed is None else settings.seed,
+        reproduce=settings.reproduce(case),
+        reason=reason,
+        tags=case.tags,
+        errors=errors,
+        comparisons=comparisons,
+    )
