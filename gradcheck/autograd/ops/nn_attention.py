@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,16 @@ def _check(query: Any, key: Any, value: Any) -> None:
         raise ShapeMismatch(f"attention: sizes of queries and keys, or numbers of keys and values, differ: {shapes}")
 
 
+def _elements(query: Any, key: Any, value: Any, *settings: Any) -> int:
+    """Those of the scores, or of the result."""
+    batch = prod(np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2]))
+    return batch * int(query.shape[-2]) * max(int(key.shape[-2]), int(value.shape[-1]))
+
+
 @composite(
     torch="nn.functional.scaled_dot_product_attention",
     method=False,
+    elements=_elements,
     samples=(
         "scaled_dot_product_attention(randn(3, 4), randn(5, 4), randn(5, 2))",
         "scaled_dot_product_attention(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4), scale=0.3)",
@@ -73,6 +80,7 @@ def scaled_dot_product_attention(
     _check(query, key, value)
     if dropout_p:
         raise Unsupported("attention with dropout is random, so no two engines can agree on it")
-    factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
-    scores = query @ ops.transpose(key, -2, -1) * factor
-    return _safe_softmax(_masked(scores, attn_mask, is_causal)) @ value
+    size = query.shape[-1]
+    factor = scale if scale is not None else size**-0.5 if size else np.inf
+    scores = _masked(query @ ops.transpose(key, -2, -1) * factor, attn_mask, is_causal)
+    return (ops.softmax(scores, -1) if attn_mask is None else _safe_softmax(scores)) @ value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ def same_shape(name: str, input: Any, other: Any, what: str) -> None:
     """ShapeMismatch unless both have one shape."""
     if tuple(input.shape) != tuple(other.shape):
         raise ShapeMismatch(f"{name}: the {what} has shape {list(other.shape)}, the input {list(input.shape)}")
+
+
+def joint_elements(*tensors: Any) -> int:
+    """How many elements tensors have that are broadcast together; what is no tensor does not count."""
+    return prod(np.broadcast_shapes(*(t.shape for t in tensors if hasattr(t, "shape"))))
 
 
 def kernel(forward: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
 from gradcheck.autograd.ops.dims import canonical
-from gradcheck.autograd.ops.nn_common import kernel
+from gradcheck.autograd.ops.nn_common import joint_elements, kernel
 from gradcheck.errors import ShapeMismatch
 
 
@@ -34,6 +34,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> A
 @composite(
     kinks="0",
     method=False,
+    elements=joint_elements,
     samples=(
         "cosine_similarity(randn(2, 3), randn(2, 3))",
         "cosine_similarity(randn(2, 3), randn(3), dim=-1)",
@@ -53,6 +54,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 @composite(
     torch="nn.functional.pairwise_distance",
     method=False,
+    elements=joint_elements,
     kinks="equal vectors",
     samples=(
         "pairwise_distance(randn(2, 3), randn(2, 3))",

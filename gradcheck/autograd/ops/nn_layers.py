@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 @composite(
     torch="nn.functional.linear",
     method=False,
+    elements=lambda input, weight, bias=None: prod(input.shape[:-1]) * prod(weight.shape[:-1]),
     samples=(
         "linear(randn(2, 3), randn(4, 3))",
         "linear(randn(2, 3), randn(4, 3), randn(4))",
@@ -34,6 +36,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 @composite(
     torch="nn.functional.embedding",
     method=False,
+    elements=lambda input, weight, padding_idx=None: prod(input.shape) * prod(weight.shape[1:]),
     samples=(
         "embedding(tensor([[0, 2], [1, 2]]), randn(3, 4))",
         "embedding(tensor([0, 2, 1]), randn(3, 4), padding_idx=2)",

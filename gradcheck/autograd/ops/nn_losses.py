@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.nn_common import kernel, reduced, same_shape, weighted_mean
+from gradcheck.autograd.ops.nn_common import joint_elements, kernel, reduced, same_shape, weighted_mean
 from gradcheck.errors import ArgumentError
 
 
@@ -23,6 +23,7 @@ def _weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> 
 @composite(
     torch="nn.functional.mse_loss",
     method=False,
+    elements=joint_elements,
     samples=(
         "mse_loss(randn(2, 3), randn(2, 3))",
         "mse_loss(randn(2, 3), randn(2, 3), reduction='sum')",
@@ -42,6 +43,7 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = 
 @composite(
     torch="nn.functional.l1_loss",
     method=False,
+    elements=joint_elements,
     kinks="equal input and target",
     samples=(
         "l1_loss(randn(2, 3), randn(2, 3))",
@@ -65,6 +67,7 @@ def _huber(error: Any, delta: Any) -> Any:
 @composite(
     torch="nn.functional.smooth_l1_loss",
     method=False,
+    elements=joint_elements,
     samples=(
         "smooth_l1_loss(randn(2, 3), randn(2, 3))",
         "smooth_l1_loss(randn(2, 3), 5 * randn(2, 3), reduction='sum')",
@@ -84,6 +87,7 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
 @composite(
     torch="nn.functional.huber_loss",
     method=False,
+    elements=joint_elements,
     samples=(
         "huber_loss(randn(2, 3), randn(2, 3))",
         "huber_loss(randn(2, 3), 5 * randn(2, 3), 'sum', 2.0)",
@@ -106,6 +110,10 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     return reduced(loss, reduction)
 
 
+#: What keeps the slope finite at 0 and 1; torch keeps this number in single precision.
+_LEAST = float(np.float32(1e-12))
+
+
 def _bce_share(g: Any, x: Any, weight: Any, reduction: str) -> Any:
     """The cotangent of each element's loss, weight included; it broadcasts against x."""
     share = g / prod(x.shape) if reduction == "mean" else g
@@ -113,8 +121,7 @@ def _bce_share(g: Any, x: Any, weight: Any, reduction: str) -> Any:
 
 
 def _bce_input(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
-    """torch's own bound, 1e-12, keeps the slope finite at 0 and 1."""
-    return _bce_share(g, x, weight, reduction) * ((x - target) / ops.clamp((1 - x) * x, min=1e-12))
+    return _bce_share(g, x, weight, reduction) * ((x - target) / ops.clamp((1 - x) * x, min=_LEAST))
 
 
 def _bce_target(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
@@ -153,8 +160,8 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
     samples=(
         "binary_cross_entropy_with_logits(randn(2, 3), rand(2, 3))",
         "binary_cross_entropy_with_logits(randn(2, 3), rand(2, 3), reduction='sum')",
-        "binary_cross_entropy_with_logits(randn(2, 3), rand(2, 3), uniform(0.5, 2, [3]), reduction='none')",
-        "binary_cross_entropy_with_logits(randn(2, 3), rand(2, 3), pos_weight=uniform(0.5, 2, [3]))",
+        "binary_cross_entropy_with_logits(randn(2, 3), rand(2, 3), detach(uniform(0.5, 2, [3])), reduction='none')",
+        "binary_cross_entropy_with_logits(randn(2, 3), rand(2, 3), pos_weight=detach(uniform(0.5, 2, [3])))",
         "binary_cross_entropy_with_logits(1e4 * randn(2, 3), rand(2, 3), reduction='none')",
     ),
 )
@@ -174,6 +181,7 @@ def binary_cross_entropy_with_logits(
 @composite(
     torch="nn.functional.kl_div",
     method=False,
+    elements=joint_elements,
     samples=(
         "kl_div(log_softmax(randn(2, 3), 1), softmax(randn(2, 3), 1))",
         "kl_div(log_softmax(randn(2, 3), 1), softmax(randn(2, 3), 1), reduction='batchmean')",
@@ -199,7 +207,11 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
 @composite(
     torch="nn.functional.soft_margin_loss",
     method=False,
-    samples=("soft_margin_loss(randn(2, 3), randn(2, 3))", "soft_margin_loss(randn(3), randn(3), reduction='none')"),
+    elements=joint_elements,
+    samples=(
+        "soft_margin_loss(randn(2, 3), detach(randn(2, 3)))",
+        "soft_margin_loss(randn(3), tensor([1.0, -1.0, 1.0]), reduction='none')",
+    ),
 )
 @kernel
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
@@ -210,6 +222,7 @@ def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any
 @composite(
     torch="nn.functional.poisson_nll_loss",
     method=False,
+    elements=joint_elements,
     samples=(
         "poisson_nll_loss(randn(2, 3), detach(uniform(0, 5, [2, 3])))",
         "poisson_nll_loss(uniform(0.1, 3, [2, 3]), detach(uniform(0, 5, [2, 3])), log_input=False, reduction='sum')",

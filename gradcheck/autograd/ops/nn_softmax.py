@@ -36,8 +36,16 @@ def _log_normalized(scores: Any, axis: int) -> Any:
     return scores - np.log(np.sum(np.exp(scores), axis, keepdims=True))
 
 
+def _softmax_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
+    return y * (g - ops.sum(g * y, dim, True))
+
+
+def _log_softmax_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
+    return g - ops.exp(y) * ops.sum(g, dim, True)
+
+
 @op(
-    lambda g, y, x, dim, dtype=None: y * (g - ops.sum(g * y, dim, True)),
+    _softmax_rule,
     rounds=True,
     samples=(
         "softmax(randn(2, 3), 1)",
@@ -57,7 +65,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 
 
 @op(
-    lambda g, y, x, dim, dtype=None: g - ops.exp(y) * ops.sum(g, dim, True),
+    _log_softmax_rule,
     rounds=True,
     samples=(
         "log_softmax(randn(2, 3), 1)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -23,12 +24,18 @@ def _pairs(name: str, ndim: int, pad: Any) -> list[tuple[int, int]]:
     return [(0, 0)] * (ndim - len(pairs)) + pairs[::-1]
 
 
+def _pad_rule(g: Any, y: Any, x: Any, pad: Any, value: Any) -> Any:
+    return constant_pad_nd(g, tuple(-size for size in pad))
+
+
+def _around(input: Any, pad: Any, *settings: Any) -> int:
+    return prod(int(n) + sum(pair) for n, pair in zip(input.shape, _pairs("pad", input.ndim, pad), strict=True))
+
+
 @op(
-    lambda g, y, x, pad, value=0: constant_pad_nd(g, tuple(-size for size in pad)),
+    _pad_rule,
     method=False,
-    elements=lambda input, pad, value=0: prod(
-        n + sum(pair) for n, pair in zip(input.shape, _pairs("pad", input.ndim, pad), strict=True)
-    ),
+    elements=_around,
     samples=(
         "constant_pad_nd(randn(2, 3), (1, 2))",
         "constant_pad_nd(randn(2, 3), [1, -1, 0, 2], 1.5)",
@@ -48,6 +55,7 @@ def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
 @composite(
     torch="nn.functional.pad",
     method=False,
+    elements=_around,
     samples=(
         "pad(randn(2, 3), (1, 2))",
         "pad(randn(2, 3), [1, 1, 0, 2], value=0.5)",
@@ -98,6 +106,28 @@ def _windows(input: Any, sizes: tuple[int, ...], stride: tuple[int, ...], dilati
     return [cut(place) for place in np.ndindex(*sizes)]
 
 
+def _padded_elements(input: Any, sizes: Any, padding: Any) -> int:
+    """Of the last dimensions with what is put around them: no window begins elsewhere, so as many windows at most."""
+    around = _each(0 if isinstance(padding, str) else padding, len(sizes), "padding")
+    return prod(int(n) + 2 * p for n, p in zip(input.shape[-len(sizes) :], around, strict=True))
+
+
+def _convolved(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, *settings: Any) -> int:
+    """Elements of the columns, or of the result if it has more."""
+    sizes = weight.shape[2:]
+    batch: int = input.shape[0] if input.ndim == weight.ndim else 1
+    rows: int = input.shape[-len(sizes) - 1] * prod(sizes)
+    return batch * max(rows, int(weight.shape[0])) * _padded_elements(input, sizes, padding)
+
+
+def _pool_elements(dims: int) -> Callable[..., int]:
+    def count(input: Any, kernel_size: Any, stride: Any, padding: Any, *settings: Any) -> int:
+        sizes = _each(kernel_size, dims, "kernel_size")
+        return prod(map(int, input.shape[:-dims])) * prod(sizes) * _padded_elements(input, sizes, padding)
+
+    return count
+
+
 def _paddings(padding: Any, sizes: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
     """Before and after each dimension, as `constant_pad_nd` takes it."""
     if padding == "same":
@@ -139,6 +169,7 @@ def _convolve(
 
 @composite(
     method=False,
+    elements=_convolved,
     samples=(
         "conv1d(randn(2, 3, 5), randn(4, 3, 2))",
         "conv1d(randn(3, 6), randn(4, 3, 3), randn(4), 2, 1)",
@@ -156,6 +187,7 @@ def conv1d(
 
 @composite(
     method=False,
+    elements=_convolved,
     samples=(
         "conv2d(randn(2, 3, 4, 5), randn(4, 3, 2, 3))",
         "conv2d(randn(1, 2, 5, 4), randn(4, 2, 3, 3), randn(4), (2, 1), padding=(1, 2))",
@@ -193,6 +225,7 @@ def _average(dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any,
 
 @composite(
     method=False,
+    elements=_pool_elements(1),
     samples=("avg_pool1d(randn(2, 3, 6), 2)", "avg_pool1d(randn(3, 7), 3, 2, 1, count_include_pad=False)"),
 )
 @kernel
@@ -206,6 +239,7 @@ def avg_pool1d(
 @composite(
     torch="nn.functional.avg_pool2d",
     method=False,
+    elements=_pool_elements(2),
     samples=(
         "avg_pool2d(randn(2, 3, 4, 6), 2)",
         "avg_pool2d(randn(1, 2, 5, 5), (3, 2), 1, (1, 0), count_include_pad=False)",
@@ -222,6 +256,7 @@ def avg_pool2d(
 @composite(
     method=False,
     kinks="ties",
+    elements=_pool_elements(1),
     samples=("max_pool1d(randn(2, 3, 6), 2)", "max_pool1d(randn(3, 7), 3, 2, 1)"),
 )
 @kernel
@@ -233,6 +268,7 @@ def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
 @composite(
     method=False,
     kinks="ties",
+    elements=_pool_elements(2),
     samples=("max_pool2d(randn(2, 3, 4, 6), 2)", "max_pool2d(randn(1, 2, 5, 5), (3, 2), stride=1, padding=(1, 0))"),
 )
 @kernel

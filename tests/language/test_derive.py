@@ -1,0 +1,196 @@
+"""Derived formulas: printed, parsed again and evaluated, they equal the core's gradients, at any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.engines.base import State
+from gradcheck.engines.core import Core
+from gradcheck.errors import Place
+from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.derive import derive
+from gradcheck.language.evaluate import evaluate
+from gradcheck.language.expr import Expr
+from gradcheck.language.parser import parse
+from gradcheck.language.problem import Problem
+
+#: No two alike, so that nothing fits by accident; and other ones, which no formula has seen.
+SIZES = {"n": 2, "m": 3, "k": 5, "h": 4}
+OTHERS = {"n": 6, "m": 4, "k": 2, "h": 7}
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Inputs and constants by their shapes, in names of sizes; graph entries; roots that get a random gradient."""
+
+    inputs: Mapping[str, str]
+    entries: Mapping[str, str]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    seeded: tuple[str, ...] = ()
+
+    def problem(self, sizes: Mapping[str, int], dtype: str = "float64") -> Problem:
+        generator = np.random.default_rng(len(self.inputs))
+        kind = dtypes.BY_NAME[dtype]
+
+        def draw(shape: Any) -> np.ndarray:
+            if callable(shape):
+                return np.asarray(shape(generator, sizes))
+            drawn = generator.standard_normal([sizes.get(word, 1) for word in shape.split()])
+            if kind.kind == "c":
+                drawn = drawn + 1j * generator.standard_normal(drawn.shape)
+            return drawn.astype(kind)
+
+        inputs = {name: draw(shape) for name, shape in self.inputs.items()}
+        constants = {name: draw(shape) for name, shape in self.constants.items()}
+        roots = dict.fromkeys(self.seeded or [list(self.entries)[-1]])
+        case = Case(
+            id="test::case", name="case", place=Place(), inputs={}, dtype=dtype,
+            graph={name: Claim(text, parse(text)) for name, text in self.entries.items()},
+            steps=(Step("backward", roots=roots),),
+        )  # fmt: skip
+        problem = Problem(case, inputs, constants, dict(sizes), (roots,), ({},), kind)
+        if not self.seeded:
+            return problem
+        values = Core().evaluate(problem_without_steps(problem)).states[-1].values
+        seeds = {name: draw(lambda g, s, n=name: g.standard_normal(values[n].shape).astype(kind)) for name in roots}
+        return Problem(case, inputs, constants, dict(sizes), (seeds,), ({},), kind)
+
+
+def problem_without_steps(problem: Problem) -> Problem:
+    case = problem.case
+    still = Case(case.id, case.name, case.place, case.inputs, case.graph, (Step("forward"),), dtype=case.dtype)
+    return Problem(still, problem.inputs, problem.constants, problem.sizes, ({},), ({},), problem.dtype)
+
+
+def integers(low: int, high: str, size: str) -> Any:
+    return lambda generator, sizes: generator.integers(low, sizes[high], sizes[size])
+
+
+GRAPHS = {
+    "a chain of four matrices": Graph(
+        {"x": "n m", "y": "k n", "z": "h k", "w": "m h"},
+        {"p": "y @ x", "q": "z @ p", "r": "w.mm(q)", "loss": "r.sum()"},
+    ),
+    "one expression": Graph({"x": "n m"}, {"loss": "(torch.tanh(x * 2 + 1) ** 2).sum()"}),
+    "reuse": Graph({"x": "n"}, {"y": "x + x + x", "z": "y * x - y", "loss": "z.sum()"}),
+    "broadcasting": Graph(
+        {"x": "n m", "row": "m", "column": "n 1", "one": ""},
+        {"s": "x * row + column / (2 + one * one)", "loss": "(s * s).mean()"},
+    ),
+    "reductions": Graph(
+        {"x": "n m k"},
+        {"a": "x.mean(dim=1)", "b": "x.var((0, 2))", "c": "x.std()", "d": "x.logsumexp(-1)",
+         "loss": "a.sum() * b.prod() + c * d.sum()"},
+    ),
+    "sizes in the graph": Graph(
+        {"x": "n m"},
+        {"c": "x - x.sum(0) / x.shape[0]", "loss": "(c * c).sum() / (x.shape[0] * x.shape[1] - 1) + n * x.sum() / m"},
+    ),
+    "rearranged": Graph(
+        {"x": "n m", "y": "m n"},
+        {"a": "torch.cat([x.T, y], dim=1)", "b": "a.reshape(-1)", "c": "b.flip(0) * b",
+         "d": "torch.stack([x, y.T]).permute(2, 0, 1)", "loss": "c.sum() + (d * d).sum()"},
+    ),
+    "indexing": Graph(
+        {"x": "n m"},
+        {"a": "x[0]", "b": "x[:, 1:]", "c": "x[..., None] * x[i][0, 0]", "loss": "a.sum() * b.sum() + (c * c).sum()"},
+        {"i": integers(0, "n", "k")},
+    ),
+    "gather": Graph(
+        {"x": "n m"},
+        {"a": "x.index_select(1, i)", "b": "x.gather(0, j)", "loss": "(a * a).sum() + b.exp().sum()"},
+        {"i": integers(0, "m", "k"), "j": lambda generator, sizes: generator.integers(0, sizes["n"], (1, sizes["m"]))},
+    ),
+    "choices": Graph(
+        {"x": "n m", "y": "n m"},
+        {"a": "torch.where(x > y, x * x, y)", "b": "torch.maximum(x, y)", "c": "x.clamp(-1, 1).abs()",
+         "d": "x.max(1)[0]", "loss": "(a * b + c).sum() * d.sum()"},
+    ),
+    "softmax cross entropy": Graph(
+        {"x": "n m", "w": "m k", "b": "k"},
+        {"hidden": "F.gelu(x @ w + b)", "loss": "F.cross_entropy(hidden, t)"},
+        {"t": integers(0, "k", "n")},
+    ),
+    "layer norm": Graph(
+        {"x": "n m", "w": "m", "b": "m"},
+        {"y": "F.layer_norm(x, [m], w, b)", "loss": "(y * y * y).sum()"},
+    ),
+    "attention": Graph(
+        {"q": "n k", "k_": "m k", "v": "m h"},
+        {"scores": "q @ k_.T / torch.sqrt(q.shape[-1])", "weights": "scores.softmax(-1)", "out": "weights @ v",
+         "loss": "(out ** 2).sum()"},
+    ),
+    "attention in one": Graph(
+        {"q": "n k", "k_": "m k", "v": "m h"},
+        {"out": "F.scaled_dot_product_attention(q, k_, v)"},
+        seeded=("out",),
+    ),
+    "an incoming gradient": Graph({"x": "n m", "y": "m k"}, {"z": "x @ y"}, seeded=("z",)),
+    "several roots": Graph({"x": "n m"}, {"y": "x * x", "z": "y.exp().sum(0)"}, seeded=("y", "z")),
+    "a name twice": Graph({"x": "n"}, {"y": "x * x", "same": "y", "loss": "(same * y).sum()"}),
+    "several outputs": Graph({"x": "n m"}, {"m_": "torch.max(x, 1)", "loss": "(m_[0] * m_[0]).sum()"}),
+    "parts that no gradient reaches": Graph(
+        {"x": "n", "y": "n"}, {"a": "x.detach() * y", "b": "no_grad(y)", "loss": "(a * b).sum()"}
+    ),
+    "linear algebra": Graph(
+        {"a": "n n", "b": "n m"},
+        {"s": "a @ a.T + 3 * torch.eye(a.shape[0])", "y": "torch.linalg.solve(s, b)",
+         "loss": "torch.logdet(s) + (y * b).sum()"},
+    ),
+}  # fmt: skip
+
+
+#: Formulas with numbers written out: the part of a gradient that came in from outside.
+BOUND = {"several roots"}
+
+
+def solved(problem: Problem) -> State:
+    """The core's values and gradients."""
+    evaluation = Core().evaluate(problem)
+    assert evaluation.error is None
+    return evaluation.states[-1]
+
+
+def check(formulas: Mapping[str, Expr], problem: Problem) -> None:
+    """Every gradient the core found has a formula, whose text evaluates to it bit for bit."""
+    state = solved(problem)
+    reached = {name for name, gradient in state.gradients.items() if gradient is not None}
+    assert set(formulas) == reached
+    scope = scope_of(problem, state)
+    for name, formula in formulas.items():
+        with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+            got = np.asarray(evaluate(parse(str(formula)), scope, gradients=state.gradients))
+        want = state.gradients[name]
+        assert want is not None
+        assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {formula}"
+        assert got.tobytes() == want.tobytes(), f"{name}: {formula}\n{got}\n{want}"
+
+
+def scope_of(problem: Problem, state: State) -> dict[str, Any]:
+    """What names stand for; several outputs under one name are a tuple again."""
+    scope = {**problem.sizes, **problem.constants, **state.values}
+    for name in problem.case.graph:
+        if name not in scope:
+            parts = sum(part.startswith(f"{name}[") for part in state.values)
+            scope[name] = tuple(state.values[f"{name}[{i}]"] for i in range(parts))
+    return scope
+
+
+@pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_formulas_equal_the_cores_gradients_bit_for_bit(name: str, expand: bool) -> None:
+    problem = GRAPHS[name].problem(SIZES)
+    check(derive(problem, expand=expand), problem)
+
+
+@pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
+@pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND])
+def test_formulas_hold_for_other_sizes(name: str, expand: bool) -> None:
+    check(derive(GRAPHS[name].problem(SIZES), expand=expand), GRAPHS[name].problem(OTHERS))
