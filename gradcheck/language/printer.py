@@ -65,13 +65,9 @@ def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
         case Gradient(name):
             return _ATOM, [f"grad({name})"]
         case Slice(start, stop, step):
-            last: list[_Piece] = [":", (step, 1)] if step is not None else []
-            return 0, [*_part(start), ":", *_part(stop), *last]
+            bounds = (start, stop) if step is None else (start, stop, step)
+            return _ATOM, ["slice(", *_commas(tuple(Literal(None) if b is None else b for b in bounds)), ")"]
     raise TypeError(f"{type(expr).__name__} is no expression")
-
-
-def _part(expr: Expr | None) -> list[_Piece]:
-    return [] if expr is None else [(expr, 1)]
 
 
 def _owner(value: Expr) -> _Piece:
@@ -125,8 +121,23 @@ def _spell_function(call: Call) -> list[_Piece]:
 
 def _spell_index(index: Expr) -> list[_Piece]:
     if isinstance(index, Sequence) and index.is_tuple and index.items:
-        return [*_commas(index.items), "," if len(index.items) == 1 else ""]
-    return [(index, 0)]
+        pieces: list[_Piece] = []
+        for item in index.items:
+            pieces += [", ", *_spell_entry(item)]
+        return [*pieces[1:], "," if len(index.items) == 1 else ""]
+    return _spell_entry(index)
+
+
+def _spell_entry(entry: Expr) -> list[_Piece]:
+    """One part of an index, where a slice is written with colons."""
+    if not isinstance(entry, Slice):
+        return [(entry, 0)]
+    last: list[_Piece] = [] if entry.step is None else [":", (entry.step, 1)]
+    return [*_part(entry.start), ":", *_part(entry.stop), *last]
+
+
+def _part(expr: Expr | None) -> list[_Piece]:
+    return [] if expr is None else [(expr, 1)]
 
 
 def _is_plain_number(expr: Expr) -> bool:
