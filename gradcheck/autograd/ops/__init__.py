@@ -10,11 +10,13 @@ from gradcheck.autograd.ops import comparison as comparison
 from gradcheck.autograd.ops import complex_parts as complex_parts
 from gradcheck.autograd.ops import contraction as contraction
 from gradcheck.autograd.ops import creation as creation
+from gradcheck.autograd.ops import determinant as determinant
 from gradcheck.autograd.ops import exponential as exponential
 from gradcheck.autograd.ops import extrema as extrema
 from gradcheck.autograd.ops import gathering as gathering
 from gradcheck.autograd.ops import indexing as indexing
 from gradcheck.autograd.ops import joining as joining
+from gradcheck.autograd.ops import linalg as linalg
 from gradcheck.autograd.ops import matmul as matmul
 from gradcheck.autograd.ops import matrix as matrix
 from gradcheck.autograd.ops import nn_attention as nn_attention

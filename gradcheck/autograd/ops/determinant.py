@@ -1,0 +1,159 @@
+"""Determinants, with gradients that are right for singular matrices too.
+
+The derivative of a determinant is the matrix of cofactors, which is `det(A) * inv(A).mT` only where A is regular.
+From the singular value decomposition A = U S V^H it is, for every A, det(U) det(V^H) conj(U) adj(S) V^T, since
+adj(XYZ) = adj(Z) adj(Y) adj(X); adj(S) and its derivative are products of singular values with one or two left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE, composite, op
+from gradcheck.autograd.ops.linalg import BATCH, REGULAR, inv, square
+from gradcheck.autograd.ops.order import mH
+from gradcheck.autograd.ops.shape import unsqueeze
+
+_SINGULAR = "tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])"
+
+
+def _per_matrix(x: Any) -> Any:
+    """Numbers, one a matrix, shaped so that they multiply the matrices."""
+    return unsqueeze(unsqueeze(x, -1), -1)
+
+
+def _det_rule(g: Any, y: Any, x: Any) -> Any:
+    return _per_matrix(g) * cofactors(x)
+
+
+@op(
+    _det_rule,
+    name="linalg.det",
+    aliases=("det",),
+    samples=(
+        f"linalg.det({REGULAR})",
+        f"det({BATCH})",
+        "linalg.det(randn(1, 1))",
+        "linalg.det(randn(0, 0))",
+        "linalg.det(randn(0, 2, 2))",
+    ),
+)
+def det(A: Any) -> Any:  # noqa: N803
+    """The determinant of each square matrix. The gradient is exact for singular ones too (torch's own is not)."""
+    return np.linalg.det(square(A, "linalg.det"))
+
+
+def _left_out(values: np.ndarray) -> np.ndarray:
+    """`out[..., i, j]`: the product of all `values` but those at i and j (of all but one on the diagonal)."""
+    count = values.shape[-1]
+    ones = np.ones_like(values[..., :1])
+    before = np.concatenate((ones, np.cumprod(values[..., :-1], -1)), -1)
+    after = np.concatenate((np.cumprod(values[..., :0:-1], -1)[..., ::-1], ones), -1)
+    later = np.triu(np.ones((count, count), dtype=bool), 1)
+    between = np.cumprod(np.where(later, values[..., None, :], 1), -1)  # i < k <= j
+    between = np.concatenate((np.ones_like(between[..., :1]), between[..., :-1]), -1)  # i < k < j
+    upper = np.where(later, before[..., :, None] * between * after[..., None, :], 0)
+    both = upper + upper.swapaxes(-1, -2)
+    both[..., np.arange(count), np.arange(count)] = before * after
+    return both
+
+
+def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # noqa: N803
+    """U and V^H, the phase det(U) det(V^H), and the products of singular values with one or two left out."""
+    u, s, vh = np.linalg.svd(A)
+    phase = np.linalg.det(u) * np.linalg.det(vh)
+    return u, vh, phase[..., None, None], _left_out(s)
+
+
+def _cofactors_rule(g: Any, y: Any, x: Any) -> Any:
+    return det_hessian(x, g)
+
+
+@op(_cofactors_rule, name="cofactors", torch="", method=False)
+def cofactors(input: Any) -> Any:
+    """The matrix of cofactors of each square matrix: the gradient of its determinant."""
+    if not input.size:
+        return np.zeros_like(input)
+    u, vh, phase, products = _decomposed(square(input, "cofactors"))
+    return phase * (u.conj() * np.diagonal(products, 0, -2, -1)[..., None, :]) @ vh.conj()
+
+
+def _third(g: Any, y: Any, x: Any, direction: Any) -> Any:
+    """The third derivative of the determinant in two directions, for regular matrices.
+
+    With B = inv(A).mT, the second is det(A) (<G, B><H, B> - <H, B G^T B>), and dB = -B dA^T B.
+    """
+    b = inv(x).mT
+    p, q = b @ g.mT @ b, b @ direction.mT @ b
+    dg, dh = _inner(g, b), _inner(direction, b)
+    found = (dg * dh - _inner(g, q)) * b - dg * q - dh * p + q @ g.mT @ b + p @ direction.mT @ b
+    return _per_matrix(det(x)) * found
+
+
+def _inner(x: Any, y: Any) -> Any:
+    return TABLE["sum"](x * y, (-2, -1), True)
+
+
+def _linear(g: Any, y: Any, x: Any, direction: Any) -> Any:
+    return det_hessian(x, g)  # second derivatives commute
+
+
+@op((_third, _linear), name="det_hessian", torch="", method=False)
+def det_hessian(input: Any, direction: Any) -> Any:
+    """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""
+    if not input.size:
+        return np.zeros_like(input)
+    u, vh, phase, products = _decomposed(square(input, "det_hessian"))
+    turned = (u.conj().swapaxes(-1, -2) @ direction @ vh.conj().swapaxes(-1, -2)).swapaxes(-1, -2)
+    changed = -turned * products
+    on = np.arange(input.shape[-1])
+    alone = np.where(np.eye(on.size, dtype=bool), 0, products)
+    changed[..., on, on] = (alone @ turned[..., on, on][..., None])[..., 0]
+    return phase * (u.conj() @ changed @ vh.conj())
+
+
+# In logarithms -------------------------------------------------------------------------------------
+
+
+@op(
+    lambda g, y, x: _per_matrix(g) * mH(inv(x)),
+    name="logabsdet",
+    torch="",
+    method=False,
+    holomorphic=False,
+)
+def logabsdet(input: Any) -> Any:
+    """The logarithm of the determinant's magnitude; -inf for a singular matrix."""
+    return np.linalg.slogdet(square(input, "slogdet"))[1]
+
+
+def _sign_rule(g: Any, y: Any, x: Any) -> Any:
+    """For complex matrices the phase changes by the imaginary part of tr(inv(A) dA); for real ones it does not."""
+    if x.dtype.kind != "c":
+        return TABLE["zeros_like"](x)
+    return _per_matrix(TABLE["imag"](TABLE["conj"](y) * g) * 1j) * mH(inv(x))
+
+
+@op(_sign_rule, name="det_sign", torch="", method=False, holomorphic=False)
+def det_sign(input: Any) -> Any:
+    """The determinant divided by its magnitude; 0 for a singular matrix."""
+    return np.linalg.slogdet(square(input, "slogdet"))[0]
+
+
+@composite(
+    name="linalg.slogdet",
+    aliases=("slogdet",),
+    samples=(f"linalg.slogdet({REGULAR})", f"slogdet({BATCH})", "linalg.slogdet(randn(0, 0))"),
+)
+def slogdet(A: Any) -> Any:  # noqa: N803
+    """The determinant's sign (or phase) and the logarithm of its magnitude, which cannot overflow."""
+    return det_sign(A), logabsdet(A)
+
+
+@composite(samples=("logdet(tensor([[3.0, 1.0], [0.5, 2.0]]))", f"logdet({BATCH})"))
+def logdet(input: Any) -> Any:
+    """The logarithm of the determinant; NaN where that is negative."""
+    sign, magnitude = slogdet(input)
+    return TABLE["log"](sign) + magnitude
