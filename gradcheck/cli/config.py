@@ -15,8 +15,12 @@ import click
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 
-#: The options of `run` that may be set, besides `paths`.
-KEYS = (
+#: The keys besides `paths`, each an option of `run`, by its name there.
+KEYS = {
+    "engine": "engines",
+    "output-format": "output_format",
+    **{key: key for key in ("reference", "dtype", "rtol", "atol", "seed", "trials", "timeout", "maxfail", "color")},
+}
     "engine",
     "reference",
     "dtype",
@@ -78,7 +82,7 @@ def _checked(section: Any, run: click.Command, file: str, text: str, folder: Pat
         if key == "paths":
             values["paths"] = _paths(value, _place(file, text, key), folder)
         elif key in KEYS:
-            name = key.replace("-", "_")
+            name = KEYS[key]
             values[name] = _converted(key, value, options[name], _place(file, text, key))
         else:
             known = ("paths", *KEYS)

@@ -13,6 +13,7 @@ from gradcheck.reports import FORMATS
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
+    from gradcheck.cli.select import Selection
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 _POSITIVE = click.IntRange(min=1)
@@ -76,7 +77,7 @@ class Outputs:
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed.")
 @click.option(
-    "--engine", "engine", multiple=True, metavar="NAME", help="An engine to test; repeatable. [default: core]"
+    "--engine", "engines", multiple=True, metavar="NAME", help="An engine to test; repeatable. [default: core]"
 )
 @click.option("--reference", metavar="NAME", help="The engine to compare with. [default: torch]")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype.")
@@ -104,16 +105,32 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     outputs = Outputs(chosen.pop("output_format"), chosen.pop("file"), chosen.pop("reports"), chosen.pop("color"),
                       min(1, chosen.pop("verbose")) - min(1, chosen.pop("quiet")))  # fmt: skip
     outputs.prepare()
-    result = _run(paths, keyword, tags, chosen)
+    from gradcheck.cli.select import select
+
+    result = _run(select(paths, keyword, tags), chosen)
     outputs.write(result)
     return result.exit_code
 
 
-def _run(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], chosen: dict[str, Any]) -> RunResult:
-    from gradcheck.cli.select import select
+def _run(selection: Selection, chosen: dict[str, Any]) -> RunResult:
+    """The checks, with a bar meanwhile; what was not set is the runner's to choose."""
+    import sys
 
-    selection = select(paths, keyword, tags)
     from gradcheck.checks.runner import run
+    from gradcheck.cli.output import is_terminal, write_stderr
     from gradcheck.language.case import Loaded
+    from gradcheck.reports.progress import Progress
+    from gradcheck.reports.text import count
 
-    return run(Loaded(selection.cases, selection.errors), **chosen)
+    if chosen.pop("exitfirst"):
+        chosen["maxfail"] = 1
+    total = len(selection.cases) + len({error.place.file for error in selection.errors})
+    options = {name: value for name, value in chosen.items() if value not in (None, ())}
+    with Progress(total, sys.stderr if is_terminal(sys.stderr) else None) as progress:
+        result = run(
+            Loaded(selection.cases, selection.errors), on_result=lambda case, _: progress.advance(case), **options
+        )
+    rest = total - len(result.cases)
+    if rest and not result.interrupted:
+        write_stderr(f"stopped early: {count(rest, 'case')} not run")
+    return result

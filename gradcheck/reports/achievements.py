@@ -16,7 +16,7 @@ def achievements(case: CaseResult) -> list[str]:
         remarks.append(f"{count(number, 'formula')} {'holds' if number == 1 else 'hold'}{_elsewhere(formulas)}")
     refuted = len({(c.tensor, c.formula) for c in passed if c.what == "wrong_formula"})
     if refuted:
-        remarks.append(f"{count(refuted, 'wrong one')} refuted")
+        remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, 'wrong formula')} refuted")
     checks = len({(c.formula, c.tensor, c.step) for c in passed if c.what == "check"})
     if checks:
         remarks.append(f"{count(checks, 'check')} {'holds' if checks == 1 else 'hold'}")

@@ -61,6 +61,6 @@ def _row(c: Comparison) -> tuple[str, ...]:
     if c.trial is not None:
         remarks.append(f"trial {c.trial.get('trial')}")
     name = plain(c.formula or c.tensor) if c.what == "check" else plain(c.tensor)
-    step = f", step {c.step}" if c.step else ""
+    step = f", step {c.step + 1}" if c.step else ""
     what = c.what.replace("_", " ") + step
     return what, name, f"{got}/{want}", size, "; ".join(filter(None, remarks))

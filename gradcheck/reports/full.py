@@ -78,7 +78,7 @@ def _listing(result: RunResult, look: Look) -> list[Text]:
 
 def _case_line(case: CaseResult, room: int, look: Look) -> Text:
     word, style = _WORDS[case.status]
-    name = plain(case.name) or "not a valid case file"
+    name = plain(case.name) or "(the file itself)"
     line = Text.assemble("  ", (word.ljust(7), style), " ", name)
     remarks = achievements(case) if case.status == "passed" else [_remark(case)]
     column = 10 + max(room, cells(name)) + 2

@@ -36,7 +36,7 @@ def subject(c: Comparison) -> str:
         "raises": "errors",
         "node": f"gradient rule in {tensor}",
     }[c.what]
-    return f"{text}, step {c.step}" if c.step else text
+    return f"{text} after step {c.step + 1}" if c.step else text
 
 
 def headline(c: Comparison) -> str:
@@ -46,7 +46,8 @@ def headline(c: Comparison) -> str:
 
 def _sentence(c: Comparison) -> str:
     if c.message:
-        return f"{subject(c)}: {plain(c.message)}"
+        numbers = f"; {parties(c)[0]} differs from {parties(c)[1]} {extent(c)}" if c.max_abs is not None else ""
+        return f"{subject(c)}: {plain(c.message)}{numbers}".rstrip()
     got, want = parties(c)
     if c.what == "wrong_formula":
         return f"{subject(c)} was not refuted: it holds wherever it was tried"

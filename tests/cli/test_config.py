@@ -21,7 +21,7 @@ def test_values_are_those_of_the_options(folder: Path) -> None:
         '[tool.gradcheck]\npaths = ["a", "b"]\nengine = ["core"]\nrtol = 1\nseed = 7\noutput-format = "concise"\n',
     )
     assert read_config(command).values == {
-        "paths": ("a", "b"), "engine": ("core",), "rtol": 1.0, "seed": 7, "output_format": "concise",
+        "paths": ("a", "b"), "engines": ("core",), "rtol": 1.0, "seed": 7, "output_format": "concise",
     }  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def test_it_is_found_upwards_and_its_paths_start_where_it_stands(folder: Path, m
     monkeypatch.chdir(folder / "sub")
     config = read_config(command)
     assert config.file == str(Path("..", "pyproject.toml"))
-    assert config.values == {"paths": (str(Path("..", "proofs")),), "engine": ("core",)}
+    assert config.values == {"paths": (str(Path("..", "proofs")),), "engines": ("core",)}
 
 
 def test_without_any_there_is_nothing(folder: Path) -> None:

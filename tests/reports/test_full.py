@@ -159,7 +159,7 @@ def test_verbose_tells_what_was_compared(run: Any, case: Any, comparison: Any) -
     lines = full(run(right), verbosity=1).splitlines()[2:5]
     assert [" ".join(line.split()) for line in lines] == [
         "gradient x core/torch 2x3 rel 2.2e-16, 1 ULP",
-        "gradient, step 1 long_name core/torch scalar none agrees with all zeros",
+        "gradient, step 2 long_name core/torch scalar none agrees with all zeros",
         "check x.sum() == y left/right 2x3 not differentiable",
     ]
 
