@@ -21,18 +21,6 @@ KEYS = {
     "output-format": "output_format",
     **{key: key for key in ("reference", "dtype", "rtol", "atol", "seed", "trials", "timeout", "maxfail", "color")},
 }
-    "engine",
-    "reference",
-    "dtype",
-    "rtol",
-    "atol",
-    "seed",
-    "trials",
-    "timeout",
-    "maxfail",
-    "output-format",
-    "color",
-)
 
 
 @dataclass(frozen=True, slots=True)
