@@ -15,7 +15,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 def _matmul_left(g: Any, y: Any, a: Any, b: Any) -> Any:
     """The cotangent of `a`: `g @ b.mT`, with the dimensions that `a` or `b` lacks put in and dropped again."""
     if a.ndim > 1 and b.ndim > 1:
-        return _folded(g @ b.mT, a)
+        return _folded(g @ _transposed(b), a)
     if b.ndim == 1:
         return g * b if a.ndim == 1 else unsqueeze(g, -1) * b
     return b @ g if b.ndim == 2 else _folded(squeeze(b @ unsqueeze(g, -1), -1), a)
@@ -27,7 +27,11 @@ def _matmul_right(g: Any, y: Any, a: Any, b: Any) -> Any:
         return g * a if b.ndim == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
     if b.ndim == 1:
         return _rows(a).T @ reshape(g, (prod(g.shape),)) if a.ndim > 2 else a.T @ g
-    return _rows(a).T @ _rows(g) if b.ndim == 2 and a.ndim > 2 else _folded(a.mT @ g, b)
+    return _rows(a).T @ _rows(g) if b.ndim == 2 and a.ndim > 2 else _folded(_transposed(a) @ g, b)
+
+
+def _transposed(x: Any) -> Any:
+    return x.T if x.ndim == 2 else x.mT
 
 
 def _rows(x: Any) -> Any:
