@@ -7,10 +7,12 @@ from rich.text import Text
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.reports import Look
 from gradcheck.reports.findings import UNSETTLED
-from gradcheck.reports.tensors import is_small, side_by_side
+from gradcheck.reports.tensors import Line, Span, is_small, side_by_side, wrong_elements
 from gradcheck.reports.text import brief, cells, plain, wrap
 from gradcheck.reports.words import allowed, parties, worst
 
+#: How many wrong elements of a large tensor are listed.
+FIRST_WRONG = 5
 _STYLES = {"got": "bold red", "want": "green", "": ""}
 
 
@@ -28,14 +30,16 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
     titles = parties(c)
     if got is None:  # only one of the two exists
         got, want, titles = want, None, titles[::-1]
-    if got is None or not is_small(got) or (want is not None and not is_small(want)):
-        return []
-    if got.size == 1 and want is not None and want.size == 1 and got.shape == want.shape:
+    if got is None or (got.size == 1 and want is not None and got.shape == want.shape):
         return []  # the worst element is all there is to show
-    return [
-        Text.assemble("    ", *((span.text, _STYLES[span.wrong]) for span in line))
-        for line in side_by_side(got, want, c.mask, titles, look.width - 4)
-    ]
+    lines: list[Line] = []
+    if is_small(got) and (want is None or is_small(want)):
+        lines = side_by_side(got, want, c.mask, titles, look.width - 4)
+    if not lines and want is not None and c.mask is not None and c.mismatched > 1:
+        lines = wrong_elements(got, want, c.mask, titles, FIRST_WRONG)
+        if c.mismatched > FIRST_WRONG:
+            lines.append((Span(f"and {c.mismatched - FIRST_WRONG} more"),))
+    return [Text.assemble("    ", *((span.text, _STYLES[span.wrong]) for span in line)) for line in lines]
 
 
 def table(case: CaseResult, look: Look) -> list[Text]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradcheck.checks.result import CaseResult, Comparison
 
@@ -60,4 +60,13 @@ def _subject(comparison: Comparison) -> tuple[object, ...]:
 
 def _finding(group: list[Comparison]) -> Finding:
     first = min(group, key=lambda c: (c.what in _SUBJECT, c.trial is not None))
-    return Finding(first, tuple(c for c in group if c is not first))
+    alike = [c for c in group if _same_failure(c, first)]
+    lead = replace(first, engine=" and ".join(dict.fromkeys(c.engine for c in alike))) if len(alike) > 1 else first
+    return Finding(lead, tuple(c for c in group if not any(c is other for other in alike)))
+
+
+def _same_failure(one: Comparison, other: Comparison) -> bool:
+    """Whether two comparisons differ in the engine alone, as when both disagree with the file."""
+    return (one.what, one.reference, one.message, one.mismatched, one.worst_index, one.trial is None) == (
+        other.what, other.reference, other.message, other.mismatched, other.worst_index, other.trial is None,
+    ) and (one is other or one.engine != other.engine)  # fmt: skip

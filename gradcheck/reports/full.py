@@ -142,7 +142,7 @@ def _findings(found: list[Finding], case: CaseResult, look: Look) -> list[Text]:
             more = len(found) - index
             lines.append(Text(f"  and {count(more, 'more finding')}; -v shows {'it' if more == 1 else 'them all'}"))
             break
-        lines += _indented(f"also: {headline(finding.lead)}", look, hanging=8)
+        lines += _indented(f"also: {headline(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
     return lines
 
 
@@ -152,7 +152,7 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     where = locate(case, lead.place)
     if where.line:
         lines.append(Text.assemble("    at ", (plain(str(where)), "cyan")))
-    if lead.formula:
+    if lead.formula and lead.what != "check":
         lines += _indented(f"formula: {plain(lead.formula)}", look, indent=4, hanging=13)
     if trial(lead):
         lines += _indented(f"in {trial(lead)}", look, indent=4)
@@ -165,16 +165,21 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
 
 
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
-    """What else says the same, a line each; many trials of one formula in a single line."""
+    """What else says the same, a line each; all trials in a single line."""
     lines: list[Text] = []
-    trials = [other for other in others if other.trial is not None]
     for other in others:
         if other.trial is None:
-            line = f" (line {other.place.line})" if other.place.line else ""
-            lines += _indented(f"also: {headline(other)}{line}", look, indent=4, hanging=10)
-    if trials:
-        lines += _indented(f"also in {'; '.join(trial(other) for other in trials)}", look, indent=4, hanging=6)
+            lines += _indented(f"also: {headline(other)}{_line_of(other)}", look, indent=4, hanging=10)
+    numbers = list(dict.fromkeys(str(other.trial["trial"]) for other in others if other.trial is not None))
+    if numbers:
+        *first, last = numbers
+        text = f"trials {', '.join(first)} and {last}" if first else f"trial {last}"
+        lines += _indented(f"also in {text}, at other numbers", look, indent=4)
     return lines
+
+
+def _line_of(c: Comparison) -> str:
+    return f" (line {c.place.line})" if c.place.line else ""
 
 
 def _indented(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:

@@ -63,6 +63,26 @@ def side_by_side(
     return _fitting([*_labelled(got.shape, left), *_labelled(want.shape, right)], width)
 
 
+def wrong_elements(
+    got: np.ndarray, want: np.ndarray, mask: np.ndarray, titles: tuple[str, str], limit: int
+) -> list[Line]:
+    """The first elements that differ, a line each with the index; for arrays too large to be shown whole."""
+    places = np.argwhere(mask)[:limit]
+    gots, wants = (_rows(array[tuple(places.T)].reshape(-1, 1)) for array in (got, want))
+    text_of = _formatter(gots, wants, [[True]] * len(places))
+    labels = [f"[{', '.join(map(str, index))}]" for index in places.tolist()]
+    left, right = (
+        [title, *(text_of(row[0]) for row in rows)] for title, rows in zip(titles, (gots, wants), strict=True)
+    )
+    widths = [max(map(cells, column)) for column in (["", *labels], left, right)]
+    lines: list[Line] = []
+    for index, (label, a, b) in enumerate(zip(["", *labels], left, right, strict=True)):
+        texts = [text.rjust(room - cells(text) + len(text)) for text, room in zip((label, a, b), widths, strict=True)]
+        sides = ("got", "want") if index else ("", "")
+        lines.append((Span(texts[0] + "  "), Span(texts[1], sides[0]), Span("  "), Span(texts[2], sides[1])))
+    return lines
+
+
 def _rows(array: np.ndarray) -> Rows:
     """The array as a table: its last axis across, all others down; a long vector in rows of eight."""
     if array.dtype.kind == "V":  # bfloat16

@@ -5,6 +5,8 @@ from __future__ import annotations
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.reports.text import brief, count, pair, plain
 
+#: Claims of which two engines, or an engine and the file, are the parties.
+_BETWEEN_ENGINES = ("value", "gradient", "expected_value", "expected")
 #: Beyond this many units in the last place, the count says nothing that the relative error does not.
 _MANY_ULP = 1e6
 
@@ -32,7 +34,7 @@ def subject(c: Comparison) -> str:
         "expected": f"gradient of {tensor}",
         "formula": f"formula for the gradient of {tensor}",
         "wrong_formula": f"wrong formula for the gradient of {tensor}",
-        "check": "check",
+        "check": f"check `{plain(c.formula)}`",
         "raises": "errors",
         "node": f"gradient rule in {tensor}",
     }[c.what]
@@ -45,17 +47,19 @@ def headline(c: Comparison) -> str:
 
 
 def _sentence(c: Comparison) -> str:
-    if c.message:
-        numbers = f"; {parties(c)[0]} differs from {parties(c)[1]} {extent(c)}" if c.max_abs is not None else ""
-        return f"{subject(c)}: {plain(c.message)}{numbers}".rstrip()
     got, want = parties(c)
+    differ = f"{got} {'differ' if ' and ' in got else 'differs'} from"
+    if c.message:
+        between = f", {got} against {want}" if c.what in _BETWEEN_ENGINES else ""
+        numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
+        return f"{subject(c)}{between}: {plain(c.message)}{numbers}".rstrip()
     if c.what == "wrong_formula":
         return f"{subject(c)} was not refuted: it holds wherever it was tried"
     if c.what == "formula":
-        return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}"
+        return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}".rstrip()
     if c.what == "check":
-        return f"the check does not hold {extent(c)}"
-    return f"{subject(c)}: {got} differs from {'the one expected' if want == 'expected' else want} {extent(c)}".rstrip()
+        return f"{subject(c)} does not hold {extent(c)}".rstrip()
+    return f"{subject(c)}: {differ} {'the one expected' if want == 'expected' else want} {extent(c)}".rstrip()
 
 
 def extent(c: Comparison) -> str:
@@ -93,12 +97,12 @@ def allowed(c: Comparison) -> str:
 
 
 def trial(c: Comparison) -> str:
-    """`trial 1 of seed 0, with n = 3, m = 5`; empty for the case's own numbers."""
+    """`trial 1 of seed 0, where n = 3, m = 5`; empty for the case's own numbers."""
     if c.trial is None:
         return ""
     sizes = ", ".join(f"{plain(str(name))} = {size}" for name, size in dict(c.trial.get("sizes") or {}).items())
     seed = f" of seed {c.trial['seed']}" if "seed" in c.trial else ""
-    return f"trial {c.trial.get('trial', '?')}{seed}" + (f", with {sizes}" if sizes else "")
+    return f"trial {c.trial.get('trial', '?')}{seed}" + (f", where {sizes}" if sizes else "")
 
 
 def one_line(c: Comparison) -> str:

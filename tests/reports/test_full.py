@@ -78,6 +78,38 @@ def test_a_large_tensor_is_described_by_its_worst_element(run: Any, case: Any, f
     assert len(text.splitlines()) < 15
 
 
+def test_of_a_large_tensor_the_first_wrong_elements_are_listed(run: Any, case: Any, failed: Any) -> None:
+    want = np.arange(1.0, 2001).reshape(50, 40)
+    got = want.copy()
+    got[:2, 3:7] = 0
+    text = full(run(case(status="failed", comparisons=(failed(got, want),))))
+    listing = text[text.index("            core") : text.index("    worst at")]
+    assert listing.splitlines() == [
+        "            core  torch",
+        "    [0, 3]     0      4",
+        "    [0, 4]     0      5",
+        "    [0, 5]     0      6",
+        "    [0, 6]     0      7",
+        "    [1, 3]     0     44",
+        "    and 3 more",
+        "",
+    ]
+
+
+def test_engines_that_disagree_with_the_file_alike_are_told_together(run: Any, case: Any, failed: Any) -> None:
+    pair = (failed(GOT, WANT, what="expected", reference="case", engine=engine) for engine in ("torch", "core"))
+    text = full(run(case(status="failed", comparisons=tuple(pair))))
+    assert "  gradient of y: torch and core differ from the one expected in 1 of 6 elements\n" in text
+    assert "also" not in text
+
+
+def test_a_check_is_told_with_its_text_and_both_sides(run: Any, case: Any, failed: Any) -> None:
+    check = failed(3.0, 4.0, what="check", tensor="", engine="case", formula="x.sum() == 4")
+    text = full(run(case(status="failed", comparisons=(check,))))
+    assert "  check `x.sum() == 4` does not hold\n" in text
+    assert "    left 3, right 4 (abs 1, rel 0.25)\n" in text
+
+
 def test_a_wrong_formula_that_survived_is_named_plainly(everything: RunResult) -> None:
     text = " ".join(full(everything, verbosity=1).split())
     assert "wrong formula for the gradient of x was not refuted: it holds wherever it was tried" in text
@@ -91,7 +123,7 @@ def test_a_formula_shows_its_text_its_trials_notes_and_causes(everything: RunRes
         "    at cases/chain.yaml:22:6",
         "    note: 2 NaNs agree",
         "    cause: off by the constant 1",
-        "    also in trial 1 of seed 0, with a = 3, b = 1",
+        "    also in trial 1, at other numbers",
     ):
         assert line + "\n" in text
 
@@ -195,4 +227,4 @@ def test_a_case_in_which_nothing_was_compared_says_so(run: Any, case: Any) -> No
 
 def test_what_is_undecided_is_not_called_wrong(run: Any, case: Any, comparison: Any) -> None:
     text = full(run(case(status="failed", comparisons=(comparison(status="undecided", message="too much noise"),))))
-    assert "undecided: gradient of y: too much noise" in text
+    assert "undecided: gradient of y, core against torch: too much noise" in text
