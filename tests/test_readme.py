@@ -1,0 +1,116 @@
+"""What the documents show works: commands, snippets, cases."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradcheck import load, run
+from gradcheck.autograd import ops
+from gradcheck.language.loader.model import Case as Model
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+CASE_FORMAT = ROOT / "docs" / "case-format.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+
+
+def blocks(file: Path, language: str) -> list[str]:
+    """The fenced blocks of a document in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", file.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def whole_cases(file: Path) -> list[str]:
+    return [block for block in blocks(file, "yaml") if block.startswith("name:") and "\ngraph:" in block]
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
+
+
+def test_two_commands_for_a_fresh_machine() -> None:
+    commands = [block.strip() for block in blocks(README, "bash")]
+    setup = "python -m venv .venv && . .venv/bin/activate && pip install -c constraints.txt "
+    assert commands == [setup + ". && gradcheck run cases/", setup + "'.[dev]' && pytest"]
+
+
+def test_the_snippet_runs() -> None:
+    (snippet,) = blocks(README, "python")
+    result = python(snippet)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[-3:-1] == ["tanh", "12.0"]
+    found = re.fullmatch(r"(\d+) of (\d+) passed; 0 errors in files", lines[-1])
+    assert found is not None
+    assert found[1] == found[2] != "0"
+
+
+CASES = [(file, text) for file in (README, CASE_FORMAT) for text in whole_cases(file)]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), CASES, ids=[f"{file.stem}-{number}" for number, (file, _) in enumerate(CASES)]
+)
+def test_the_cases_shown_pass(tmp_path: Path, file: Path, text: str) -> None:
+    path = tmp_path / "shown.yaml"
+    path.write_text(text, encoding="utf-8")
+    cases, errors = load([str(path)])
+    assert errors == ()
+    assert [case.status for case in run(cases).cases] == ["passed"]
+
+
+def test_every_document_shows_cases() -> None:
+    assert len(whole_cases(README)) == 1
+    assert len(whole_cases(CASE_FORMAT)) >= 4
+    assert len(whole_cases(CONTRIBUTING)) == 1
+
+
+def test_the_report_shown_is_what_comes_out(tmp_path: Path) -> None:
+    """The README's failing report, with nothing but the time left out."""
+    (report,) = [block for block in blocks(README, "text") if block.startswith("$ gradcheck run")]
+    first, _, shown = report.partition("\n")
+    name = first.removeprefix("$ gradcheck run ")
+    right = "expected:                     # gradients known beforehand\n  b: [2, 2]\n"
+    text = whole_cases(CASE_FORMAT)[0]
+    assert right in text
+    wrong = text.replace(right, "formulas:                     # gradients derived by hand\n  b: grad(d)\n")
+    (tmp_path / name).write_text(wrong, encoding="utf-8")
+    command = [sys.executable, "-m", "gradcheck", "run", name]
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")}
+    environment["PYTHONPATH"] = str(ROOT)
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    assert result.returncode == 1
+    assert without_time(result.stdout) == without_time(shown)
+
+
+def without_time(text: str) -> str:
+    return re.sub(r"in \d+(\.\d+)?\s?m?s\b", "in …", text).strip()
+
+
+def test_every_key_is_documented() -> None:
+    text = CASE_FORMAT.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", text.split("## Keys")[1].split("## Values")[0], re.MULTILINE)
+    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == set(Model.model_fields)
+
+
+def test_the_op_of_the_contributors_guide_works(tmp_path: Path) -> None:
+    """Its entry is added in another process: the table is everybody's."""
+    assert not hasattr(ops, "special.entr"), "the guide's example has become an op; show another one"
+    entry = blocks(CONTRIBUTING, "python")[0]
+    path = tmp_path / "entropy.yaml"
+    path.write_text(whole_cases(CONTRIBUTING)[0], encoding="utf-8")
+    result = python(f"{entry}\nfrom gradcheck import run\nassert run([{str(path)!r}]).count('passed') == 1\n")
+    assert result.returncode == 0, result.stderr
+
+
+def test_links_lead_somewhere() -> None:
+    for file in (README, CONTRIBUTING, ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)", file.read_text(encoding="utf-8")):
+            if not target.startswith("https://"):
+                assert (file.parent / target).exists(), f"{file.name} links to {target}"
