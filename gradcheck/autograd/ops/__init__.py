@@ -17,7 +17,6 @@ from gradcheck.autograd.ops import gathering as gathering
 from gradcheck.autograd.ops import indexing as indexing
 from gradcheck.autograd.ops import joining as joining
 from gradcheck.autograd.ops import linalg as linalg
-from gradcheck.autograd.ops import matmul as matmul
 from gradcheck.autograd.ops import matrix as matrix
 from gradcheck.autograd.ops import nn_attention as nn_attention
 from gradcheck.autograd.ops import nn_classification as nn_classification
@@ -30,6 +29,7 @@ from gradcheck.autograd.ops import nn_windows as nn_windows
 from gradcheck.autograd.ops import norms as norms
 from gradcheck.autograd.ops import order as order
 from gradcheck.autograd.ops import power as power
+from gradcheck.autograd.ops import products as products
 from gradcheck.autograd.ops import random as random
 from gradcheck.autograd.ops import reduction as reduction
 from gradcheck.autograd.ops import rounding as rounding

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE, composite, op, require_one_dtype
 from gradcheck.autograd.ops.dims import canonical_all, integer
-from gradcheck.autograd.ops.matmul import matmul
 from gradcheck.autograd.ops.order import movedim, permute
+from gradcheck.autograd.ops.products import matmul
 from gradcheck.autograd.ops.shape import expand, reshape, unsqueeze
 from gradcheck.errors import ArgumentError, ShapeMismatch
 

@@ -71,7 +71,12 @@ def _cofactors_rule(g: Any, y: Any, x: Any) -> Any:
     return det_hessian(x, g)
 
 
-@op(_cofactors_rule, name="cofactors", torch="", method=False)
+@op(
+    _cofactors_rule,
+    torch="",
+    method=False,
+    samples=(f"cofactors({REGULAR})", f"cofactors({_SINGULAR})", "cofactors(randn(2, 4, 4))", "cofactors(randn(1, 1))"),
+)
 def cofactors(input: Any) -> Any:
     """The matrix of cofactors of each square matrix: the gradient of its determinant."""
     if not input.size:
@@ -100,7 +105,12 @@ def _linear(g: Any, y: Any, x: Any, direction: Any) -> Any:
     return det_hessian(x, g)  # second derivatives commute
 
 
-@op((_third, _linear), name="det_hessian", torch="", method=False)
+@op(
+    (_third, _linear),
+    torch="",
+    method=False,
+    samples=(f"det_hessian({REGULAR}, randn(3, 3))", "det_hessian(randn(2, 4, 4), randn(2, 4, 4))"),
+)
 def det_hessian(input: Any, direction: Any) -> Any:
     """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""
     if not input.size:
@@ -119,10 +129,10 @@ def det_hessian(input: Any, direction: Any) -> Any:
 
 @op(
     lambda g, y, x: _per_matrix(g) * mH(inv(x)),
-    name="logabsdet",
     torch="",
     method=False,
     holomorphic=False,
+    samples=(f"logabsdet({REGULAR})", f"logabsdet({BATCH})"),
 )
 def logabsdet(input: Any) -> Any:
     """The logarithm of the determinant's magnitude; -inf for a singular matrix."""
@@ -136,7 +146,13 @@ def _sign_rule(g: Any, y: Any, x: Any) -> Any:
     return _per_matrix(TABLE["imag"](TABLE["conj"](y) * g) * 1j) * mH(inv(x))
 
 
-@op(_sign_rule, name="det_sign", torch="", method=False, holomorphic=False)
+@op(
+    _sign_rule,
+    torch="",
+    method=False,
+    holomorphic=False,
+    samples=(f"det_sign({REGULAR})", f"det_sign({BATCH})"),
+)
 def det_sign(input: Any) -> Any:
     """The determinant divided by its magnitude; 0 for a singular matrix."""
     return np.linalg.slogdet(square(input, "slogdet"))[0]

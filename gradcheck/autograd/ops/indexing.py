@@ -62,6 +62,12 @@ def getitem(input: Any, index: Any) -> Any:
     torch="",
     method=False,
     elements=lambda input, index, size: prod(size),
+    samples=(
+        "index_adjoint(randn(2, 3), slice(1, 3), (4, 3))",
+        "index_adjoint(randn(3, 2), ([0, 2, 0], slice(None, None, 2)), (4, 3))",
+        "index_adjoint(randn(2, 1, 2), (slice(0, 2), None, tensor([1, 1])), (2, 3))",
+        "index_adjoint(randn(2), tensor([True, False, True]), (3,))",
+    ),
 )
 def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     """The adjoint of indexing: zeros of shape `size` with `input` added at `[index]`, repeats added up."""

@@ -9,9 +9,9 @@ import numpy as np
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import integer
 from gradcheck.autograd.ops.kinds import require_floating
-from gradcheck.autograd.ops.matmul import matmul
 from gradcheck.autograd.ops.matrix import diag_embed, diagonal, tril, triu
 from gradcheck.autograd.ops.order import mH
+from gradcheck.autograd.ops.products import matmul
 from gradcheck.autograd.ops.shape import squeeze, unsqueeze
 from gradcheck.errors import ShapeMismatch
 
