@@ -8,7 +8,7 @@ from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.reports import Look
 from gradcheck.reports.findings import UNSETTLED
 from gradcheck.reports.tensors import Line, Span, is_small, side_by_side, wrong_elements
-from gradcheck.reports.text import brief, cells, plain, wrap
+from gradcheck.reports.text import brief, cells, count, plain, wrap
 from gradcheck.reports.words import allowed, parties, worst
 
 #: How many wrong elements of a large tensor are listed.
@@ -43,8 +43,12 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 
 def table(case: CaseResult, look: Look) -> list[Text]:
-    """Every comparison that did not fail, a line each, with the worst error; columns as wide as they need be."""
-    rows = [_row(c) for c in case.comparisons if c.status not in UNSETTLED]
+    """Every claim that did not fail, a line each, its trials included; columns as wide as they need be."""
+    groups: dict[tuple[object, ...], list[Comparison]] = {}
+    for c in case.comparisons:
+        if c.status not in UNSETTLED:
+            groups.setdefault((c.what, c.tensor, c.step, c.engine, c.reference, c.formula, c.status), []).append(c)
+    rows = [_row(group) for group in groups.values()]
     if not rows:
         return []
     widths = [min(28, max(map(cells, column))) for column in zip(*rows, strict=True)]
@@ -55,16 +59,24 @@ def table(case: CaseResult, look: Look) -> list[Text]:
     return lines
 
 
-def _row(c: Comparison) -> tuple[str, ...]:
-    got, want = parties(c)
-    size = "x".join(map(str, c.shape)) or "scalar"
-    error = f"rel {brief(c.max_rel)}" if c.max_rel else "equal" if c.max_rel == 0 else ""
-    if c.max_rel and c.max_ulp is not None:
-        error += f", {brief(c.max_ulp)} ULP"
-    remarks = [error if c.status == "passed" else c.status.replace("_", " "), plain(c.message), *map(plain, c.notes)]
-    if c.trial is not None:
-        remarks.append(f"trial {c.trial.get('trial')}")
-    name = plain(c.formula or c.tensor) if c.what == "check" else plain(c.tensor)
-    step = f", step {c.step + 1}" if c.step else ""
-    what = c.what.replace("_", " ") + step
-    return what, name, f"{got}/{want}", size, "; ".join(filter(None, remarks))
+def _row(group: list[Comparison]) -> tuple[str, ...]:
+    """What, of which tensor, between whom, of what size, and how it went at worst."""
+    first = group[0]
+    what = first.what.replace("_", " ") + (f", step {first.step + 1}" if first.step else "")
+    name = plain(first.formula or first.tensor) if first.what == "check" else plain(first.tensor)
+    size = "" if first.what in ("node", "raises", "check") else "x".join(map(str, first.shape)) or "scalar"
+    trials = sum(c.trial is not None for c in group)
+    remarks = [_outcome(group), plain(first.message), *map(plain, first.notes)]
+    if trials:
+        remarks.append(f"{'and ' if trials < len(group) else ''}in {count(trials, 'trial')}")
+    return what, name, "/".join(parties(first)), size, "; ".join(filter(None, remarks))
+
+
+def _outcome(group: list[Comparison]) -> str:
+    """The worst relative error where it is known; otherwise that it stayed within the tolerance."""
+    if group[0].status != "passed":
+        return group[0].status.replace("_", " ")
+    worst = max(group, key=lambda c: c.max_rel or 0.0)
+    if not worst.max_rel:
+        return "agrees"
+    return f"rel {brief(worst.max_rel)}" + ("" if worst.max_ulp is None else f", {brief(worst.max_ulp)} ULP")

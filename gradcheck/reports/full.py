@@ -116,8 +116,10 @@ def _failure(case: CaseResult, look: Look) -> list[Text]:
     lines = [Text.assemble((word, style), " ", (plain(case.id or case.file), "bold"))]
     for error in case.errors:
         lines += _indented(f"{locate(case, error.place)}: {error_line(error)}", look)
-        if error.details:
+        if error.details and look.verbosity > 0:
             lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+    if any(error.details for error in case.errors) and look.verbosity <= 0:
+        lines.append(Text("  -v shows the traceback"))
     found = findings(case)
     if case.status == "xpassed" or not (found or case.errors):
         lines += _indented(verdict(case), look)

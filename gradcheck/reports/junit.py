@@ -63,7 +63,7 @@ def _add(suite: Element, case: CaseResult) -> None:
         return
     first, *_ = problems(case)
     entry = SubElement(testcase, word, type=case.status, message=_legal(first.message))
-    entry.text = _legal("\n" + "\n".join(details(case, Look(width=100))) + "\n")
+    entry.text = _legal("\n" + "\n".join(details(case, Look(width=100, verbosity=1))) + "\n")
 
 
 def _reason(case: CaseResult) -> str:

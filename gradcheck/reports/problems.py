@@ -12,11 +12,12 @@ from gradcheck.reports.words import error_line, one_line, verdict
 
 #: The statuses of a case that make a run fail, the worst first.
 BAD = ("crashed", "invalid", "failed", "xpassed")
+INFINITE = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One line for people. `size` is the relative error, where there is one."""
+    """One line for people. `size` is the relative error; infinite where nothing could be compared."""
 
     file: str
     line: int
@@ -34,10 +35,10 @@ def problems(case: CaseResult) -> list[Problem]:
     """The problems of a case, the most telling first; none of a case that did what it says."""
     if case.status not in BAD:
         return []
-    found = [_problem(case, error.place, error_line(error)) for error in case.errors]
+    found = [_problem(case, error.place, error_line(error), INFINITE) for error in case.errors]
     for finding in findings(case):
         size = finding.lead.max_rel
-        found.append(_problem(case, finding.lead.place, one_line(finding.lead), float("inf") if size is None else size))
+        found.append(_problem(case, finding.lead.place, one_line(finding.lead), INFINITE if size is None else size))
     if case.status == "xpassed" or not found:
         found.append(_problem(case, case.place, verdict(case)))
     return found

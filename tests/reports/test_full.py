@@ -155,11 +155,14 @@ def test_invalid_and_crashed_cases_show_all_their_errors(run: Any, case: Any) ->
         Failure("invalid", "no graph", Place("cases/bad.yaml", 1, 1)),
     ))  # fmt: skip
     crash = case("boom", "crashed", errors=(Failure("crash", "it died", details="Traceback\n  line\x1b[2J"),))
-    text = full(run(bad, crash))
+    text = full(run(bad, crash), verbosity=1)
     assert "  cases/bad.yaml:5:21: unknown key 'reqires_grad'; did you mean 'requires_grad'?\n" in text
     assert "  cases/bad.yaml:1:1: no graph\n" in text
     assert "    Traceback\n      line\\x1b[2J\n" in text
     assert text.endswith("1 crashed, 1 invalid in 4.2s\n")
+    short = full(run(crash))
+    assert "Traceback" not in short
+    assert "  -v shows the traceback\n" in short
 
 
 def test_nothing_a_user_writes_is_obeyed(run: Any, case: Any, failed: Any) -> None:
@@ -187,12 +190,15 @@ def test_verbose_tells_what_was_compared(run: Any, case: Any, comparison: Any) -
         comparison(tensor="x", max_rel=2.2e-16, max_ulp=1.0),
         comparison(tensor="long_name", step=1, shape=(), max_rel=None, notes=("none agrees with all zeros",)),
         comparison("check", "", engine="case", formula="x.sum() == y", status="not_differentiable"),
+        *(comparison("formula", "x", engine="case", formula="y", max_rel=error, max_ulp=None, trial=trial)
+          for error, trial in ((0.0, None), (1e-15, {"trial": 1}), (1e-16, {"trial": 2}))),
     ))  # fmt: skip
-    lines = full(run(right), verbosity=1).splitlines()[2:5]
+    lines = full(run(right), verbosity=1).splitlines()[2:6]
     assert [" ".join(line.split()) for line in lines] == [
         "gradient x core/torch 2x3 rel 2.2e-16, 1 ULP",
-        "gradient, step 2 long_name core/torch scalar none agrees with all zeros",
-        "check x.sum() == y left/right 2x3 not differentiable",
+        "gradient, step 2 long_name core/torch scalar agrees; none agrees with all zeros",
+        "check x.sum() == y left/right not differentiable",
+        "formula x formula/torch 2x3 rel 1e-15; and in 2 trials",
     ]
 
 
