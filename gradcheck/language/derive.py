@@ -22,7 +22,11 @@ from gradcheck.language.expr import Call, Expr, Gradient, Name
 from gradcheck.language.formula import Formula, call, to_expr
 from gradcheck.language.problem import Problem
 from gradcheck.language.scalars import ARITHMETIC
+from gradcheck.language.share import Derivation, share, sizes
 from gradcheck.language.sizes import arithmetic, bare, remembering, remembers
+
+#: A formula of more nodes than this, written out, helps nobody.
+MAX_NODES = 20_000
 
 
 def derive(problem: Problem, step: int | None = None, *, expand: bool = False) -> dict[str, Expr]:
@@ -32,6 +36,22 @@ def derive(problem: Problem, step: int | None = None, *, expand: bool = False) -
     children by their own gradients, `grad(child)`; with `expand` of names and of the roots' incoming gradients alone.
     Raises what the forward pass raises, and Unsupported where a gradient cannot be written down.
     """
+    formulas = _derive(problem, step, expand)
+    name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
+    if count > MAX_NODES:
+        raise Unsupported(f"the gradient of {name} is a formula of {count:,} parts, more than {MAX_NODES:,}",
+                          hint="give parts of the graph names of their own")  # fmt: skip
+    return formulas
+
+
+def derivation(problem: Problem, step: int | None = None, *, expand: bool = False) -> Derivation:
+    """The same, with steps (a case's `let`) for what formulas have in common; no graph's are too long to be written."""
+    case = problem.case
+    taken = {*problem.sizes, *case.dims, *case.inputs, *problem.inputs, *problem.constants, *case.graph, *case.let}
+    return share(_derive(problem, step, expand), taken)
+
+
+def _derive(problem: Problem, step: int | None, expand: bool) -> dict[str, Expr]:
     passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
     if not passes:
         raise Unsupported("the case has no backward pass to derive gradients of")
@@ -44,7 +64,7 @@ class _Formulas:
     """The host on which expressions evaluate to formulas."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if any(map(remembers, args)) and all(isinstance(arg, (int, float)) for arg in args):
+        if op.elementwise and any(map(remembers, args)) and all(isinstance(arg, (int, float)) for arg in args):
             return _of_numbers(op, args)
         if op.name == "getitem" and isinstance(args[0], tuple):
             return args[0][args[1]]
@@ -149,8 +169,8 @@ def _shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]
     if tensor.dtype in dtypes.HALVES:  # the sweep computes these in float32
         gradient, output, *values = (_in_single(value) for value in (gradient, output, *values))
     shares: list[tuple[Formula, Formula]] = []
-    for position, share in zip(wanted, cotangents(op, gradient, output, values, wanted), strict=True):
-        pairs = zip(args[position], share, strict=True) if position == op.sequence else [(args[position], share)]
+    for position, given in zip(wanted, cotangents(op, gradient, output, values, wanted), strict=True):
+        pairs = zip(args[position], given, strict=True) if position == op.sequence else [(args[position], given)]
         shares += [(a, s if s.dtype == a.dtype else TABLE["to"](s, a.dtype)) for a, s in pairs if _wants(a)]
     return shares
 

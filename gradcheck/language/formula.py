@@ -14,8 +14,6 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Literal, Sequence, Slice
 from gradcheck.language.sizes import Shape, bare, remembers, whole
 
-#: A formula of more nodes than this, written out, helps nobody.
-MAX_NODES = 20_000
 #: An array that no name stands for is written out if it is no larger than this.
 MAX_WRITTEN_OUT = 256
 
@@ -27,19 +25,18 @@ class Formula(Operators):
     requires_grad, creators, creation_op    as a Tensor has them: the reverse sweep runs over formulas too
     """
 
-    __slots__ = ("_args", "_nodes", "_shape", "array", "creation_op", "creators", "expr", "requires_grad")
+    __slots__ = ("_args", "_shape", "array", "creation_op", "creators", "expr", "requires_grad")
     # What the sweep asks of a tensor besides: nothing is freed, kept for itself or stored in short.
     _freed = _retains_grad = False
     _first, _others = None, ()
 
-    def __init__(self, array: np.ndarray, expr: Expr, *, nodes: int = 1, requires_grad: bool = False) -> None:
+    def __init__(self, array: np.ndarray, expr: Expr, *, requires_grad: bool = False) -> None:
         self.array, self.expr = array, expr
         self.requires_grad = requires_grad
         self.creators: tuple[Formula, ...] = ()
         self.creation_op: Op | None = None
         self._args: tuple[Any, ...] | None = None
         self._shape: Shape | None = None
-        self._nodes = nodes
 
     @property
     def shape(self) -> Shape:
@@ -56,7 +53,7 @@ class Formula(Operators):
 
     def called(self, expr: Expr) -> None:
         """From now on, write it so: it has been given a name."""
-        self.expr, self._nodes, self._shape = expr, 1, None
+        self.expr, self._shape = expr, None
 
     def __len__(self) -> int:
         return len(self.array)
@@ -75,17 +72,10 @@ class Formula(Operators):
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
     """The op on the formulas' values, written as a call of it. Raises what the op raises, and Unsupported."""
     result = op.compute([plain(arg) for arg in args])
-    nodes = 1 + sum(map(_count, args))
-    if nodes > MAX_NODES:
-        raise Unsupported(
-            f"a formula of more than {MAX_NODES:,} parts", hint="give parts of the graph names of their own"
-        )
     expr = call(op, args)
     if isinstance(result, tuple):
-        return tuple(
-            Formula(np.asarray(part), Call("getitem", (expr, Literal(i))), nodes=nodes) for i, part in enumerate(result)
-        )
-    formula = Formula(result, expr, nodes=nodes)
+        return tuple(Formula(np.asarray(part), Call("getitem", (expr, Literal(i)))) for i, part in enumerate(result))
+    formula = Formula(result, expr)
     if op.elementwise:
         formula._shape = _inherited(result.shape, args)
     creators = [a for a in _flat(args) if type(a) is Formula]
@@ -178,7 +168,3 @@ def _written_out(array: np.ndarray) -> Expr:
 def _flat(args: tuple[Any, ...]) -> list[Any]:
     """The arguments, and the items of those that are sequences."""
     return [item for arg in args for item in (arg if isinstance(arg, (tuple, list)) else (arg,))]
-
-
-def _count(arg: Any) -> int:
-    return sum(item._nodes if type(item) is Formula else 1 for item in _flat((arg,)))

@@ -28,8 +28,9 @@ class _Remembering:
     """Arithmetic with a number that knows its expression gives another; comparing such numbers gives plain truth."""
 
     expr: Expr
-    #: NumPy's scalars have one too: whatever has is no plain number, and evaluation leaves it to the host.
+    # NumPy's scalars have these too: whatever has them is no plain number, and evaluation leaves it to the host.
     dtype: np.dtype = np.dtype(np.int64)
+    shape = ()
 
     __add__, __radd__ = _remembering("add"), _remembering("add", reflected=True)
     __sub__, __rsub__ = _remembering("sub"), _remembering("sub", reflected=True)

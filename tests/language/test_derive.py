@@ -13,9 +13,9 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.base import State
 from gradcheck.engines.core import Core
-from gradcheck.errors import Place
+from gradcheck.errors import NoGradRequired, NonScalarBackward, Place, Unsupported
 from gradcheck.language.case import Case, Claim, Step
-from gradcheck.language.derive import derive
+from gradcheck.language.derive import derivation, derive
 from gradcheck.language.evaluate import evaluate
 from gradcheck.language.expr import Expr
 from gradcheck.language.parser import parse
@@ -158,19 +158,22 @@ def solved(problem: Problem) -> State:
     return evaluation.states[-1]
 
 
-def check(formulas: Mapping[str, Expr], problem: Problem) -> None:
+def check(formulas: Mapping[str, Expr], problem: Problem, let: Mapping[str, Expr] | None = None) -> None:
     """Every gradient the core found has a formula, whose text evaluates to it bit for bit."""
     state = solved(problem)
     reached = {name for name, gradient in state.gradients.items() if gradient is not None}
     assert set(formulas) == reached
     scope = scope_of(problem, state)
-    for name, formula in formulas.items():
-        with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+        for name, step in (let or {}).items():
+            assert name not in scope
+            scope[name] = evaluate(parse(str(step)), scope, gradients=state.gradients)
+        for name, formula in formulas.items():
             got = np.asarray(evaluate(parse(str(formula)), scope, gradients=state.gradients))
-        want = state.gradients[name]
-        assert want is not None
-        assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {formula}"
-        assert got.tobytes() == want.tobytes(), f"{name}: {formula}\n{got}\n{want}"
+            want = state.gradients[name]
+            assert want is not None
+            assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {formula}"
+            assert got.tobytes() == want.tobytes(), f"{name}: {formula}\n{got}\n{want}"
 
 
 def scope_of(problem: Problem, state: State) -> dict[str, Any]:
@@ -194,3 +197,68 @@ def test_formulas_equal_the_cores_gradients_bit_for_bit(name: str, expand: bool)
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND])
 def test_formulas_hold_for_other_sizes(name: str, expand: bool) -> None:
     check(derive(GRAPHS[name].problem(SIZES), expand=expand), GRAPHS[name].problem(OTHERS))
+
+
+@pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
+@pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND])
+def test_derivations_in_steps_do_so_too(name: str, expand: bool) -> None:
+    let, formulas = derivation(GRAPHS[name].problem(SIZES), expand=expand)
+    for sizes in (SIZES, OTHERS):
+        check(formulas, GRAPHS[name].problem(sizes), let)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "complex128"])
+def test_formulas_in_other_dtypes(dtype: str) -> None:
+    graph = Graph(
+        {"x": "n m", "y": "m k", "b": "k"},
+        {"p": "x @ y + b", "q": "torch.tanh(p) * p / 3", "z": "q.sum(0) * b"},
+        seeded=("z",),
+    )
+    for sizes in (SIZES, OTHERS):
+        check(derive(graph.problem(SIZES, dtype)), graph.problem(sizes, dtype))
+
+
+def test_formulas_are_written_as_a_person_would() -> None:
+    formulas = derive(GRAPHS["a chain of four matrices"].problem(SIZES))
+    assert {name: str(formula) for name, formula in formulas.items()} == {
+        "loss": "ones_like(loss)",
+        "r": "expand(grad(loss), r.shape)",
+        "q": "w.T @ grad(r)",
+        "w": "grad(r) @ q.T",
+        "p": "z.T @ grad(q)",
+        "z": "grad(q) @ p.T",
+        "y": "grad(p) @ x.T",
+        "x": "y.T @ grad(p)",
+    }
+
+
+def test_an_expression_used_again_and_again_is_written_once() -> None:
+    """Softmax of softmax: each gradient uses the one before it twice, so its text doubles with each."""
+    text = "x"
+    for _ in range(40):
+        text = f"softmax({text}, 1)"
+    graph = Graph({"x": "n m"}, {"loss": f"({text} * x).sum()"})
+    with pytest.raises(Unsupported, match="more than 20,000"):
+        derive(graph.problem(SIZES))
+    let, formulas = derivation(graph.problem(SIZES))
+    assert len(let) < 200
+    check(formulas, graph.problem(OTHERS), let)
+
+
+def test_long_graphs_are_derived_without_recursion() -> None:
+    entries = {"y0": "x * 1"}
+    for i in range(2_000):
+        entries[f"y{i + 1}"] = f"y{i} * 0.5 + x"
+    graph = Graph({"x": "n"}, {**entries, "loss": "y2000.sum()"})
+    problem = graph.problem(SIZES)
+    assert str(derive(problem)["y1000"]) == "grad(y1001) * 0.5"
+    let, formulas = derivation(problem, expand=True)
+    assert set(formulas) == {"x", *entries, "loss"}
+    assert len(let) < 10_000
+
+
+def test_what_has_no_gradient_is_an_error() -> None:
+    with pytest.raises(NonScalarBackward):
+        derive(Graph({"x": "n"}, {"y": "x * x"}).problem(SIZES))
+    with pytest.raises(NoGradRequired):
+        derive(Graph({"x": "n"}, {"y": "x.detach().sum()"}).problem(SIZES))
