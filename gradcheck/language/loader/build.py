@@ -13,7 +13,7 @@ from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
 from gradcheck.language.loader.tensors import Values
 from gradcheck.language.loader.tree import Document, Path
-from gradcheck.language.loader.validate import check, dotted
+from gradcheck.language.loader.validate import Checked, check, dotted
 from gradcheck.language.suggest import did_you_mean
 
 #: What may be claimed about: anything has a value, but only these have gradients.
@@ -30,18 +30,19 @@ def build(document: Document, file: str, name: str, limits: Limits) -> tuple[Cas
     checked = check(document)
     if not isinstance(document.data, dict):
         return None, checked.errors
-    reader = _Reader(document, checked.model, Scope(document, checked.errors, checked.excused), limits)
-    case = reader.case(file, checked.model.name or name, checked.broken)
+    reader = _Reader(document, checked, limits)
+    case = reader.case(file, checked.model.name or name)
     return (None if checked.errors else case), checked.errors
 
 
 class _Reader:
     """Reads one case; whatever is wrong becomes an error of the scope's, and reading goes on."""
 
-    def __init__(self, document: Document, said: model.Case, scope: Scope, limits: Limits) -> None:
+    def __init__(self, document: Document, checked: Checked, limits: Limits) -> None:
         self.document = document
-        self.said = said
-        self.scope = scope
+        self.said = said = checked.model
+        self.broken = checked.broken
+        self.scope = scope = Scope(document, checked.errors, checked.excused, said.dims, limits)
         self.values = Values(scope, said.dtype, limits.elements)
         for section in ("dims", "inputs", "constants", "graph", "let"):
             scope.define(section, getattr(said, section))
@@ -50,9 +51,9 @@ class _Reader:
         self.leaves = {*self.sizes, *said.inputs, *said.constants}
         self.tensors = {*self.leaves, *said.graph}
 
-    def case(self, file: str, name: str, broken: set[str]) -> Case:
+    def case(self, file: str, name: str) -> Case:
         said = self.said
-        self._require(broken)
+        self._require()
         inputs, constants = self._leaf_values()
         graph = self._ordered("graph", said.graph, self.leaves, gradients=False)
         steps = self._steps()
@@ -96,10 +97,10 @@ class _Reader:
             places=self._places(),
         )
 
-    def _require(self, broken: set[str]) -> None:
+    def _require(self) -> None:
         """`inputs` and `graph` must be there, and have entries."""
         for section, example in (("inputs", "x: [1, 2, 3]"), ("graph", "loss: (x * x).sum()")):
-            if getattr(self.said, section) or section in broken or self._suggested(section):
+            if getattr(self.said, section) or section in self.broken or self._suggested(section):
                 continue
             there = section in self.document.data
             place = self.document.key_place((section,)) if there else self.document.place()
@@ -130,6 +131,8 @@ class _Reader:
             if section not in read:
                 continue
             for name, data in getattr(self.said, section).items():
+                if name not in self.scope.defined:
+                    continue
                 value = self.values.read((section, name), data, names, leaf=section == "inputs")
                 if value is not None:
                     read[section][name] = value
@@ -168,7 +171,7 @@ class _Reader:
 
     def _step(self, path: Path, said: model.Step) -> Step:
         given = [action for action in ("backward", "zero_grad", "forward") if action in said.model_fields_set]
-        if len(given) != 1:
+        if len(given) != 1 and tuple(path) not in self.broken:
             found = " and ".join(f"'{action}'" for action in given) or "none"
             message = f"a step is one action: backward, zero_grad or forward; found {found}"
             self.scope.refuse(message, self.document.place(path), "write each as a step of its own")

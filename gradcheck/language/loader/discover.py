@@ -74,7 +74,9 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 
     for folder, folders, files in os.walk(directory, onerror=note):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [PurePath(folder, file).as_posix() for file in files if file.lower().endswith(SUFFIXES)]
+        prefix = PurePath(folder).as_posix() + "/"
+        prefix = {"./": "", "//": "/"}.get(prefix, prefix)
+        found += [prefix + file for file in files if file.lower().endswith(SUFFIXES)]
     yield from errors
     yield from (Target(file) for file in sorted(found, key=lambda file: file.split("/")))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import yaml
@@ -44,11 +45,17 @@ class Composer:
     def compose(self, text: str, first: int) -> Document | None:
         """The document that `text`, which begins on line `first`, holds; None if it is empty. Raises InvalidCase."""
         self.first = first
+        self.incomplete = False
+        self.told: Counter[str] = Counter()
         try:
             data, root = self._build(Parser(text))
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from None
-        return None if root is None else Document(self.file, text, first, data, root, bool(self.errors))
+        if root is None:
+            return None
+        document = Document(self.file, text, first, data, root)
+        document.broken, document.incomplete = bool(self.errors), self.incomplete
+        return document
 
     def _build(self, parser: Any) -> tuple[Any, Spot | None]:
         """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""
@@ -73,7 +80,11 @@ class Composer:
                     continue
                 value = event.value
                 if event.implicit[0]:
-                    value = self._resolve(value, mark)
+                    try:
+                        value = resolve(value)
+                    except OverflowError as error:
+                        self._note(str(error), mark, hint="infinity is written .inf")
+                        value = BROKEN
                 child: Spot = mark
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
                 data, branch, key, is_map = stack.pop()
@@ -91,6 +102,7 @@ class Composer:
                 self._note(f"aliases are not allowed, found '*{event.anchor}'", mark, hint=_STAR)
                 if is_map and key is None:
                     key = _DROPPED
+                    self.incomplete = True
                     continue
                 value, child = BROKEN, mark
             elif kind is StreamEndEvent:
@@ -124,6 +136,7 @@ class Composer:
         assert keys is not None
         if key == "<<" and event.implicit[0]:
             self._note("merge keys are not allowed, found '<<'", event.start_mark, hint="write the entries out")
+            self.incomplete = True
             return _DROPPED
         if key in keys:
             line = keys[key].line + self.first
@@ -132,13 +145,6 @@ class Composer:
         keys[key] = event.start_mark
         return key
 
-    def _resolve(self, text: str, mark: Mark) -> Any:
-        try:
-            return resolve(text)
-        except OverflowError as error:
-            self._note(str(error), mark, hint="infinity is written .inf")
-            return BROKEN
-
     def _refuse_decoration(self, event: Any) -> None:
         if event.anchor is not None:
             self._note(f"anchors are not allowed, found '&{event.anchor}'", event.start_mark, hint=_AMPERSAND)
@@ -146,14 +152,20 @@ class Composer:
             self._note(f"tags are not allowed, found '{_tag(event.tag)}'", event.start_mark, hint=_BANG)
 
     def _note(self, message: str, mark: Mark, hint: str = "") -> None:
-        self.errors.append(self._error(message, mark, hint))
+        """Tell an error after which reading goes on; of one kind only the first few."""
+        kind = message.partition(",")[0]
+        self.told[kind] += 1
+        if kind not in _ABUSES or self.told[kind] <= _MOST_TOLD:
+            self.errors.append(self._error(message, mark, hint))
 
     def _error(self, message: str, mark: Mark, hint: str = "") -> InvalidCase:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
 
     def _syntax_error(self, error: yaml.MarkedYAMLError) -> InvalidCase:
-        mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "it cannot be read"
+        mark = error.problem_mark or error.context_mark
+        if "unexpected end of stream" in problem and error.context_mark:
+            mark = error.context_mark  # where the quotation begins, rather than the end of the file
         hint = next((hint for part, hint in _SYNTAX_HINTS.items() if part in problem), "")
         message = f"this is not valid YAML: {problem}"
         if error.context and error.context_mark and error.context_mark.line != getattr(mark, "line", None):
@@ -166,6 +178,9 @@ def _tag(tag: str) -> str:
     return tag.replace("tag:yaml.org,2002:", "!!", 1)
 
 
+#: Told a few times each: a file full of them needs no more.
+_ABUSES = frozenset(f"{what} are not allowed" for what in ("aliases", "anchors", "tags"))
+_MOST_TOLD = 3
 _BRACES = "text that begins with { or [ needs quotes"
 _STAR = "write the value out; text that begins with * needs quotes"
 _AMPERSAND = "write the value out where it is needed; text that begins with & needs quotes"
@@ -180,6 +195,7 @@ _SYNTAX_HINTS = {
     "did not find expected ',' or": "a bracket or a quotation mark above is not closed, or an expression needs quotes",
     "expected <block end>": "check the indentation and the brackets above; text with : # { [ , needs quotes",
     "unexpected end of stream": "a quotation mark is not closed",
+    "incompatible YAML document": "cases are read as YAML 1.2",
     "unknown escape character": "a backslash in double quotes is an escape; use single quotes",
     "alphabetic or numeric character": "text that begins with & or * needs quotes",
 }

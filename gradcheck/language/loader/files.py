@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from pathlib import PurePath
+import os
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case
@@ -18,7 +18,7 @@ def load_text(text: str, file: str, limits: Limits = DEFAULT) -> tuple[list[Case
     composer = Composer(file, limits)
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
-    stem = PurePath(file).stem
+    stem = os.path.splitext(os.path.basename(file))[0]
     number = 0
     for piece, first in documents(text):
         number += 1

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from keyword import iskeyword
 from typing import Any, NamedTuple, TypeAlias
 
-from gradcheck.errors import InvalidCase, Place
+from gradcheck.autograd.op import TABLE, lookup
+from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
+from gradcheck.language import budget
 from gradcheck.language.case import Claim
+from gradcheck.language.evaluate import evaluate, free_names
 from gradcheck.language.expr import Call, Expr, Gradient, Name, walk
+from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.tree import BROKEN, Document, Path
-from gradcheck.language.loader.validate import describe, dotted
+from gradcheck.language.loader.validate import describe, dotted, shorten
 from gradcheck.language.names import constant, is_usable
 from gradcheck.language.parser import parse
 from gradcheck.language.random import RANDOM
@@ -33,10 +37,19 @@ KINDS = {"dims": "a size", "shapes": "a size", "inputs": "an input", "constants"
 class Scope:
     """All the names of one case, and the reading of expressions over them. Errors gather in `errors`."""
 
-    def __init__(self, document: Document, errors: list[InvalidCase], excused: set[str]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        errors: list[InvalidCase],
+        excused: set[str],
+        sizes: Mapping[str, int],
+        limits: Limits,
+    ) -> None:
         self.document = document
         self.errors = errors
         self.excused = excused
+        self.sizes = sizes  # those of `dims`
+        self.limits = limits
         self.defined: dict[str, str] = {}  # every name, and the section that defines it
 
     def refuse(self, message: str, place: Place, hint: str = "") -> None:
@@ -50,7 +63,7 @@ class Scope:
             if not is_usable(name):
                 self.excused.add(name)
                 place = self.document.key_place((section, name))
-                self.refuse(f"no expression can use the name '{name}'", place, _better_name(name))
+                self.refuse(f"no expression can use the name '{shorten(name, 40)}'", place, _better_name(name))
                 continue
             first = self.defined.setdefault(name, section)
             if first != section:
@@ -85,9 +98,10 @@ class Scope:
         known = self.of(*sections)
         place = place or self.document.key_place(path)
         if section is None:
-            self.refuse(f"{what} '{name}' is unknown", place, did_you_mean(name, known, _listing(known)))
+            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", place, did_you_mean(name, known, _listing(known)))
         else:
-            self.refuse(f"{what} '{name}' is {KINDS[section]}", place, _listing(known))
+            wanted = " or ".join(KINDS[section] for section in sections)
+            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", place, _listing(known))
         return False
 
     def expression(
@@ -105,7 +119,7 @@ class Scope:
         text = _as_text(data)
         if text is None:
             what = "has no value" if data is None else f"takes an expression, not {describe(data)}"
-            hint = "an expression that begins with [ or { needs quotes" if isinstance(data, (list, dict)) else ""
+            hint = "write one, such as x * 2" if data is None else "an expression that begins with [ or { needs quotes"
             place = self.document.key_place(path) if data is None else self.document.place(path)
             self.refuse(f"{dotted(path)} {what}", place, hint)
             return None
@@ -124,7 +138,24 @@ class Scope:
             good = False
             hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
             self.refuse(f"'{name}' draws random numbers", self.document.locate(path, text, at), hint)
+        for call in read.sized:
+            good &= self._is_affordable(call, path, text)
         return Claim(text, read.expr, place) if good else None
+
+    def _is_affordable(self, call: Call, path: Path, text: str) -> bool:
+        """Whether a creator whose sizes are known already stays within the element budget; if not, an error."""
+        op = lookup(call.op)
+        if op is None or not all(name in self.sizes for part in call.children for name in free_names(part)):
+            return True
+        try:
+            args = tuple(evaluate(part, self.sizes) for part in call.args)
+            budget.check(op, args, {key: evaluate(part, self.sizes) for key, part in call.kwargs}, self.limits.elements)
+        except TooLarge as error:
+            self.refuse(error.message, self.document.locate(path, text, call.at), error.hint)
+            return False
+        except (TensorError, InvalidCase):
+            return True  # it is told, with all that is then known, when the value is drawn
+        return True
 
     def _resolves(self, name: str, at: int, path: Path, text: str, scope: Names) -> bool:
         """Whether a name that is not in scope is a word of the language; if not, an error that explains it."""
@@ -136,10 +167,10 @@ class Scope:
             known = [known for known in self.defined if known in scope]
             self.refuse(f"the name '{name}' is unknown", place, did_you_mean(name, known, _listing(known)))
         elif path == (section, name):
-            hint = "a graph has no cycles: give the result a name of its own"
+            hint = "a graph has no cycles; give the result a name of its own"
             self.refuse(f"'{name}' is used in its own definition", place, hint)
         elif path[0] in _ORDERED and section in (path[0], "inputs", "constants"):
-            hint = self._cycle(str(path[1]), name) or "a line may use the names above it: move it up"
+            hint = self._cycle(str(path[1]), name) or "a line may use the names above it; move it up"
             self.refuse(f"'{name}' is defined below, on line {self.line(name)}", place, hint)
         else:
             hint = _listing([known for known in self.defined if known in scope])
@@ -160,7 +191,7 @@ class Scope:
                 continue
             for below in names:
                 if below == user:
-                    return f"and depends on '{user}' itself: a graph has no cycles"
+                    return f"it depends on '{user}' in turn, and a graph has no cycles"
                 if below in entries and below not in came:
                     came[below] = name
                     todo.append(below)
@@ -185,21 +216,29 @@ class Read(NamedTuple):
     names: dict[str, int]
     gradients: dict[str, int]
     draws: dict[str, int]
+    sized: list[Call]
 
 
 @lru_cache(maxsize=4096)
 def _read(text: str) -> Read:
     """An expression by its text: cases of one suite say the same things over and over."""
     expr = parse(text, Place(column=1))
-    read = Read(expr, {}, {}, {})
+    read = Read(expr, {}, {}, {}, [])
     for node in walk(expr):
         if isinstance(node, Name):
             read.names.setdefault(node.name, node.at)
         elif isinstance(node, Gradient):
             read.gradients.setdefault(node.name, node.at)
-        elif isinstance(node, Call) and node.op in RANDOM:
-            read.draws.setdefault(node.op, node.at)
+        elif isinstance(node, Call):
+            if node.op in RANDOM:
+                read.draws.setdefault(node.op, node.at)
+            if node.op in _CREATORS:
+                read.sized.append(node)
     return read
+
+
+#: The ops that make a tensor of any size out of none.
+_CREATORS = frozenset(name for name, op in TABLE.items() if op.elements is not None and not op.method)
 
 
 #: Sections whose entries may use those above them.

@@ -9,20 +9,13 @@ from gradcheck.language.case import Value
 from gradcheck.language.expr import Call, Expr, Literal, Name, Sequence, walk
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.tree import BROKEN
-from gradcheck.language.loader.validate import describe
+from gradcheck.language.loader.validate import Everything, describe
 from gradcheck.language.names import constant, is_usable
 
 Shape = tuple[str | int, ...] | Expr
 #: The sizes of these are written out, or one list; those of the others are one argument, at this position.
 _WRITTEN_OUT = frozenset({"randn", "rand", "zeros", "ones", "eye"})
 _SIZE_AT = {"uniform": 2, "randint": 2, "full": 0, "normal": 2}
-
-
-class _Anything(set[str]):
-    """A scope in which every name is known: in a shape, an unknown word is a size."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
 
 
 class Shapes:
@@ -43,8 +36,9 @@ class Shapes:
         if not self.scope.refers(("shapes", name), ("inputs", "constants"), "the tensor"):
             return None
         if isinstance(data, str):
-            claim = self.scope.expression(("shapes", name), data, _Anything(), random=True)
-            return claim.expr if claim else None
+            claim = self.scope.expression(("shapes", name), data, Everything(), random=True)
+            if claim is None or isinstance(claim.expr, Call):
+                return claim.expr if claim else None
         if not isinstance(data, list):
             if data is not BROKEN:
                 message = f"a shape is a list of sizes or a creator, not {describe(data)}"

@@ -46,8 +46,12 @@ def _refuse_controls(text: str, file: str) -> None:
     found = _CONTROL.search(text)
     if found:
         code = f"U+{ord(found[0]):04X}"
-        what = "a NUL byte" if found[0] == "\0" else f"the control character {code}"
-        hint = "is this a text file in UTF-8?" if found[0] == "\0" else "remove it"
+        what = "a NUL byte" if found[0] == "\0" else f"the character {code}"
+        hint = (
+            "is this a text file in UTF-8?"
+            if found[0] == "\0"
+            else "remove it, or write it as an escape in double quotes"
+        )
         raise InvalidCase(f"{what} is not allowed", place=_place(file, text[: found.start()]), hint=hint)
 
 

@@ -55,15 +55,16 @@ class Document:
     Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool, None.
     """
 
-    __slots__ = ("broken", "data", "file", "first", "root", "text")
+    __slots__ = ("broken", "data", "file", "first", "incomplete", "root", "text")
 
-    def __init__(self, file: str, text: str, first: int, data: Any, root: Spot, broken: bool = False) -> None:
+    def __init__(self, file: str, text: str, first: int, data: Any, root: Spot) -> None:
         self.file = file
         self.text = text
         self.first = first  # the line of the file on which `text` begins, from 1
         self.data = data
         self.root = root
-        self.broken = broken  # whether BROKEN may stand somewhere in `data`
+        self.broken = False  # whether BROKEN may stand somewhere in `data`
+        self.incomplete = False  # whether keys were left out of it
 
     def place(self, path: Path = ()) -> Place:
         """Where the value at `path` begins, or the nearest one above that is there."""

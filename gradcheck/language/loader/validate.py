@@ -19,19 +19,30 @@ _GENERALIZE_KEYS = tuple(model.Generalize.model_fields)
 _validate = model.Case.__pydantic_validator__.validate_python
 
 
+class Everything(set[str]):
+    """A set of names that nothing is missing from."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 class Checked:
     """What passed: the `model`, whatever was wrong left out; and the names that may be missing because of that."""
 
     def __init__(self) -> None:
         self.model = model.Case()
         self.errors: list[InvalidCase] = []
-        self.excused: set[str] = set()
-        self.broken: set[str] = set()  # top-level keys that were left out
+        self.excused: set[str] = set()  # names that an error may have kept from being defined
+        self.broken: set[Any] = (
+            set()
+        )  # the top-level keys, and the beginnings of paths, below which something was wrong
 
 
 def check(document: Document) -> Checked:
     """Validate `document`, leaving out of it what is wrong so that the rest can be checked further."""
     checked = Checked()
+    if document.incomplete:
+        checked.excused = Everything()
     if not isinstance(document.data, dict):
         hint = "a case begins with keys such as 'inputs:' and 'graph:'"
         message = f"a case is a mapping, not {describe(document.data)}"
@@ -42,7 +53,7 @@ def check(document: Document) -> Checked:
             checked.model = _validate(document.data)
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=True)
-            checked.errors += [e for e in (_explain(document, detail) for detail in details) if e is not None]
+            checked.errors += _explain_all(document, details)
             for detail in details:
                 _leave_out(document.data, detail["loc"], checked)
         else:
@@ -51,6 +62,11 @@ def check(document: Document) -> Checked:
 
 def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checked) -> None:
     """Remove the innermost key of a mapping on the way to `loc`, and excuse the names it would have defined."""
+    checked.broken.update((str(loc[0]), loc[:2]))
+    steps = data.get("steps")
+    if loc[0] == "steps" and len(loc) == 2 and isinstance(steps, list) and isinstance(loc[1], int):
+        steps[loc[1]] = {"forward": {}}  # the others keep their numbers
+        return
     owner: dict[Any, Any] = data
     key = loc[0]
     here: Any = data
@@ -61,40 +77,56 @@ def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checke
             break
         here = here[part]
     removed = owner.pop(key, None)
-    checked.broken.add(str(loc[0]))
     checked.excused.add(str(key))
     if isinstance(removed, dict):
-        checked.excused.update(removed)
+        checked.excused.update(map(str, removed))
+    elif key in _DEFINING:
+        checked.excused = Everything()
 
 
-def _explain(document: Document, detail: ErrorDetails) -> InvalidCase | None:
-    """pydantic's error in our words, or None where the value's own error is already told."""
-    loc, kind, found = detail["loc"], detail["type"], detail["input"]
-    if found is BROKEN:
-        return None
-    if kind == "extra_forbidden":
-        return unknown_key(document, loc)
+_DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
+
+
+def _explain_all(document: Document, details: list[ErrorDetails]) -> list[InvalidCase]:
+    """The errors in our words, less those whose value's own error is already told. The known keys are listed once."""
+    found = [_explain(document, detail) for detail in details if detail["input"] is not BROKEN]
+    listed = False
+    for error in found:
+        if error.hint.startswith(_KEYS_ARE):
+            error.hint = "" if listed else error.hint
+            listed = True
+    return found
+
+
+def _explain(document: Document, detail: ErrorDetails) -> InvalidCase:
+    loc, found = detail["loc"], detail["input"]
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(document, loc)
     what, hint = _expectation(detail)
     name = dotted(loc)
     if found is None:
-        return InvalidCase(
-            f"{name} has no value, it takes {what}", place=document.key_place(loc), hint="leave it out or fill it in"
-        )
-    message = f"{name} takes {what}, not {describe(found)}"
-    if kind == "literal_error" and isinstance(found, str):
+        place = document.key_place(loc)
+        return InvalidCase(f"{name} has no value, it takes {what}", place=place, hint="leave it out or fill it in")
+    if detail["type"] == "literal_error" and isinstance(found, str):
         close = nearest(found, _words(detail))
         hint = f"did you mean '{close}'?" if close else ""
-    return InvalidCase(message, place=document.place(loc), hint=hint)
+    if what == "a list" and isinstance(found, str):
+        hint = f"write [{shorten(found, 40)}]"
+    shown = f"{len(found)}" if detail["type"] in ("too_short", "too_long") else describe(found)
+    return InvalidCase(f"{name} takes {what}, not {shown}", place=document.place(loc), hint=hint)
 
 
-def unknown_key(document: Document, loc: tuple[str | int, ...]) -> InvalidCase:
-    """The error for the key that ends `loc`."""
-    known = _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS if loc[0] == "generalize" else _CASE_KEYS
-    close = nearest(str(loc[-1]), known if len(loc) > 1 or loc[0] not in _CASE_KEYS else _CASE_KEYS)
-    hint = f"did you mean '{close}'?" if close else f"the keys here are {', '.join(known)}"
+_KEYS_ARE = "the keys here are "
+
+
+def _unknown_key(document: Document, loc: tuple[str | int, ...]) -> InvalidCase:
+    """The error for the key that ends `loc`, which the model does not have there."""
+    known = _CASE_KEYS if len(loc) == 1 else _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS
+    close = nearest(str(loc[-1]), known)
+    hint = f"did you mean '{close}'?" if close else _KEYS_ARE + ", ".join(known)
     if not close and len(loc) > 1 and loc[-1] in _CASE_KEYS:
         hint = f"'{loc[-1]}' belongs to the case itself: check the indentation"
-    return InvalidCase(f"unknown key '{loc[-1]}'", place=document.key_place(loc), hint=hint)
+    return InvalidCase(f"unknown key '{shorten(str(loc[-1]), 40)}'", place=document.key_place(loc), hint=hint)
 
 
 def _words(detail: ErrorDetails) -> list[str]:
@@ -104,11 +136,14 @@ def _words(detail: ErrorDetails) -> list[str]:
 def _expectation(detail: ErrorDetails) -> tuple[str, str]:
     """What is taken there, and what to try."""
     kind, context = detail["type"], detail.get("ctx", {})
+    if kind.endswith("_type") and detail["loc"][-1] in _FORMS:
+        return _FORMS[detail["loc"][-1]]
     if kind == "literal_error":
         words = _words(detail)
         return f"{', '.join(words[:-1])} or {words[-1]}", ""
     if kind in ("greater_than_equal", "less_than_equal"):
-        return (f"at least {context['ge']:,}" if "ge" in context else f"at most {context['le']:,}"), ""
+        bound = f"from {context['ge']:,}" if "ge" in context else f"up to {context['le']:,}"
+        return f"a number {bound}", ""
     if kind == "too_short":
         return f"at least {_counted(context['min_length'])}", ""
     if kind == "too_long":
@@ -120,6 +155,12 @@ def _counted(number: int) -> str:
     return "one entry" if number == 1 else f"{number} entries"
 
 
+#: What takes more than one form, by the key.
+_FORMS: dict[str | int, tuple[str, str]] = {
+    "backward": ("a name or a mapping", "write 'backward: z', or 'backward: {z: gradient}'"),
+    "zero_grad": ("a name, a list of names, or 'all'", ""),
+    "generalize": ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}"),
+}
 _MAPPING = ("a mapping", "write 'name: value', each on a line of its own")
 _TYPES = {
     "string_type": ("text", "put it in quotes"),

@@ -72,7 +72,9 @@ _NUMBERS = frozenset({int, float, bool, str})
 
 def _ragged(level: list[Any], row: int, shape: tuple[int, ...]) -> ListError:
     def length(item: Any) -> str:
-        return f"{len(item)} entries" if type(item) is list else "a single number"
+        if type(item) is not list:
+            return "a single number"
+        return f"{len(item)} entries" if len(item) != 1 else "1 entry"
 
     indices = _indices(row, shape)
     name = "".join(f"[{i}]" for i in indices)
@@ -119,7 +121,8 @@ def cast(array: np.ndarray, name: str) -> np.ndarray:
     """`array` in the dtype of that name. Raises ListError where a number does not fit, naming the first."""
     dtype = dtypes.BY_NAME[name]
     if array.dtype.kind == "c" and dtype.kind != "c":
-        raise ListError(f"complex numbers do not fit in {name}", (), "the case's dtype is then complex128 or complex64")
+        index = tuple(int(i) for i in np.argwhere(array.imag)[0]) if array.imag.any() else (0,) * array.ndim
+        raise ListError(f"a complex number does not fit in {name}", index, "take complex128 or complex64 as the dtype")
     with np.errstate(all="ignore"):
         result = array.astype(dtype)
         if dtype.kind in "iu":
