@@ -7,7 +7,7 @@ from typing import Any
 from gradcheck.autograd.op import Op
 from gradcheck.errors import ArgumentError, GradcheckError
 from gradcheck.language import budget, scalars
-from gradcheck.language.host import Host
+from gradcheck.language.host import Host, shape_of
 from gradcheck.language.program import Application
 from gradcheck.language.scalars import PLAIN
 
@@ -25,12 +25,8 @@ def operate(call: Application, a: Any, b: Any, host: Host, limit: int) -> Any:
     elif type(a) in PLAIN:
         direct = hasattr(b, "dtype")
     else:
-        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and _shape(a) == _shape(b)
+        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and shape_of(a) == shape_of(b)
     return _hand(host, call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
-
-
-def _shape(value: Any) -> Any:
-    return getattr(value, "shape", None)
 
 
 def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:

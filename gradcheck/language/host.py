@@ -31,3 +31,11 @@ class NumPy:
 
 
 NUMPY = NumPy()
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of a tensor, whosoever it is; None for what is none."""
+    if not hasattr(value, "dtype"):  # NumPy's dtypes have a shape as well
+        return None
+    shape = getattr(value, "shape", None)
+    return None if shape is None else tuple(shape)

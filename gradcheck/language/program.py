@@ -92,7 +92,7 @@ def _application(name: str, positional: int, keys: tuple[str, ...]) -> Applicati
     if op is None:
         raise InvalidCase(f"there is no op '{name}'")
     operator = name in _OPERATORS and not keys
-    measured = op.elements is not None or (op.elementwise and positional + len(keys) > 1)
+    measured = op.elements is not None or positional + len(keys) > 1 or not op.elementwise
     return Application(op, positional, keys, operator, measured, _needs_tensor(op))
 
 
