@@ -164,6 +164,12 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
     return tensor if tensor is gradient and tensor.requires_grad else wrap(tensor.data.astype(root.dtype))
 
 
+def pull(tensor: Tensor, gradient: np.ndarray) -> list[tuple[Tensor, np.ndarray]]:
+    """One op's rules alone: what each use of an argument that requires a gradient receives from a result's."""
+    with np.errstate(all="ignore"):
+        return list(_pull_arrays(tensor, gradient))
+
+
 def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor, np.ndarray]]:
     """What fills long graphs, two operands of one dtype that were not broadcast, takes a short way."""
     op, a, b = tensor.creation_op, tensor._first, tensor._others

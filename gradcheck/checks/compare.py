@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,13 @@ def wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
+@lru_cache(maxsize=64)
+def _dtype_name(dtype: np.dtype) -> str:
+    return dtype.name
+
+
 def _name(array: np.ndarray) -> str:
-    return array.dtype.name
+    return _dtype_name(array.dtype)  # NumPy makes the name anew each time
 
 
 def _without(

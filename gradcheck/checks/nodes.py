@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import Op
 from gradcheck.checks.agreement import place_of
 from gradcheck.checks.compare import agree, compare
 from gradcheck.checks.noise import allowance, raise_array, sensitivity
@@ -23,12 +22,8 @@ from gradcheck.checks.widen import with_slack
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.engines.disturb import RAISED, Disturbance
-from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Tolerance
-from gradcheck.language.evaluate import evaluate
 from gradcheck.language.problem import Problem
-
-_STOPS = frozenset({"detach", "no_grad"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,93 +34,43 @@ class Node:
     cotangents: tuple[np.ndarray | None, ...]
 
 
-class _Recorder:
-    """A host on plain arrays that notes each op applied to something that needs a gradient."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.owner = ""
-        self.nodes: list[Node] = []
-        self._generator = np.random.Generator(np.random.PCG64(problem.seed))
-        #: Arrays that depend on inputs, by identity; kept, so that no other array gets theirs.
-        self._live: dict[int, np.ndarray] = {id(array): array for array in problem.inputs.values()}
-        self._seen: set[Any] = set()
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
-        result = op(*args, **kwargs)
-        if op.name in _STOPS:
-            return result.copy() if isinstance(result, np.ndarray) else result
-        live = self._live
-        tracked = tuple([id(array) in live for array in arrays(args, kwargs)])
-        if True in tracked:
-            self._note(op, args, kwargs, tracked, result if isinstance(result, tuple) else (result,))
-        return result
-
-    def dtype(self, name: str) -> np.dtype:
-        """The dtype of this torch name."""
-        return dtypes.BY_NAME[name]
-
-    def _note(
-        self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], tracked: tuple[bool, ...], outputs: tuple[Any, ...]
-    ) -> None:
-        cotangents = tuple([self._cotangent(output) for output in outputs])
-        if all(cotangent is None for cotangent in cotangents):
-            return
-        for output in outputs:
-            self._live[id(output)] = output
-        key = (op, *[_key(value) for value in args], *[(name, _key(value)) for name, value in kwargs.items()])
-        if key not in self._seen:
-            self._seen.add(key)
-            self.nodes.append(Node(Application(op, args, kwargs, self.owner, tracked), cotangents))
-
-    def _cotangent(self, output: Any) -> np.ndarray | None:
-        if not isinstance(output, np.ndarray) or output.dtype.kind not in "fcV":
-            return None
-        drawn: Any = self._generator.standard_normal(output.shape)
-        if output.dtype.kind == "c":
-            drawn = drawn + 1j * self._generator.standard_normal(output.shape)
-        cotangent: np.ndarray = np.asarray(drawn).astype(output.dtype, copy=False)
-        return cotangent
+def nodes_of(applications: Sequence[Application], seed: int) -> list[Node]:
+    """Each application with random incoming gradients."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return [
+        Node(application, tuple([output and _cotangent(generator, *output) for output in application.outputs]))
+        for application in applications
+    ]
 
 
-def _key(value: Any) -> Any:
-    """Arrays by identity, other arguments by what they say."""
-    if isinstance(value, np.ndarray):
-        return id(value)
-    if isinstance(value, (list, tuple)):
-        return tuple([_key(item) for item in value])
-    return repr(value)
-
-
-def nodes_of(problem: Problem) -> list[Node]:
-    """Every application in the graph that needs a gradient, none twice, as far as the graph can be evaluated."""
-    recorder = _Recorder(problem)
-    names = problem.environment()
-    try:
-        for name, claim in problem.case.graph.items():
-            recorder.owner = name
-            names[name] = evaluate(claim.expr, names, recorder)
-    except GradcheckError:
-        pass  # the engines have met the same error, and it is reported there
-    return recorder.nodes
+def _cotangent(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    drawn: Any = generator.standard_normal(shape)
+    if dtype.kind == "c":
+        drawn = drawn + 1j * generator.standard_normal(shape)
+    cotangent: np.ndarray = np.asarray(drawn).astype(dtype, copy=False)
+    return cotangent
 
 
 def check_nodes(
-    problem: Problem, engines: Sequence[Engine], reference: Engine, override: Tolerance | None = None
+    problem: Problem,
+    applications: Sequence[Application],
+    engines: Sequence[Engine],
+    reference: Engine,
+    override: Tolerance | None = None,
 ) -> list[Comparison]:
     """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
-    nodes = nodes_of(problem)
-    if not nodes:
+    if not applications:
         return []
-    applications = [node.application for node in nodes]
+    nodes = nodes_of(applications, problem.seed)
     cotangents = [node.cotangents for node in nodes]
     want = reference.pull_back(applications, cotangents, problem.dtype)
     found: list[Comparison] = []
     for engine in engines:
         got = engine.pull_back(applications, cotangents, problem.dtype)
         wrong: dict[str, list[Comparison]] = {node.application.owner: [] for node in nodes}
+        judge = _Judge(problem, engine, reference, override)
         for node, mine, theirs in zip(nodes, got, want, strict=True):
-            wrong[node.application.owner] += _Judge(problem, engine, reference, override).compare(node, mine, theirs)
+            wrong[node.application.owner] += judge.compare(node, mine, theirs)
         for owner, failed in wrong.items():
             found += failed or [_fine(problem, engine, reference, owner)]
     return found
@@ -209,7 +154,7 @@ class _Judge:
             def moved(array: np.ndarray) -> np.ndarray:
                 return array * disturbance.factors(array.shape) if array.dtype.kind in "fc" else array
 
-            again = replace(application, **_replaced(application, [moved(array) for array in raised]))
+            again = replace(application, recorded=None, **_replaced(application, [moved(array) for array in raised]))
             cotangents = [None if c is None else moved(c) for c in incoming]
             return list(self.reference.pull_back([again], [cotangents], wide)[0].gradients)
 

@@ -18,6 +18,8 @@ from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.settings import Settings
 from gradcheck.checks.widen import widen
 from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.core import Core, CoreHost
+from gradcheck.engines.record import Recorder
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
@@ -44,16 +46,23 @@ def _check(
     reference = settings.reference
     want = reference.evaluate(problem)
     noise = Noise(reference, problem, want)
-    evaluations = {engine.name: engine.evaluate(problem) for engine in engines}
+    recorder = Recorder(CoreHost())
+    evaluations = {engine.name: _evaluate(engine, problem, recorder) for engine in engines}
     comparisons: list[Comparison] = []
     for got in evaluations.values():
         comparisons += widen(compare_evaluations(problem, got, want, settings.tolerance), noise)
     failures = tuple(_unexpected(problem.case, {reference.name: want, **evaluations}))
     if not want.states or failures:
         return comparisons, failures
-    comparisons += check_nodes(problem, engines, reference, settings.tolerance)
+    if not recorder.closed:  # the core is not among the engines
+        Core().evaluate(problem, recorder=recorder)
+    comparisons += check_nodes(problem, recorder.applications(), engines, reference, settings.tolerance)
     comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
     return verify(problem, want, comparisons, engines, settings, noise), failures
+
+
+def _evaluate(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:
+    return engine.evaluate(problem, recorder=recorder) if isinstance(engine, Core) else engine.evaluate(problem)
 
 
 def _unexpected(case: Case, evaluations: dict[str, Evaluation]) -> Iterator[Failure]:

@@ -27,10 +27,25 @@ def rebuild(
     dtype: Callable[[str], Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same arguments with `tensor(array)` for each array, in `arrays`' order, and `dtype(name)` for dtypes."""
+
+    def other(value: Any) -> Any:
+        return dtype(_NAMES[value]) if isinstance(value, np.dtype) else value
+
     return (
-        tuple([_rebuild(value, tensor, dtype) for value in args]),
-        {name: _rebuild(value, tensor, dtype) for name, value in kwargs.items()},
+        tuple([convert(value, np.ndarray, tensor, other) for value in args]),
+        {name: convert(value, np.ndarray, tensor, other) for name, value in kwargs.items()},
     )
+
+
+def convert(
+    value: Any, kind: type, tensor: Callable[[Any], Any], other: Callable[[Any], Any] = lambda value: value
+) -> Any:
+    """`tensor(value)` for a value of this kind, also inside lists and tuples; `other(value)` for anything else."""
+    if type(value) is kind:
+        return tensor(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([convert(item, kind, tensor, other) for item in value])
+    return other(value)
 
 
 def _arrays(value: Any) -> Iterator[np.ndarray]:
@@ -39,13 +54,3 @@ def _arrays(value: Any) -> Iterator[np.ndarray]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _arrays(item)
-
-
-def _rebuild(value: Any, tensor: Callable[[np.ndarray], Any], dtype: Callable[[str], Any]) -> Any:
-    if isinstance(value, np.ndarray):
-        return tensor(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)([_rebuild(item, tensor, dtype) for item in value])
-    if isinstance(value, np.dtype):
-        return dtype(_NAMES[value])
-    return value

@@ -45,14 +45,15 @@ class Application:
     kwargs: Mapping[str, Any]
     owner: str  # the graph entry it stands in
     tracked: tuple[bool, ...] = ()  # for each array among the arguments, whether it needs a gradient; empty: all
+    recorded: Any = None  # the core's own result, where it was recorded: the core need not compute it again
+    #: Shape and dtype of each output; None for one that has no gradient.
+    outputs: tuple[tuple[tuple[int, ...], np.dtype] | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pullback:
-    """One op's result and, for each differentiable array among its arguments (that is tracked), in order,
-    the gradient."""
+    """For each differentiable array among an op's arguments (that is tracked), in order, the gradient."""
 
-    outputs: tuple[np.ndarray, ...]
     gradients: tuple[np.ndarray | None, ...]
     error: TensorError | None = None
 

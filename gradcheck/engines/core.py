@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import backward
+from gradcheck.autograd.backward import backward, pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor, wrap
-from gradcheck.engines.tape import Tape
+from gradcheck.engines.base import Application, Pullback
+from gradcheck.engines.tape import Cotangents, Tape, as_tensor_error
+from gradcheck.errors import GradcheckError
 
 
 class Core(Tape):
@@ -42,16 +45,46 @@ class Core(Tape):
         """One pass from all roots at once."""
         backward(roots, seeds, retain_graph=retain_graph)
 
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """As any tape does, but what was recorded as one primitive op is pulled back through its rules at once."""
+        found: list[Pullback | None] = [
+            _through_rules(application, incoming)
+            for application, incoming in zip(applications, cotangents, strict=True)
+        ]
+        rest = [index for index, pullback in enumerate(found) if pullback is None]
+        if rest:
+            others = super().pull_back([applications[i] for i in rest], [cotangents[i] for i in rest], dtype)
+            for index, pullback in zip(rest, others, strict=True):
+                found[index] = pullback
+        return [pullback for pullback in found if pullback is not None]
+
+
+def _through_rules(application: Application, cotangents: Cotangents) -> Pullback | None:
+    """What the rules of a recorded primitive op give; None where it is not one."""
+    result = application.recorded
+    if type(result) is not Tensor or result.creation_op is not application.op or cotangents[0] is None:
+        return None
+    try:
+        shares = pull(result, cotangents[0])
+    except GradcheckError as error:
+        return Pullback((None,) * sum(application.tracked), as_tensor_error(error))
+    return Pullback(tuple([share for _, share in shares]))
+
 
 class CoreHost:
     """Calls an op on tensors of the core, or on arrays."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result. One that hands its argument back gives a tensor of its own, with a gradient of its own."""
+        """The op's result, always a tensor. One that hands its argument back gives a tensor of its own, with a gradient
+        of its own."""
         result = op(*args, **kwargs)
-        if args and result is args[0] and type(result) is Tensor and result.requires_grad:
-            return TABLE["mul"](result, 1)
-        return result
+        if type(result) is Tensor:
+            return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result
+        if type(result) is np.ndarray:  # nothing but numbers went in
+            return wrap(result)
+        return tuple([wrap(part) if type(part) is np.ndarray else part for part in result])
 
     def dtype(self, name: str) -> np.dtype:
         """The dtype of this torch name."""

@@ -23,6 +23,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.engines.arguments import rebuild
 from gradcheck.engines.base import Application, Evaluation, Pullback, State
 from gradcheck.engines.disturb import Disturbance, DisturbingHost
+from gradcheck.engines.record import Recorder
 from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.language.case import Step
 from gradcheck.language.evaluate import Host, evaluate
@@ -54,17 +55,22 @@ class Tape(ABC):
     def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass from all roots at once; None stands for a gradient of 1."""
 
-    def evaluate(self, problem: Problem, disturbance: Disturbance | None = None) -> Evaluation:
-        """Run the graph and every step; with rounding errors made larger on purpose, where a disturbance is given."""
+    def evaluate(
+        self, problem: Problem, disturbance: Disturbance | None = None, recorder: Recorder | None = None
+    ) -> Evaluation:
+        """Run the graph and every step; with rounding errors made larger on purpose, where a disturbance is given.
+
+        A recorder (for the core's tensors) is the host of the first evaluation of the graph.
+        """
         with self.session(problem.dtype):
-            return _Run(self, problem, disturbance).evaluation()
+            return _Run(self, problem, disturbance, recorder).evaluation()
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """Run each op alone, on leaves of its own, and one backward pass over all of them together."""
         with self.session(dtype):
-            runs = [_Alone(self, application) for application in applications]
+            runs = [Alone(self, application) for application in applications]
             roots, seeds = [], []
             for run, incoming in zip(runs, cotangents, strict=True):
                 run.pair(incoming)
@@ -82,10 +88,12 @@ class Tape(ABC):
 class _Run:
     """One problem on its way through one engine."""
 
-    def __init__(self, tape: Tape, problem: Problem, disturbance: Disturbance | None) -> None:
-        self.tape, self.problem = tape, problem
+    def __init__(
+        self, tape: Tape, problem: Problem, disturbance: Disturbance | None, recorder: Recorder | None
+    ) -> None:
+        self.tape, self.problem, self.recorder = tape, problem, recorder
         self.disturbing = DisturbingHost(tape, disturbance) if disturbance else None
-        self.host: Host = self.disturbing or tape.host
+        self.host: Host = recorder or self.disturbing or tape.host
         self.arrays: dict[str, np.ndarray] = {**problem.inputs, **problem.constants}
         self.leaves = {
             name: tape.leaf(array, dtypes.is_differentiable(array.dtype)) for name, array in problem.inputs.items()
@@ -102,6 +110,8 @@ class _Run:
             self.run_graph(self.leaves, self.arrays)
         except GradcheckError as error:
             return Evaluation(name, (), as_tensor_error(error), self.failed_at)
+        if self.recorder:
+            self.recorder.closed = True
         states: list[State] = []
         steps = self.problem.case.steps
         for index, step in enumerate(steps):
@@ -132,8 +142,11 @@ class _Run:
         values = dict(arrays)
         plain, host = self.tape.array, self.host
         kind: Any = self.tape.tensor_type
+        recorder = None if self.recorder is None or self.recorder.closed else self.recorder
         for name, claim in self.problem.case.graph.items():
             self.failed_at = name
+            if recorder:
+                recorder.owner = name
             names[name] = result = evaluate(claim.expr, names, host)
             for part, tensor in ((name, result),) if type(result) is kind else _parts(name, result):
                 if type(tensor) is kind:
@@ -195,8 +208,10 @@ class _Run:
         return found
 
 
-class _Alone:
+class Alone:
     """One application of an op, on leaves of its own."""
+
+    __slots__ = ("error", "leaves", "outputs", "roots", "seeds", "tape")
 
     def __init__(self, tape: Tape, application: Application) -> None:
         self.tape = tape
@@ -205,12 +220,10 @@ class _Alone:
         self.roots: list[Any] = []
         self.seeds: list[np.ndarray | None] = []
         self.error: TensorError | None = None
-        tracked = application.tracked
-        position = itertools.count()
+        tracked = iter(application.tracked or itertools.repeat(True))
 
         def leaf(array: np.ndarray) -> Any:
-            here = next(position)
-            differentiable = dtypes.is_differentiable(array.dtype) and (not tracked or tracked[here])
+            differentiable = next(tracked) and dtypes.is_differentiable(array.dtype)
             tensor = tape.leaf(array, differentiable)
             if differentiable:
                 self.leaves.append(tensor)
@@ -222,7 +235,7 @@ class _Alone:
         except GradcheckError as error:
             self.error = as_tensor_error(error)
         else:
-            self.outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+            self.outputs = result if isinstance(result, tuple) else (result,)
 
     def pair(self, cotangents: Cotangents) -> None:
         """Choose what the backward pass starts from: outputs that require a gradient and have a cotangent."""
@@ -242,10 +255,9 @@ class _Alone:
                 self.error = error
 
     def pullback(self) -> Pullback:
-        plain, kind = self.tape.array, self.tape.tensor_type
-        outputs = tuple(plain(o) if type(o) is kind else np.asarray(o) for o in self.outputs)
-        gradients = tuple(None if leaf.grad is None else plain(leaf.grad) for leaf in self.leaves)
-        return Pullback(outputs, gradients, self.error)
+        """The gradients that have arrived."""
+        plain = self.tape.array
+        return Pullback(tuple([None if leaf.grad is None else plain(leaf.grad) for leaf in self.leaves]), self.error)
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -69,7 +69,8 @@ class Torch(Tape):
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """The tensor's values, sharing its memory."""
-        tensor = tensor.detach()
+        if tensor.requires_grad:
+            tensor = tensor.detach()
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
