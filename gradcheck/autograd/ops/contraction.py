@@ -123,7 +123,7 @@ def _einsum_size(equation: str, operands: Any) -> int:
 @op(
     (None, _einsum_rule),
     sequence=1,
-    variadic="operands",
+    variadic="tensors",
     method=False,
     elements=_einsum_size,
     samples=(
@@ -150,14 +150,14 @@ def _einsum_size(equation: str, operands: Any) -> int:
         "einsum('ab,cb,cd->ad', randn(2, 3), randn(4, 3), randn(4, 2))",
     ),
 )
-def einsum(equation: str, operands: Any) -> Any:
+def einsum(equation: str, tensors: Any) -> Any:
     """Einstein's summation: products of elements, added up over the labels that the result leaves out."""
-    inputs, output = explicit(equation, tuple(x.ndim for x in operands))
-    sizes = _sizes(inputs, [x.shape for x in operands])
+    inputs, output = explicit(equation, tuple(x.ndim for x in tensors))
+    sizes = _sizes(inputs, [x.shape for x in tensors])
     if len(sizes) > len(output):
-        require_one_dtype("einsum", *operands)
+        require_one_dtype("einsum", *tensors)
     search = prod(sizes.values()) > _PLAIN_WORK
-    return np.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=search)
+    return np.einsum(f"{','.join(inputs)}->{output}", *tensors, optimize=search)
 
 
 def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

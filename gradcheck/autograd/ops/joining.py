@@ -173,14 +173,14 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
         "randn(3).tensor_split([1, 5])",
     )
 )
-def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
-    """So many pieces along `dim`, of sizes that differ by at most 1, or pieces that begin at the indices listed."""
+def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
+    """So many pieces along `dim`, of sizes that differ by at most 1; for a list, pieces that begin at its indices."""
     where, size = _dimension(input, dim, "tensor_split")
-    if isinstance(indices_or_sections, (tuple, list)):
-        ends = [slice(end).indices(size)[1] for end in indices_or_sections]
+    if isinstance(sections, (tuple, list)):
+        ends = [slice(end).indices(size)[1] for end in sections]
         bounds = [0, *ends, size]
         return tuple(narrow(input, where, a, max(b - a, 0)) for a, b in pairwise(bounds))
-    count = integer(indices_or_sections, "the number of sections")
+    count = integer(sections, "the number of sections")
     if count < 1:
         raise ShapeMismatch(f"tensor_split makes at least 1 piece, not {count}")
     return _pieces(input, where, [size // count + (i < size % count) for i in range(count)])

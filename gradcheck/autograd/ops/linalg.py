@@ -34,7 +34,7 @@ def square(A: Any, name: str) -> Any:  # noqa: N803
 @op(
     lambda g, y, x: -(y.mT @ g @ y.mT),
     name="linalg.inv",
-    aliases=("inv", "inverse"),
+    aliases=("inverse",),
     samples=(
         f"linalg.inv({REGULAR})",
         f"inverse({BATCH})",
@@ -45,6 +45,12 @@ def square(A: Any, name: str) -> Any:  # noqa: N803
 def inv(A: Any) -> Any:  # noqa: N803
     """The inverse of each square matrix. Raises DomainError for a singular one."""
     return np.linalg.inv(square(A, "linalg.inv"))
+
+
+@composite(name="inv", torch="linalg.inv", samples=(f"inv({REGULAR})",))
+def short_inv(A: Any) -> Any:  # noqa: N803
+    """`linalg.inv`, as it is often written. (In torch it has no short name but `inverse`.)"""
+    return inv(A)
 
 
 def _is_vector(A: Any, B: Any) -> bool:  # noqa: N803
@@ -108,22 +114,28 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
 
 @composite(
     name="linalg.solve_triangular",
-    method=False,
     samples=(
         f"linalg.solve_triangular({REGULAR}, randn(3, 2), upper=True)",
         f"linalg.solve_triangular({REGULAR}, randn(2, 3), upper=False, left=False)",
         f"linalg.solve_triangular({BATCH}, randn(2, 2, 3), upper=False, unitriangular=True)",
     ),
 )
-def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:  # noqa: N803
-    """The X with `A @ X = B` (`X @ A = B` unless `left`), for a triangle of `A`, with ones on the diagonal or not."""
-    square(A, "linalg.solve_triangular")
+def solve_triangular(
+    input: Any,
+    B: Any,  # noqa: N803
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Any:
+    """The X with `input @ X = B` (`X @ input = B` unless `left`), for a triangle of `input`, perhaps of unit diagonal."""
+    square(input, "linalg.solve_triangular")
     if B.ndim < 2:
         raise ShapeMismatch(f"linalg.solve_triangular takes matrices B, not a shape of {list(B.shape)}")
     offset = int(unitriangular)
-    triangle = triu(A, offset) if upper else tril(A, -offset)
+    triangle = triu(input, offset) if upper else tril(input, -offset)
     if unitriangular:
-        triangle = triangle + diag_embed(TABLE["ones_like"](diagonal(A, 0, -2, -1)))
+        triangle = triangle + diag_embed(TABLE["ones_like"](diagonal(input, 0, -2, -1)))
     return solve(triangle, B, left=left)
 
 
@@ -140,7 +152,6 @@ def _pinv_rule(g: Any, y: Any, x: Any, rtol: Any = None, hermitian: bool = False
     _pinv_rule,
     name="linalg.pinv",
     aliases=("pinverse",),
-    method=False,
     holomorphic=False,
     kinks="changes of rank",
     samples=(
@@ -150,18 +161,18 @@ def _pinv_rule(g: Any, y: Any, x: Any, rtol: Any = None, hermitian: bool = False
         "linalg.pinv(randn(2, 3, 2))",
     ),
 )
-def pinv(A: Any, *, rtol: Any = None, hermitian: bool = False) -> Any:  # noqa: N803
+def pinv(input: Any, *, rtol: Any = None, hermitian: bool = False) -> Any:
     """Moore and Penrose's pseudo-inverse; singular values below `rtol` times the largest count as 0."""
-    if A.ndim < 2:
-        raise ShapeMismatch(f"linalg.pinv takes matrices, not a shape of {list(A.shape)}")
-    require_floating("linalg.pinv", A)
-    return np.linalg.pinv(A, rtol=rtol, hermitian=hermitian)
+    if input.ndim < 2:
+        raise ShapeMismatch(f"linalg.pinv takes matrices, not a shape of {list(input.shape)}")
+    require_floating("linalg.pinv", input)
+    return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
 
 
 # Factors and powers --------------------------------------------------------------------------------
 
 
-def _cholesky_rule(g: Any, y: Any, A: Any, upper: bool = False) -> Any:  # noqa: N803
+def _cholesky_rule(g: Any, y: Any, input: Any, upper: bool = False) -> Any:
     """Murray: Differentiation of the Cholesky decomposition, 2016; the gradient is symmetric (Hermitian)."""
     adjoint, back = (y, mH(g)) if upper else (mH(y), g)
     phi = tril(adjoint @ back)
@@ -181,13 +192,13 @@ def _cholesky_rule(g: Any, y: Any, A: Any, upper: bool = False) -> Any:  # noqa:
         "linalg.cholesky(randn(0, 0))",
     ),
 )
-def cholesky(A: Any, *, upper: bool = False) -> Any:  # noqa: N803
-    """The lower (or upper) triangular L with `L @ L.mH = A`, for a positive definite A. DomainError for others.
+def cholesky(input: Any, *, upper: bool = False) -> Any:
+    """The lower (or upper) triangular L with `L @ L.mH = input`, for a positive definite one. DomainError for others.
 
-    Only the lower (or upper) triangle of A is read, but the gradient is the symmetric one, as in torch: that for
-    changes that keep A symmetric.
+    Only the lower (or upper) triangle is read, but the gradient is the symmetric one, as in torch: that for
+    changes that keep the matrix symmetric.
     """
-    return np.linalg.cholesky(square(A, "linalg.cholesky"), upper=upper)
+    return np.linalg.cholesky(square(input, "linalg.cholesky"), upper=upper)
 
 
 @composite(
@@ -200,14 +211,14 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:  # noqa: N803
         f"linalg.matrix_power({REGULAR}, -2)",
     ),
 )
-def matrix_power(A: Any, n: int) -> Any:  # noqa: N803
-    """The product of n copies of A, or for negative n of its inverse; for 0 the identity."""
+def matrix_power(input: Any, n: int) -> Any:
+    """The product of n copies of a square matrix, for negative n of its inverse; for 0 the identity."""
     exponent = integer(n, "the exponent")
-    square(A, "linalg.matrix_power")
+    square(input, "linalg.matrix_power")
     if exponent == 0:
-        identity = diag_embed(TABLE["ones_like"](diagonal(A, 0, -2, -1)))
-        return TABLE["where"](identity == identity, identity, A)  # the gradient is zeros, as in torch, not none
-    factor = inv(A) if exponent < 0 else A
+        identity = diag_embed(TABLE["ones_like"](diagonal(input, 0, -2, -1)))
+        return TABLE["where"](identity == identity, identity, input)  # the gradient is zeros, as in torch, not none
+    factor = inv(input) if exponent < 0 else input
     power, left = None, abs(exponent)
     while left:
         if left & 1:

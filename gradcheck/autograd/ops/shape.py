@@ -51,13 +51,13 @@ def reshape(input: Any, shape: Any) -> Any:
 
 
 @composite(
-    variadic="shape",
+    variadic="size",
     torch="Tensor.view",
     samples=("view(randn(2, 3), 3, 2)", "randn(2, 3).view(-1)", "randn(4).view([2, 2])"),
 )
-def view(input: Any, shape: Any) -> Any:
+def view(input: Any, size: Any) -> Any:
     """`reshape`. (torch refuses where it would have to copy; here memory layout never matters.)"""
-    return reshape(input, tuple(shape))
+    return reshape(input, tuple(size))
 
 
 @composite(torch="Tensor.view_as", samples=("view_as(randn(2, 3), randn(3, 2))",))
