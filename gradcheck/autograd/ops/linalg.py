@@ -128,7 +128,7 @@ def solve_triangular(
     left: bool = True,
     unitriangular: bool = False,
 ) -> Any:
-    """The X with `input @ X = B` (`X @ input = B` unless `left`), for a triangle of `input`, perhaps of unit diagonal."""
+    """The X with `input @ X = B` (`X @ input = B` unless `left`), for a triangle of `input`."""
     square(input, "linalg.solve_triangular")
     if B.ndim < 2:
         raise ShapeMismatch(f"linalg.solve_triangular takes matrices B, not a shape of {list(B.shape)}")
