@@ -42,7 +42,7 @@ class Graph:
         def draw(shape: Any) -> np.ndarray:
             if callable(shape):
                 return np.asarray(shape(generator, sizes))
-            drawn = generator.standard_normal([sizes.get(word, 1) for word in shape.split()])
+            drawn = generator.standard_normal([sizes.get(word) or int(word) for word in shape.split()])
             if kind.kind == "c":
                 drawn = drawn + 1j * generator.standard_normal(drawn.shape)
             return drawn.astype(kind)
@@ -132,6 +132,36 @@ GRAPHS = {
         {"out": "F.scaled_dot_product_attention(q, k_, v)"},
         seeded=("out",),
     ),
+    "causal attention": Graph(
+        {"q": "2 n k", "k_": "2 m k", "v": "2 m h"},
+        {"out": "F.scaled_dot_product_attention(q, k_, v, is_causal=True)", "loss": "(out ** 2).sum()"},
+    ),
+    "convolution": Graph(
+        {"x": "n m k 6", "w": "4 m 2 3", "b": "4"},
+        {"y": "F.conv2d(x, w, b, stride=(1, 2), padding=1)", "z": "F.pad(F.max_pool2d(y, 2), (1, 1), 'replicate')",
+         "loss": "(z * z).mean()"},
+    ),
+    "angles and distances": Graph(
+        {"x": "n m", "y": "1 m"},
+        {"c": "F.cosine_similarity(x, y)", "d": "torch.cdist(x, x + y)", "u": "F.normalize(x)",
+         "loss": "c.sum() + d.sum() + (u * x).sum()"},
+    ),
+    "losses": Graph(
+        {"x": "n m", "y": "n m"},
+        {"a": "F.huber_loss(x, y, delta=0.5)", "b": "F.kl_div(x.log_softmax(1), y.softmax(1), reduction='batchmean')",
+         "c": "F.binary_cross_entropy(x.sigmoid(), y.sigmoid())", "d": "F.smooth_l1_loss(x, y, reduction='sum')",
+         "loss": "a * b + c * d"},
+    ),
+    "norms by group": Graph(
+        {"x": "n 4 k", "w": "4"},
+        {"a": "F.group_norm(x, 2, w)", "b": "F.batch_norm(x, None, None, w, training=True)", "c": "F.rms_norm(x, [k])",
+         "loss": "(a * b * c).sum()"},
+    ),
+    "einsum and outer products": Graph(
+        {"x": "n m", "y": "m k"},
+        {"a": "torch.einsum('ij,jk->ki', x, y)", "b": "torch.outer(x[0], y[:, 0])", "c": "torch.kron(x, y)",
+         "loss": "(a * a).sum() + b.diagonal().sum() + (c * c).sum() + x.tril().cumsum(1).sum()"},
+    ),
     "an incoming gradient": Graph({"x": "n m", "y": "m k"}, {"z": "x @ y"}, seeded=("z",)),
     "several roots": Graph({"x": "n m"}, {"y": "x * x", "z": "y.exp().sum(0)"}, seeded=("y", "z")),
     "a name twice": Graph({"x": "n"}, {"y": "x * x", "same": "y", "loss": "(same * y).sum()"}),
@@ -149,6 +179,8 @@ GRAPHS = {
 
 #: Formulas with numbers written out: the part of a gradient that came in from outside.
 BOUND = {"several roots"}
+#: Formulas longer than a file may hold, unless they are written in steps.
+LONG = {"convolution"}
 
 
 def solved(problem: Problem) -> State:
@@ -187,14 +219,14 @@ def scope_of(problem: Problem, state: State) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [name for name in GRAPHS if name not in LONG])
 def test_formulas_equal_the_cores_gradients_bit_for_bit(name: str, expand: bool) -> None:
     problem = GRAPHS[name].problem(SIZES)
     check(derive(problem, expand=expand), problem)
 
 
 @pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
-@pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND])
+@pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND | LONG])
 def test_formulas_hold_for_other_sizes(name: str, expand: bool) -> None:
     check(derive(GRAPHS[name].problem(SIZES), expand=expand), GRAPHS[name].problem(OTHERS))
 

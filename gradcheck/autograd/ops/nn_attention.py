@@ -25,7 +25,7 @@ def _masked(scores: Any, attn_mask: Any, is_causal: bool) -> Any:
     if is_causal:
         if attn_mask is not None:
             raise ArgumentError("scaled_dot_product_attention takes attn_mask or is_causal=True, not both")
-        attn_mask = ops.tril(ops.ones_like(scores)) == 1
+        attn_mask = ops.arange(scores.shape[-1]) <= ops.unsqueeze(ops.arange(scores.shape[-2]), -1)
     if attn_mask is None:
         return scores
     if attn_mask.dtype.kind == "b":
@@ -71,6 +71,7 @@ def scaled_dot_product_attention(
     attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
+    *,
     scale: float | None = None,
 ) -> Any:
     """`softmax(query @ key.mT * scale + mask) @ value`, for shapes (…, l, d), (…, s, d), (…, s, v).

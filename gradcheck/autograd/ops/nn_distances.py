@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
 from gradcheck.autograd.ops.dims import canonical
@@ -31,6 +29,14 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> A
     return input / ops.clamp(ops.norm(input, p, dim, True), min=eps)
 
 
+def _joint(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that both are broadcast to, made of their own sizes."""
+    if len(a) < len(b):
+        a, b = b, a
+    pairs = zip(a[len(a) - len(b) :], b, strict=True)
+    return (*a[: len(a) - len(b)], *(n if m == 1 else m for n, m in pairs))
+
+
 @composite(
     kinks="0",
     method=False,
@@ -45,9 +51,10 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> A
 @kernel
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms count as at least `eps`."""
-    shape = np.broadcast_shapes(x1.shape, x2.shape)
+    shape = _joint(x1.shape, x2.shape)
     axis = canonical(dim, len(shape)) - len(shape)
-    norms = [ops.clamp(ops.norm(ops.broadcast_to(x, shape), 2, axis, True), min=eps) for x in (x1, x2)]
+    spread = (x if tuple(x.shape) == shape else ops.broadcast_to(x, shape) for x in (x1, x2))
+    norms = [ops.clamp(ops.norm(x, 2, axis, True), min=eps) for x in spread]
     return ops.sum((x1 / norms[0]) * (x2 / norms[1]), axis)
 
 

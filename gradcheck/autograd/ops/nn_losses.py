@@ -210,7 +210,7 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
     elements=joint_elements,
     samples=(
         "soft_margin_loss(randn(2, 3), detach(randn(2, 3)))",
-        "soft_margin_loss(randn(3), tensor([1.0, -1.0, 1.0]), reduction='none')",
+        "soft_margin_loss(randn(3), detach(tensor([1.0, -1.0, 1.0])), reduction='none')",
     ),
 )
 @kernel

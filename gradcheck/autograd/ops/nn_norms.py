@@ -94,7 +94,7 @@ def _update(running: Any, batch: Any, momentum: float) -> None:
     method=False,
     samples=(
         "batch_norm(randn(4, 3), None, None, training=True)",
-        "batch_norm(randn(4, 3), zeros(3), ones(3), randn(3), randn(3), True)",
+        "batch_norm(randn(4, 3), detach(zeros(3)), detach(ones(3)), randn(3), randn(3), True)",
         "batch_norm(randn(4, 3), detach(randn(3)), detach(rand(3)), randn(3), randn(3))",
         "batch_norm(randn(2, 3, 2, 2), None, None, randn(3), None, True, 0.1, 0.01)",
     ),
@@ -136,7 +136,7 @@ def batch_norm(
     torch="nn.functional.group_norm",
     method=False,
     samples=(
-        "group_norm(randn(2, 4), 2)",
+        "group_norm(randn(2, 6), 2)",
         "group_norm(randn(2, 4, 3), 2, randn(4), randn(4))",
         "group_norm(randn(2, 4, 3), num_groups=1, weight=randn(4), eps=0.1)",
     ),

@@ -68,18 +68,36 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     """Something put around the last dimensions: `value`, or the tensor itself, reflected, replicated or repeated."""
     if mode == "constant":
         return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
-    ways: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    if mode not in ways or value is not None:
+    if mode not in _WAYS or value is not None:
         raise ArgumentError(f"pad: no mode {mode!r} with value={value}",
                             hint="expected 'constant', 'reflect', 'replicate' or 'circular'")  # fmt: skip
     for dim, (before, after) in enumerate(_pairs("pad", input.ndim, pad)):
-        most = input.shape[dim] - (mode == "reflect")
-        if mode != "replicate" and max(before, after) > most:
-            raise ShapeMismatch(f"pad: {mode} can put at most {most} around a dimension of {input.shape[dim]}")
+        size = input.shape[dim]
+        if mode != "replicate" and max(before, after) > size - (mode == "reflect"):
+            raise ShapeMismatch(f"pad: {mode} cannot put {max(before, after)} around a dimension of {size}")
+        if min(before, after) < 0:
+            raise ArgumentError(f"pad: {mode} cannot cut off, as {list(pad)} would")
         if before or after:
-            index = np.pad(np.arange(int(input.shape[dim])), (before, after), mode=ways[mode])
-            input = ops.index_select(input, dim, index)
+            input = ops.index_select(input, dim, _WAYS[mode](ops.arange(-before, size + after), size))
     return input
+
+
+def _reflected(place: Any, size: Any) -> Any:
+    """Back and forth between 0 and `size - 1`."""
+    last = size - 1
+    return last - ops.abs(last - ops.remainder(place, 2 * last))
+
+
+def _replicated(place: Any, size: Any) -> Any:
+    return ops.clamp(place, 0, size - 1)
+
+
+def _circular(place: Any, size: Any) -> Any:
+    return ops.remainder(place, size)
+
+
+#: Where each place, from before the first to after the last, finds its element.
+_WAYS = {"reflect": _reflected, "replicate": _replicated, "circular": _circular}
 
 
 def _each(value: Any, count: int, what: str) -> tuple[int, ...]:

@@ -276,6 +276,12 @@ def test_losses_in_less_precision_keep_their_dtype(dtype: type) -> None:
     assert scores.grad.dtype == dtype
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("around", [(2, 1), (0, 3), (3, 0, 1, 2)])
+def test_padding_with_the_tensor_itself(mode: str, around: tuple[int, ...]) -> None:
+    agree("pad", normal(1, 2, 4, 5) if len(around) > 2 else normal(1, 2, 4), around, mode=mode)
+
+
 # What is wrong -----------------------------------------------------------------------------------
 
 SCORES, CLASSES = np.ones((2, 3)), np.array([0, 1])
