@@ -59,14 +59,14 @@ def _subject(comparison: Comparison) -> tuple[object, ...]:
 
 
 def _finding(group: list[Comparison]) -> Finding:
-    first = min(group, key=lambda c: (c.what in _SUBJECT, c.trial is not None))
-    alike = [c for c in group if _same_failure(c, first)]
-    lead = replace(first, engine=" and ".join(dict.fromkeys(c.engine for c in alike))) if len(alike) > 1 else first
-    return Finding(lead, tuple(c for c in group if not any(c is other for other in alike)))
+    first, *others = sorted(_folded(group), key=lambda c: (c.what in _SUBJECT, c.trial is not None))
+    return Finding(first, tuple(others))
 
 
-def _same_failure(one: Comparison, other: Comparison) -> bool:
-    """Whether two comparisons differ in the engine alone, as when both disagree with the file."""
-    return (one.what, one.reference, one.message, one.mismatched, one.worst_index, one.trial is None) == (
-        other.what, other.reference, other.message, other.mismatched, other.worst_index, other.trial is None,
-    ) and (one is other or one.engine != other.engine)  # fmt: skip
+def _folded(group: list[Comparison]) -> list[Comparison]:
+    """One for all engines that fail alike at the case's own numbers, as when two disagree with the file."""
+    alike: dict[tuple[object, ...], list[Comparison]] = {}
+    for index, c in enumerate(group):
+        key = (c.what, c.reference, c.message, c.mismatched, index if c.trial is not None else None)
+        alike.setdefault(key, []).append(c)
+    return [replace(same[0], engine=" and ".join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]

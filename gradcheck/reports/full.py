@@ -131,8 +131,7 @@ def _failure(case: CaseResult, look: Look) -> list[Text]:
 
 def _findings(found: list[Finding], case: CaseResult, look: Look) -> list[Text]:
     lines: list[Text] = []
-    # All that follows from a wrong forward value is told in a line each.
-    detailed = 1 if found and found[0].lead.what in ("value", "raises") else IN_FULL
+    detailed = _detailed(found)
     everything = look.verbosity > 0
     for index, finding in enumerate(found):
         if everything or index < detailed:
@@ -146,6 +145,14 @@ def _findings(found: list[Finding], case: CaseResult, look: Look) -> list[Text]:
             break
         lines += _indented(f"also: {headline(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
     return lines
+
+
+def _detailed(found: list[Finding]) -> int:
+    """How many to show in full: all that follows from a wrong value, error or rule is told in a line each."""
+    kinds = [finding.lead.what for finding in found]
+    if kinds and kinds[0] in ("value", "raises"):
+        return 1
+    return min(IN_FULL, kinds.count("node") + 1) if "node" in kinds else IN_FULL
 
 
 def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
@@ -169,9 +176,8 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
     """What else says the same, a line each; all trials in a single line."""
     lines: list[Text] = []
-    for other in others:
-        if other.trial is None:
-            lines += _indented(f"also: {headline(other)}{_line_of(other)}", look, indent=4, hanging=10)
+    for text in dict.fromkeys(headline(other) + _line_of(other) for other in others if other.trial is None):
+        lines += _indented(f"also: {text}", look, indent=4, hanging=10)
     numbers = list(dict.fromkeys(str(other.trial["trial"]) for other in others if other.trial is not None))
     if numbers:
         *first, last = numbers

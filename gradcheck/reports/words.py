@@ -35,7 +35,7 @@ def subject(c: Comparison) -> str:
         "formula": f"formula for the gradient of {tensor}",
         "wrong_formula": f"wrong formula for the gradient of {tensor}",
         "check": f"check `{plain(c.formula)}`",
-        "raises": "errors",
+        "raises": "outcome",
         "node": f"gradient rule in {tensor}",
     }[c.what]
     return f"{text} after step {c.step + 1}" if c.step else text

@@ -55,3 +55,17 @@ def test_what_passed_or_cannot_be_asked_is_no_finding(comparison: Any, case: Any
     statuses = ("passed", "unsupported", "not_differentiable", "undecided")
     found = findings(case(comparisons=tuple(comparison(tensor=status, status=status) for status in statuses)))
     assert [finding.lead.tensor for finding in found] == ["undecided"]
+
+
+def test_engines_that_fail_alike_are_one(failed: Any, case: Any) -> None:
+    both = [failed(ONE, TWO, what="expected", tensor="x", reference="case", engine=name) for name in ("torch", "core")]
+    (alone,) = findings(case(comparisons=tuple(both)))
+    assert (alone.lead.engine, alone.others) == ("torch and core", ())
+    (beside,) = findings(case(comparisons=(*both, failed(ONE, TWO, tensor="x"))))
+    assert (beside.lead.engine, [other.engine for other in beside.others]) == ("core", ["torch and core"])
+
+
+def test_grouping_stays_linear(comparison: Any, case: Any) -> None:
+    many = tuple(comparison(tensor="x", status="failed", trial={"trial": i}) for i in range(20_000))
+    (found,) = findings(case(comparisons=many))
+    assert len(found.others) == 19_999

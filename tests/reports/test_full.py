@@ -234,3 +234,14 @@ def test_a_case_in_which_nothing_was_compared_says_so(run: Any, case: Any) -> No
 def test_what_is_undecided_is_not_called_wrong(run: Any, case: Any, comparison: Any) -> None:
     text = full(run(case(status="failed", comparisons=(comparison(status="undecided", message="too much noise"),))))
     assert "undecided: gradient of y, core against torch: too much noise" in text
+
+
+def test_what_follows_from_a_wrong_rule_is_told_in_brief(run: Any, case: Any, failed: Any) -> None:
+    rule = failed(GOT, WANT, what="node", tensor="k", message="the gradient of mul's tensor 1")
+    names = ("x", "w", "h")
+    wrong = case(status="failed", comparisons=(*(failed(GOT, WANT, tensor=name) for name in names), rule, rule))
+    text = full(run(wrong), width=120)
+    assert text.count("worst at") == 2
+    assert "  gradient rule in k: the gradient of mul's tensor 1; core differs from torch in 1 of 6 elements\n" in text
+    assert text.count("gradient rule in k") == 1
+    assert text.index("gradient rule in k") < text.index("  gradient of h") < text.index("also: gradient of w")
