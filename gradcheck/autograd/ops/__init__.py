@@ -36,6 +36,7 @@ from gradcheck.autograd.ops import rounding as rounding
 from gradcheck.autograd.ops import scan as scan
 from gradcheck.autograd.ops import selection as selection
 from gradcheck.autograd.ops import shape as shape
+from gradcheck.autograd.ops import spectral as spectral
 from gradcheck.autograd.ops import trigonometric as trigonometric
 
 

@@ -242,7 +242,7 @@ def nan_to_num(input: Any, nan: float = 0.0, posinf: float | None = None, neginf
     """Finite numbers in the place of NaN and the infinities: `nan`, and by default the largest there are."""
     if input.dtype.kind in "biu":
         return input.copy()
-    limit = float(finfo(real_of(input.dtype)).max)
+    limit = float(finfo(real_of(input.dtype)).max)  # type: ignore[no-untyped-call]
     high, low = limit if posinf is None else posinf, -limit if neginf is None else neginf
     wide = input.astype(np.float32) if input.dtype in HALVES else input
     return np.nan_to_num(wide, nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE, op
+from gradcheck.autograd.op import op
 from gradcheck.autograd.ops.cast import to
 from gradcheck.autograd.ops.creation import ones_like, zeros_like
 from gradcheck.autograd.ops.dims import canonical
 from gradcheck.autograd.ops.indexing import narrow
+from gradcheck.autograd.ops.joining import cat
 from gradcheck.autograd.ops.order import flip
 from gradcheck.autograd.ops.reducing import accumulate
 
@@ -86,12 +87,12 @@ def exclusive_products(x: Any, dim: int) -> Any:
 def _earlier(x: Any, dim: int) -> Any:
     """Each element's predecessor; 1 for the first."""
     first = ones_like(narrow(x, dim, 0, 1))
-    return TABLE["cat"]([first, narrow(x, dim, 0, x.shape[dim] - 1)], dim)
+    return cat([first, narrow(x, dim, 0, x.shape[dim] - 1)], dim)
 
 
 def _later(x: Any, dim: int, by: int) -> Any:
     """The element `by` places on; 0 past the end."""
-    return TABLE["cat"]([narrow(x, dim, by, x.shape[dim] - by), zeros_like(narrow(x, dim, 0, by))], dim)
+    return cat([narrow(x, dim, by, x.shape[dim] - by), zeros_like(narrow(x, dim, 0, by))], dim)
 
 
 def _recurrence(a: Any, b: Any, dim: int) -> Any:
