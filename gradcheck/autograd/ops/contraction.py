@@ -26,17 +26,17 @@ def explicit(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], st
     """The labels of each operand and of the result, with letters for `...`.
 
     Without `->`, the result has the ellipsis' dimensions, then the labels used once, sorted. As in torch, dimensions
-    of an ellipsis that the result leaves out are added up. Raises ArgumentError for what is no such equation, and
-    ShapeMismatch where it does not fit the operands.
+    of an ellipsis that the result leaves out are added up. Raises ShapeMismatch for what is no such equation, and
+    where it does not fit the operands.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
-        raise ArgumentError(f"einsum: the equation {equation!r} has {len(terms)} operands, {len(ndims)} were given")
+        raise ShapeMismatch(f"einsum: the equation {equation!r} has {len(terms)} operands, {len(ndims)} were given")
     for term in (*terms, right):
         letters = term.replace("...", "", 1)
         if letters and not (letters.isalpha() and letters.isascii()):
-            raise ArgumentError(f"einsum: {term!r} in {equation!r} is not made of letters and one '...'")
+            raise ShapeMismatch(f"einsum: {term!r} in {equation!r} is not made of letters and one '...'")
     widths = [ndim - len(term.replace("...", "")) for term, ndim in zip(terms, ndims, strict=True)]
     for term, width, ndim in zip(terms, widths, ndims, strict=True):
         if width < 0 or (width and "..." not in term):
@@ -45,7 +45,7 @@ def explicit(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], st
     inputs = tuple(t.replace("...", dots[len(dots) - w :]) for t, w in zip(terms, widths, strict=True))
     output = right.replace("...", dots) if arrow else dots + _used_once(left)
     if len(set(output)) < len(output) or not set(output) <= set("".join(inputs)):
-        raise ArgumentError(f"einsum: the result's labels in {equation!r} must differ, and occur in an operand")
+        raise ShapeMismatch(f"einsum: the result's labels in {equation!r} must differ, and occur in an operand")
     return inputs, output
 
 
@@ -53,7 +53,7 @@ def _spare(equation: str, count: int) -> str:
     """So many letters that the equation does not use."""
     letters = [letter for letter in ascii_letters if letter not in equation]
     if count > len(letters):
-        raise ArgumentError(f"einsum: no letters are left for the {count} dimensions of '...' in {equation!r}")
+        raise ShapeMismatch(f"einsum: no letters are left for the {count} dimensions of '...' in {equation!r}")
     return "".join(letters[:count])
 
 

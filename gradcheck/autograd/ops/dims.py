@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from operator import index as as_integer
 from typing import Any
 
+import numpy as np
+
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 
@@ -26,6 +28,15 @@ def canonical(dim: Any, ndim: int) -> int:
     if not -count <= number < count:
         raise IndexOutOfRange(f"dimension {number} of a tensor with {ndim}; expected {-count} to {count - 1}")
     return number % count
+
+
+def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape of operands of these shapes. Raises ShapeMismatch."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        words = " and ".join(str(list(shape)) for shape in shapes)
+        raise ShapeMismatch(f"{name}: shapes {words} cannot be broadcast together") from error
 
 
 def canonical_all(dims: Any, ndim: int) -> tuple[int, ...]:

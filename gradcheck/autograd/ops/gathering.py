@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, composite, op
-from gradcheck.autograd.ops.dims import canonical
+from gradcheck.autograd.ops.dims import broadcast_shape, canonical
 from gradcheck.autograd.ops.indexing import index_adjoint
 from gradcheck.autograd.ops.shape import expand, ravel
 from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -199,6 +199,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     if indices.ndim != input.ndim:
         raise ShapeMismatch(f"take_along_dim: indices with {indices.ndim} dimensions for a tensor with {input.ndim}")
     where = canonical(dim, input.ndim)
-    common = list(np.broadcast_shapes(_without(input.shape, where), _without(indices.shape, where)))
+    common = list(broadcast_shape("take_along_dim", _without(input.shape, where), _without(indices.shape, where)))
     sizes = [(*common[:where], v.shape[where], *common[where + 1 :]) for v in (input, indices)]
-    return gather(expand(input, sizes[0]), where, expand(indices, sizes[1]))
+    wrapped = TABLE["remainder"](indices, max(input.shape[where], 1)) if input.ndim else indices  # as torch does, here
+    return gather(expand(input, sizes[0]), where, expand(wrapped, sizes[1]))

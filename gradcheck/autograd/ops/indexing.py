@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, composite, op
-from gradcheck.autograd.ops.dims import canonical, integer
+from gradcheck.autograd.ops.dims import broadcast_shape, canonical, integer
 from gradcheck.autograd.ops.shape import expand, ravel, reshape
 from gradcheck.autograd.ops.subscript import add_at, result_size, split
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -102,7 +102,7 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
         raise IndexOutOfRange(f"narrow: start {start} of a dimension of size {size}")
     first = start + size if start < 0 else start
     if length < 0 or first + length > size:
-        raise ShapeMismatch(f"narrow: {length} elements from {first} on, of a dimension of size {size}")
+        raise IndexOutOfRange(f"narrow: {length} elements from {first} on, of a dimension of size {size}")
     return getitem(input, (*[_ALL] * where, slice(first, first + length)))
 
 
@@ -121,7 +121,9 @@ def take(input: Any, index: Any) -> Any:
 )
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements where `mask`, which is broadcast against `input`, is true; one dimension."""
-    shape = np.broadcast_shapes(input.shape, mask.shape)
+    if mask.dtype.kind != "b":
+        raise DtypeMismatch(f"masked_select takes a mask of booleans, not of {mask.dtype}")
+    shape = broadcast_shape("masked_select", input.shape, mask.shape)
     return getitem(_expanded(input, shape), (_expanded(mask, shape),))
 
 

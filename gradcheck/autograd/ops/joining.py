@@ -129,7 +129,7 @@ def _pieces(tensor: Any, dim: int, lengths: Any) -> tuple[Any, ...]:
 def _dimension(tensor: Any, dim: int, name: str) -> tuple[int, int]:
     """`dim` counted from the front, and its size."""
     if not tensor.ndim:
-        raise IndexOutOfRange(f"{name} takes at least 1 dimension, not 0")
+        raise ShapeMismatch(f"{name} takes at least 1 dimension, not 0")
     where = canonical(dim, tensor.ndim)
     return where, tensor.shape[where]
 
@@ -189,5 +189,7 @@ def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
 @composite(samples=("unbind(randn(3, 2))", "randn(2, 3).unbind(-1)", "unbind(randn(2, 0))"))
 def unbind(input: Any, dim: int = 0) -> Any:
     """All slices along `dim`, which goes."""
+    if not input.ndim:
+        raise IndexOutOfRange("unbind takes at least 1 dimension, not 0")
     where, size = _dimension(input, dim, "unbind")
     return tuple(select(input, where, i) for i in range(size))

@@ -10,13 +10,13 @@ import numpy as np
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import canonical
 from gradcheck.autograd.ops.shape import ravel
-from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
+from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
 def _plane(dim1: int, dim2: int, ndim: int, name: str) -> tuple[int, int]:
     first, second = canonical(dim1, ndim), canonical(dim2, ndim)
-    if first == second or ndim < 2:
-        raise ArgumentError(f"{name}: a diagonal lies in two different dimensions, not {dim1} and {dim2} of {ndim}")
+    if first == second:
+        raise ShapeMismatch(f"{name}: a diagonal lies in two different dimensions, not {dim1} and {dim2} of {ndim}")
     return first, second
 
 
@@ -78,7 +78,7 @@ def _embedded_size(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Square matrices, in `dim1` and `dim2`, that are zero but for the last dimension of `input` on a diagonal."""
     if not input.ndim:
-        raise ShapeMismatch("diag_embed takes at least 1 dimension, not 0")
+        raise IndexOutOfRange("diag_embed takes at least 1 dimension, not 0")
     first, second = _plane(dim1, dim2, input.ndim + 1, "diag_embed")
     side = input.shape[-1] + abs(offset)
     sizes = list(input.shape[:-1])
