@@ -152,7 +152,8 @@ class _Judge:
 
         def run(disturbance: Disturbance) -> list[np.ndarray | None]:
             def moved(array: np.ndarray) -> np.ndarray:
-                return array * disturbance.factors(array.shape) if array.dtype.kind in "fc" else array
+                # A product of 0-d arrays is a NumPy scalar, which is no array.
+                return np.asarray(array * disturbance.factors(array.shape)) if array.dtype.kind in "fc" else array
 
             again = replace(application, recorded=None, **_replaced(application, [moved(array) for array in raised]))
             cotangents = [None if c is None else moved(c) for c in incoming]
