@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from itertools import groupby
 
+from rich.color import ColorSystem
 from rich.console import Console
 from rich.text import Text
 
@@ -46,14 +47,16 @@ def details(case: CaseResult, look: Look) -> list[str]:
 
 def _output(lines: list[Text], look: Look) -> str:
     """The lines as they are, with colour or without; rich must neither wrap nor interpret them."""
-    stream = StringIO()
-    console = Console(file=stream, force_terminal=look.color, no_color=not look.color, width=look.width,
-                      color_system="standard" if look.color else None, highlight=False, markup=False,
-                      emoji=False, legacy_windows=False)  # fmt: skip
+    if not look.color:
+        return "".join(line.plain.rstrip() + "\n" for line in lines)
+    console = Console(file=StringIO(), color_system="standard", force_terminal=True)
+    pieces = []
     for line in lines:
         line.rstrip()
-        console.print(line, soft_wrap=True)
-    return stream.getvalue()
+        for segment in line.render(console, end="\n"):
+            style = segment.style
+            pieces.append(style.render(segment.text, color_system=ColorSystem.STANDARD) if style else segment.text)
+    return "".join(pieces)
 
 
 def _summary(result: RunResult) -> Text:
