@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.engines.base import State
 from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Place, Unsupported
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.derive import derivation, derive
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.expr import Expr
 from gradcheck.language.parser import parse
 from gradcheck.language.problem import Problem
+from tests.language.derived import check
 
 #: No two alike, so that nothing fits by accident; and other ones, which no formula has seen.
 SIZES = {"n": 2, "m": 3, "k": 5, "h": 4}
@@ -181,41 +178,6 @@ GRAPHS = {
 BOUND = {"several roots"}
 #: Formulas longer than a file may hold, unless they are written in steps.
 LONG = {"convolution"}
-
-
-def solved(problem: Problem) -> State:
-    """The core's values and gradients."""
-    evaluation = Core().evaluate(problem)
-    assert evaluation.error is None
-    return evaluation.states[-1]
-
-
-def check(formulas: Mapping[str, Expr], problem: Problem, let: Mapping[str, Expr] | None = None) -> None:
-    """Every gradient the core found has a formula, whose text evaluates to it bit for bit."""
-    state = solved(problem)
-    reached = {name for name, gradient in state.gradients.items() if gradient is not None}
-    assert set(formulas) == reached
-    scope = scope_of(problem, state)
-    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
-        for name, step in (let or {}).items():
-            assert name not in scope
-            scope[name] = evaluate(parse(str(step)), scope, gradients=state.gradients)
-        for name, formula in formulas.items():
-            got = np.asarray(evaluate(parse(str(formula)), scope, gradients=state.gradients))
-            want = state.gradients[name]
-            assert want is not None
-            assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {formula}"
-            assert got.tobytes() == want.tobytes(), f"{name}: {formula}\n{got}\n{want}"
-
-
-def scope_of(problem: Problem, state: State) -> dict[str, Any]:
-    """What names stand for; several outputs under one name are a tuple again."""
-    scope = {**problem.sizes, **problem.constants, **state.values}
-    for name in problem.case.graph:
-        if name not in scope:
-            parts = sum(part.startswith(f"{name}[") for part in state.values)
-            scope[name] = tuple(state.values[f"{name}[{i}]"] for i in range(parts))
-    return scope
 
 
 @pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -18,6 +16,7 @@ from gradcheck.language.expr import Call, Expr, Name, Sequence
 from gradcheck.language.parser import parse
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, Drawing, stream
+from tests.language.derived import check
 
 
 def samples(op: Op) -> tuple[str, ...]:
@@ -74,17 +73,3 @@ def test_the_formula_of_a_sample_is_its_gradient(text: str) -> None:
                 assert Core().evaluate(other).error is not None
             else:
                 check(formulas, other)
-
-
-def check(formulas: dict[str, Expr], problem: Problem) -> None:
-    state = Core().evaluate(problem).states[-1]
-    parts = tuple(value for name, value in state.values.items() if name.startswith("out["))
-    scope: dict[str, Any] = {"out": parts, **problem.constants, **state.values}
-    assert set(formulas) == {name for name, gradient in state.gradients.items() if gradient is not None}
-    for name, formula in formulas.items():
-        with np.errstate(all="ignore"):
-            got = np.asarray(evaluate(parse(str(formula), max_length=10**6), scope, gradients=state.gradients))
-        want = state.gradients[name]
-        assert want is not None
-        assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {formula}"
-        assert np.array_equal(got, want, equal_nan=True), f"{name}: {formula}\n{got}\n{want}"
