@@ -62,6 +62,8 @@ class Op:
     uniform: bool = False
     #: Integers become the default dtype first, as in `sin(1)` or `1 / 2`.
     floating: bool = False
+    #: Which kinds of numbers an elementwise op takes, once promoted: booleans, integers, floats, complex ones.
+    takes: str = "bifc"
     #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
     holomorphic: bool = True
     #: Which argument is a sequence of tensors (`cat`, `einsum`); its rule returns a list of cotangents.
@@ -117,7 +119,7 @@ class Op:
             raise
         except ValueError as error:
             raise ShapeMismatch(f"{self.name}: {error}") from error
-        except TypeError as error:
+        except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
             raise DtypeMismatch(f"{self.name}: {error}") from error
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -190,6 +192,8 @@ def _compute(op: Op, args: list[Any]) -> Any:
     target: np.dtype | None = None
     if op.elementwise:
         args, target = _promote(op, args)
+        if "bifc"[dtypes.category(target)] not in op.takes:
+            raise DtypeMismatch(f"{op.name} does not take {target}")
     sequence = args[op.sequence] if op.sequence is not None else ()
     arrays = [a for a in (*args, *sequence) if isinstance(a, _ARRAYS)]
     if op.uniform:
@@ -214,14 +218,14 @@ _ARRAYS = (np.ndarray, np.generic)
 _OPERANDS = (np.ndarray, np.generic, bool, int, float, complex)
 
 
-def _promote(op: Op, args: list[Any]) -> tuple[list[Any], np.dtype | None]:
+def _promote(op: Op, args: list[Any]) -> tuple[list[Any], np.dtype]:
     start, stop = int(op.masked), len(op.rules)
     operands = [a for a in args[start:stop] if isinstance(a, _OPERANDS)]
     if not operands:
         raise ArgumentError(f"{op.name} takes tensors and numbers, not {args[start]!r:.60}")
     first = getattr(operands[0], "dtype", None)
-    ready = first is not None and not (op.floating and first.kind in "biu")
-    if ready and all(getattr(a, "dtype", None) is first for a in operands):
+    becomes_floating = op.floating and first is not None and first.kind in "biu"
+    if first is not None and not becomes_floating and all(getattr(a, "dtype", None) is first for a in operands):
         return args, first
     target = dtypes.result_dtype(operands)
     if op.floating and target.kind in "biu":

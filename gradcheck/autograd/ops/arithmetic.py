@@ -12,7 +12,6 @@ from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.extrema import where
-from gradcheck.autograd.ops.kinds import refuse_complex
 from gradcheck.errors import ArgumentError, DomainError
 
 _TWO = ((-3.0, 3.0), (-3.0, 3.0))
@@ -128,6 +127,7 @@ def _refuse_zeros(name: str, divisor: Any) -> None:
 @op(
     (None, None),
     elementwise=True,
+    takes="if",
     domain=_DIVISOR,
     samples=("randint(-5, 5, [4]) // 3", "randn(3) // 0.5"),
 )
@@ -140,6 +140,7 @@ def floor_divide(input: Any, other: Any) -> Any:
 @op(
     (lambda g, y, a, b: g, lambda g, y, a, b: -g * div(a, b, rounding_mode="floor")),
     elementwise=True,
+    takes="if",
     domain=_DIVISOR,
     kinks="where input / other is an integer",
     samples=("randn(3) % 0.7", "7 % uniform(0.5, 2, [3])", "randint(-5, 5, [4]) % 3"),
@@ -153,6 +154,7 @@ def remainder(input: Any, other: Any) -> Any:
 @op(
     (lambda g, y, a, b: g, lambda g, y, a, b: -g * div(a, b, rounding_mode="trunc")),
     elementwise=True,
+    takes="if",
     domain=_DIVISOR,
     kinks="where input / other is an integer",
     samples=("fmod(randn(3), 0.7)", "fmod(randint(-5, 5, [4]), 3)"),
@@ -191,6 +193,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 @op(
     (lambda g, y, a, b: g * (a / y), lambda g, y, a, b: g * (b / y)),
     elementwise=True,
+    takes="f",
     domain=_DIVISOR,
     kinks="0, 0",
 )
@@ -215,17 +218,15 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     return input + value * (tensor1 / tensor2)
 
 
-@op(lambda g, y, x: g * (np.pi / 180), elementwise=True, floating=True, domain=((-180.0, 180.0),))
+@op(lambda g, y, x: g * (np.pi / 180), elementwise=True, takes="f", floating=True, domain=((-180.0, 180.0),))
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
-    refuse_complex("deg2rad", input)
     return input * (np.pi / 180)
 
 
-@op(lambda g, y, x: g * (180 / np.pi), elementwise=True, floating=True)
+@op(lambda g, y, x: g * (180 / np.pi), elementwise=True, takes="f", floating=True)
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
-    refuse_complex("rad2deg", input)
     return input * (180 / np.pi)
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.kinds import refuse_complex
-from gradcheck.errors import DtypeMismatch
 
 _TWO: dict[str, Any] = {"elementwise": True, "domain": ((-3.0, 3.0), (-3.0, 3.0))}
 _PAIR = "(tensor([1.0, 2.0, nan, inf]), tensor([1.0, 3.0, nan, -inf]))"
@@ -28,35 +26,33 @@ def ne(input: Any, other: Any) -> Any:
     return np.not_equal(input, other)
 
 
-@op((None, None), aliases=("less",), samples=(f"lt{_PAIR}", "randn(2, 3) < 0"), **_TWO)
+@op((None, None), aliases=("less",), samples=(f"lt{_PAIR}", "randn(2, 3) < 0"), takes="bif", **_TWO)
 def lt(input: Any, other: Any) -> Any:
     """Whether smaller."""
-    refuse_complex("lt", input, other)
     return np.less(input, other)
 
 
-@op((None, None), aliases=("less_equal",), samples=(f"le{_PAIR}",), **_TWO)
+@op((None, None), aliases=("less_equal",), samples=(f"le{_PAIR}",), takes="bif", **_TWO)
 def le(input: Any, other: Any) -> Any:
     """Whether smaller or equal."""
-    refuse_complex("le", input, other)
     return np.less_equal(input, other)
 
 
-@op((None, None), aliases=("greater",), samples=(f"gt{_PAIR}",), **_TWO)
+@op((None, None), aliases=("greater",), samples=(f"gt{_PAIR}",), takes="bif", **_TWO)
 def gt(input: Any, other: Any) -> Any:
     """Whether larger."""
-    refuse_complex("gt", input, other)
     return np.greater(input, other)
 
 
-@op((None, None), aliases=("greater_equal",), samples=(f"ge{_PAIR}",), **_TWO)
+@op((None, None), aliases=("greater_equal",), samples=(f"ge{_PAIR}",), takes="bif", **_TWO)
 def ge(input: Any, other: Any) -> Any:
     """Whether larger or equal."""
-    refuse_complex("ge", input, other)
     return np.greater_equal(input, other)
 
 
 def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if input.dtype.kind == "b":
+        return input == other
     near = np.abs(input - other) <= atol + np.abs(rtol * other)
     close = (input == other) | (near & np.isfinite(input) & np.isfinite(other))
     return close | (np.isnan(input) & np.isnan(other)) if equal_nan else close
@@ -95,39 +91,34 @@ def logical_not(input: Any) -> Any:
     return np.logical_not(input)
 
 
-def _bits(name: str, function: Any, *arrays: Any) -> Any:
-    if arrays[0].dtype.kind not in "biu":
-        raise DtypeMismatch(f"{name} takes integers and booleans, not {arrays[0].dtype}")
-    return function(*arrays)
-
-
-@op((None, None), elementwise=True, domain=(), samples=(f"bitwise_and{_BITS}", f"bitwise_and{_BOOLS}"))
+@op((None, None), elementwise=True, takes="bi", domain=(), samples=(f"bitwise_and{_BITS}", f"bitwise_and{_BOOLS}"))
 def bitwise_and(input: Any, other: Any) -> Any:
     """`&` of the bits, or of booleans."""
-    return _bits("bitwise_and", np.bitwise_and, input, other)
+    return np.bitwise_and(input, other)
 
 
-@op((None, None), elementwise=True, domain=(), samples=(f"bitwise_or{_BITS}", f"bitwise_or{_BOOLS}"))
+@op((None, None), elementwise=True, takes="bi", domain=(), samples=(f"bitwise_or{_BITS}", f"bitwise_or{_BOOLS}"))
 def bitwise_or(input: Any, other: Any) -> Any:
     """`|` of the bits, or of booleans."""
-    return _bits("bitwise_or", np.bitwise_or, input, other)
+    return np.bitwise_or(input, other)
 
 
-@op((None, None), elementwise=True, domain=(), samples=(f"bitwise_xor{_BITS}", f"bitwise_xor{_BOOLS}"))
+@op((None, None), elementwise=True, takes="bi", domain=(), samples=(f"bitwise_xor{_BITS}", f"bitwise_xor{_BOOLS}"))
 def bitwise_xor(input: Any, other: Any) -> Any:
     """Exclusive or of the bits, or of booleans."""
-    return _bits("bitwise_xor", np.bitwise_xor, input, other)
+    return np.bitwise_xor(input, other)
 
 
 @op(
     (None,),
     elementwise=True,
+    takes="bi",
     domain=(),
     samples=("bitwise_not(tensor([5, -1]))", "~tensor([True, False])"),
 )
 def bitwise_not(input: Any) -> Any:
     """`~` of the bits, or of booleans."""
-    return _bits("bitwise_not", np.invert, input)
+    return np.invert(input)
 
 
 # Tests ---------------------------------------------------------------------------------------------
@@ -153,22 +144,19 @@ def isfinite(input: Any) -> Any:
     return np.isfinite(input)
 
 
-@op((None,), elementwise=True, samples=(f"isposinf({_ODD})",))
+@op((None,), elementwise=True, takes="bif", samples=(f"isposinf({_ODD})",))
 def isposinf(input: Any) -> Any:
     """Whether infinity."""
-    refuse_complex("isposinf", input)
     return np.equal(input, np.inf)
 
 
-@op((None,), elementwise=True, samples=(f"isneginf({_ODD})",))
+@op((None,), elementwise=True, takes="bif", samples=(f"isneginf({_ODD})",))
 def isneginf(input: Any) -> Any:
     """Whether minus infinity."""
-    refuse_complex("isneginf", input)
     return np.equal(input, -np.inf)
 
 
-@op((None,), elementwise=True, samples=("signbit(tensor([0.0, -0.0, -2.0]))",))
+@op((None,), elementwise=True, takes="bif", samples=("signbit(tensor([0.0, -0.0, -2.0]))",))
 def signbit(input: Any) -> Any:
     """Whether the sign is minus, that of zero too."""
-    refuse_complex("signbit", input)
     return np.signbit(input) if input.dtype.kind == "f" else input < 0

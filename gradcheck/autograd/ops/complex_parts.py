@@ -52,7 +52,7 @@ def _conj_rule(g: Any, y: Any, x: Any) -> Any:
 )
 def conj(input: Any) -> Any:
     """The complex conjugate."""
-    return np.conjugate(input)
+    return np.conjugate(input) if input.dtype.kind == "c" else input
 
 
 def _angle_rule(g: Any, y: Any, x: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.kinds import refuse_complex
 from gradcheck.errors import ArgumentError, DtypeMismatch
 
 _TWO = ((-3.0, 3.0), (-3.0, 3.0))
@@ -51,6 +50,7 @@ def where(condition: Any, input: Any, other: Any) -> Any:
         lambda g, y, a, b: where(b < a, 0, where(a == b, g / 2, g)),
     ),
     elementwise=True,
+    takes="bif",
     domain=_TWO,
     kinks="ties, which share the gradient",
     samples=(
@@ -60,7 +60,6 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 )
 def maximum(input: Any, other: Any) -> Any:
     """The larger of two; NaN where either is."""
-    refuse_complex("maximum", input, other)
     return np.maximum(input, other)
 
 
@@ -70,6 +69,7 @@ def maximum(input: Any, other: Any) -> Any:
         lambda g, y, a, b: where(b > a, 0, where(a == b, g / 2, g)),
     ),
     elementwise=True,
+    takes="bif",
     domain=_TWO,
     kinks="ties, which share the gradient",
     samples=(
@@ -79,7 +79,6 @@ def maximum(input: Any, other: Any) -> Any:
 )
 def minimum(input: Any, other: Any) -> Any:
     """The smaller of two; NaN where either is."""
-    refuse_complex("minimum", input, other)
     return np.minimum(input, other)
 
 
@@ -89,13 +88,13 @@ def minimum(input: Any, other: Any) -> Any:
         lambda g, y, a, b: where((a >= b) | (b != b), 0, g),
     ),
     elementwise=True,
+    takes="bif",
     domain=_TWO,
     kinks="ties",
     samples=("fmax(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))",),
 )
 def fmax(input: Any, other: Any) -> Any:
     """The larger of two; a NaN counts only against another."""
-    refuse_complex("fmax", input, other)
     return np.fmax(input, other)
 
 
@@ -105,13 +104,13 @@ def fmax(input: Any, other: Any) -> Any:
         lambda g, y, a, b: where((a <= b) | (b != b), 0, g),
     ),
     elementwise=True,
+    takes="bif",
     domain=_TWO,
     kinks="ties",
     samples=("fmin(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))",),
 )
 def fmin(input: Any, other: Any) -> Any:
     """The smaller of two; a NaN counts only against another."""
-    refuse_complex("fmin", input, other)
     return np.fmin(input, other)
 
 
@@ -136,6 +135,7 @@ def _clamp_max(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
     (_clamp_input, _clamp_min, _clamp_max),
     aliases=("clip",),
     elementwise=True,
+    takes="if",
     domain=(*_TWO, (0.0, 3.0)),
     kinks="bounds, at which the gradient still passes",
     samples=(
@@ -150,7 +150,6 @@ def _clamp_max(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
 )
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """`input`, raised to `min` and then lowered to `max`, numbers or tensors; where they cross, `max`."""
-    refuse_complex("clamp", input, min, max)
     if min is None and max is None:
         raise ArgumentError("clamp needs min, max or both")
     raised = input if min is None else np.maximum(input, min)

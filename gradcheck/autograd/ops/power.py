@@ -46,6 +46,7 @@ def _log_of_number(x: Any, into_complex: bool) -> Any:
 @op(
     (_pow_input, _pow_exponent),
     elementwise=True,
+    takes="ifc",
     domain=((0.3, 3.0), (-3.0, 3.0)),
     kinks="input = 0",
     samples=(
@@ -75,7 +76,7 @@ def pow(input: Any, exponent: Any) -> Any:
 @op(lambda g, y, x: g * (2 * x), elementwise=True)
 def square(input: Any) -> Any:
     """The square."""
-    return np.square(input)
+    return np.square(input.astype(np.int64) if input.dtype.kind == "b" else input)
 
 
 @op(lambda g, y, x: g / (2 * y), elementwise=True, floating=True, domain=((0.1, 3.0),), kinks="0")

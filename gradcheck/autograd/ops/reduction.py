@@ -103,7 +103,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 def _prod_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """The cotangent times the product of all other elements, which no zero can spoil."""
-    x = to(x, y.dtype)
+    x = x if dtype is None else to(x, y.dtype)
     if dim is None:
         flat = reshape(x, (count(x, None),))
         return g * reshape(exclusive_products(flat, 0), x.shape)

@@ -9,7 +9,6 @@ import numpy as np
 from gradcheck.autograd.op import op
 from gradcheck.autograd.ops.complex_parts import conj, real
 from gradcheck.autograd.ops.extrema import where
-from gradcheck.autograd.ops.kinds import refuse_complex
 
 _STEPS = "integers; the gradient is 0"
 
@@ -22,6 +21,7 @@ def _abs_rule(g: Any, y: Any, x: Any) -> Any:
     _abs_rule,
     aliases=("absolute",),
     elementwise=True,
+    takes="ifc",
     holomorphic=False,
     kinks="0, where the gradient is 0",
     samples=(
@@ -35,10 +35,15 @@ def abs(input: Any) -> Any:
     return np.abs(input)
 
 
-@op((None,), elementwise=True, kinks="0; the gradient is 0", samples=("sign(tensor([-2.0, 0.0, 3.0, nan]))",))
+@op(
+    (None,),
+    elementwise=True,
+    takes="bif",
+    kinks="0; the gradient is 0",
+    samples=("sign(tensor([-2.0, 0.0, 3.0, nan]))",),
+)
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 for NaN, as in torch."""
-    refuse_complex("sign", input)
     return _sign(input)
 
 
@@ -74,23 +79,22 @@ def sgn(input: Any) -> Any:
 
 def _of_floats(rounded: Any, input: Any) -> Any:
     """Integers are whole already, and keep their dtype."""
-    refuse_complex(rounded.__name__, input)
     return rounded(input) if input.dtype.kind == "f" else input
 
 
-@op((None,), elementwise=True, kinks=_STEPS, samples=("floor(tensor([1, 2]))",))
+@op((None,), elementwise=True, takes="if", kinks=_STEPS, samples=("floor(tensor([1, 2]))",))
 def floor(input: Any) -> Any:
     """Rounded down."""
     return _of_floats(np.floor, input)
 
 
-@op((None,), elementwise=True, kinks=_STEPS)
+@op((None,), elementwise=True, takes="if", kinks=_STEPS)
 def ceil(input: Any) -> Any:
     """Rounded up."""
     return _of_floats(np.ceil, input)
 
 
-@op((None,), aliases=("fix",), elementwise=True, kinks=_STEPS)
+@op((None,), aliases=("fix",), elementwise=True, takes="if", kinks=_STEPS)
 def trunc(input: Any) -> Any:
     """Rounded toward 0."""
     return _of_floats(np.trunc, input)
@@ -99,6 +103,7 @@ def trunc(input: Any) -> Any:
 @op(
     (None,),
     elementwise=True,
+    takes="if",
     kinks="halves; the gradient is 0",
     samples=(
         "round(tensor([0.5, 1.5, 2.5, -0.5]))",
@@ -108,11 +113,10 @@ def trunc(input: Any) -> Any:
 )
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Rounded to the nearest, halves to the even one; to `decimals` places."""
-    refuse_complex("round", input)
     return np.round(input, decimals)
 
 
-@op(lambda g, y, x: g, elementwise=True, kinks="integers")
+@op(lambda g, y, x: g, elementwise=True, takes="f", kinks="integers")
 def frac(input: Any) -> Any:
     """What `trunc` takes away."""
     return input - np.trunc(input)

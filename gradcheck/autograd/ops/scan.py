@@ -57,7 +57,7 @@ def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
     """
     if x.ndim == 0 or 0 in x.shape:
         return g
-    x = to(x, y.dtype)
+    x = x if dtype is None else to(x, y.dtype)
     return cumprod(_earlier(x, dim), dim) * _recurrence(_later(x, dim, 1), g, dim)
 
 

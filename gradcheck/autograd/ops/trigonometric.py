@@ -10,7 +10,6 @@ import numpy as np
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops import complex_parts
 from gradcheck.autograd.ops.extrema import where
-from gradcheck.autograd.ops.kinds import refuse_complex
 from gradcheck.autograd.ops.power import rsqrt, sqrt
 
 _INSIDE = ((-0.95, 0.95),)
@@ -71,16 +70,16 @@ def atan(input: Any) -> Any:
 
 
 @op(
-    (lambda g, y, a, b: g * (b / (a * a + b * b)), lambda g, y, a, b: g * (-a / (a * a + b * b))),
+    (lambda g, y, a, b: g * (b / (a * a + b * b)), lambda g, y, a, b: -g * (a / (a * a + b * b))),
     aliases=("arctan2",),
     elementwise=True,
+    takes="f",
     floating=True,
     domain=((-3.0, 3.0), (-3.0, 3.0)),
     kinks="0, 0",
 )
 def atan2(input: Any, other: Any) -> Any:
     """The angle of the point (other, input), from -pi to pi."""
-    refuse_complex("atan2", input, other)
     return np.arctan2(input, other)
 
 
