@@ -81,6 +81,7 @@ def _einsum_rule(g: Any, y: Any, equation: str, operands: Any) -> list[Any]:
     """For each operand, the contraction of the cotangent with all the others."""
     inputs, output = explicit(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
+    operands = [x if x.dtype == g.dtype else TABLE["to"](x, g.dtype) for x in operands]
     return [_einsum_share(g, inputs, output, operands, i, sizes) for i in range(len(operands))]
 
 

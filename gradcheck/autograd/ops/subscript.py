@@ -97,7 +97,8 @@ def add_at(out: np.ndarray, advanced: tuple[Any, ...], values: np.ndarray) -> No
     count = picked[0].ndim
     first = positions[0] if positions == list(range(positions[0], positions[-1] + 1)) else 0
     source = np.moveaxis(values, range(first, first + count), range(count)) if first else values
-    _add_rows(target, [p.reshape(-1) for p in picked], source.reshape(-1, *target.shape[len(positions) :]))
+    rows = source.reshape(picked[0].size, *target.shape[len(positions) :])
+    _add_rows(target, [p.reshape(-1) for p in picked], rows)
 
 
 def _one_mask(advanced: tuple[Any, ...]) -> bool:
