@@ -72,10 +72,7 @@ class Formula(Operators):
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
     """The op on the formulas' values, written as a call of it. Raises what the op raises, and Unsupported."""
     result = op.compute([plain(arg) for arg in args])
-    expr = call(op, args)
-    if isinstance(result, tuple):
-        return tuple(Formula(np.asarray(part), Call("getitem", (expr, Literal(i)))) for i, part in enumerate(result))
-    formula = Formula(result, expr)
+    formula = Formula(result, call(op, args))
     if op.elementwise:
         formula._shape = _inherited(result.shape, args)
     creators = [a for a in _flat(args) if type(a) is Formula]

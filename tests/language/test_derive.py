@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import dtypes
+from gradcheck.autograd import Tensor, dtypes, grad, ops
 from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Place, Unsupported
 from gradcheck.language.case import Case, Claim, Step
@@ -256,3 +256,27 @@ def test_what_has_no_gradient_is_an_error() -> None:
         derive(Graph({"x": "n"}, {"y": "x * x"}).problem(SIZES))
     with pytest.raises(NoGradRequired):
         derive(Graph({"x": "n"}, {"y": "x.detach().sum()"}).problem(SIZES))
+
+
+def test_a_formula_can_be_differentiated_again() -> None:
+    """The gradient of a gradient's formula, times a vector, is the product with the Hessian."""
+    graph = Graph({"x": "n m", "w": "m k"}, {"h": "torch.tanh(x @ w)", "loss": "(h.softmax(1) * h).sum()"})
+    first = derive(graph.problem(SIZES), expand=True)
+    again = Graph(
+        graph.inputs,
+        {**graph.entries, "slope": str(first["x"]), "loss2": "(slope * v).sum()"},
+        {"v": "n m"},
+    )
+    problem = again.problem(SIZES)
+    check(derive(problem), problem)
+    got = Core().evaluate(problem).states[-1].gradients
+
+    leaves = {name: Tensor(array, requires_grad=True) for name, array in problem.inputs.items()}
+    h = ops.tanh(leaves["x"] @ leaves["w"])
+    (slope,) = grad((ops.softmax(h, 1) * h).sum(), leaves["x"], create_graph=True)
+    assert slope is not None
+    product = grad((slope * Tensor(problem.constants["v"])).sum(), list(leaves.values()))
+    for name, want in zip(leaves, product, strict=True):
+        assert got[name] is not None
+        assert want is not None
+        np.testing.assert_allclose(got[name], want.data, rtol=1e-12, atol=1e-14)
