@@ -11,9 +11,12 @@ from gradcheck.cli import options
 if TYPE_CHECKING:
     from gradcheck.autograd.op import Op
 
-_HEADER = ("SIGNATURE", "RULE", "KINKS", "TORCH", "ALIASES", "DOMAIN", "DOC")
-#: Columns that a narrow terminal does without, the first to go first.
+#: The columns and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
+_COLUMNS = {"SIGNATURE": 36, "RULE": 9, "KINKS": 24, "TORCH": 24, "ALIASES": 16, "DOMAIN": 20, "DOC": 80}
+#: Those that a narrow terminal does without, the first to go first.
 _SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS")
+#: What is left for the doc at least.
+_DOC = 24
 
 
 @click.command("ops")
@@ -62,38 +65,42 @@ def _domain(entry: Op) -> str:
 
 
 def _table() -> list[str]:
-    """A line an op. A terminal gets the columns that it has room for; a pipe gets them all."""
+    """A line an op. A terminal gets the columns that it has room for; a pipe gets them all, uncut."""
     import sys
 
     import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
     from gradcheck.autograd.op import TABLE
     from gradcheck.cli.output import is_terminal, width
 
-    aliases = _aliases()
-    rows = [_HEADER]
-    for name, entry in sorted(TABLE.items()):
-        others, doc = ", ".join(aliases.get(name, ())), entry.doc.partition("\n")[0]
-        rows.append((entry.signature, _rule(entry), entry.kinks, entry.torch, others, _domain(entry), doc))
-    widths = [min(44, max(map(len, column))) for column in zip(*rows, strict=True)]
     room = width() if is_terminal(sys.stdout) else None
-    shown = _fitting(widths, room)
-    return [_line([row[i] for i in shown], [widths[i] for i in shown], room) for row in rows]
-
-
-def _fitting(widths: list[int], room: int | None) -> list[int]:
-    """Which columns to show; the last, the doc, may be cut short but not below 24."""
-    shown = list(range(len(_HEADER)))
+    aliases = _aliases()
+    rows = [{title: title for title in _COLUMNS}]
+    rows += [_cells(entry, aliases.get(name, [])) for name, entry in sorted(TABLE.items())]
+    widths = {title: min(most, max(len(row[title]) for row in rows)) for title, most in _COLUMNS.items()}
     for title in _SPARED:
-        if room is None or sum(widths[i] + 2 for i in shown[:-1]) + 24 <= room:
+        taken = sum(widths[kept] + 2 for kept in widths if kept != "DOC")
+        if room is None or taken + _DOC <= room:
             break
-        shown.remove(_HEADER.index(title))
-    return shown
+        del widths[title]
+    if room is not None:
+        widths["DOC"] = room - sum(widths[kept] + 2 for kept in widths if kept != "DOC")
+    return ["  ".join(_cell(row[title], most, room) for title, most in widths.items()).rstrip() for row in rows]
 
 
-def _line(cells: list[str], widths: list[int], room: int | None) -> str:
-    *first, last = cells
-    padded = "  ".join([*(cell.ljust(room_) for cell, room_ in zip(first, widths, strict=False)), last]).rstrip()
-    return padded if room is None or len(padded) <= room else padded[: room - 3] + "..."
+def _cells(entry: Op, aliases: list[str]) -> dict[str, str]:
+    return {
+        "SIGNATURE": entry.signature,
+        "RULE": _rule(entry),
+        "KINKS": entry.kinks,
+        "TORCH": entry.torch,
+        "ALIASES": ", ".join(aliases),
+        "DOMAIN": _domain(entry),
+        "DOC": entry.doc.partition("\n")[0],
+    }
+
+
+def _cell(text: str, most: int, room: int | None) -> str:
+    return text.ljust(most) if room is None or len(text) <= most else text[: most - 3] + "..."
 
 
 def _detail(entry: Op) -> list[str]:
