@@ -44,7 +44,7 @@ def from_floats(values: np.ndarray, prime: int) -> np.ndarray:
 
 def multiply(a: np.ndarray, b: np.ndarray, prime: int) -> np.ndarray:
     """The product, element by element."""
-    return (a * b) % prime
+    return np.asarray((a * b) % prime)
 
 
 def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
