@@ -21,7 +21,7 @@ from gradcheck.autograd.ops.reducing import accumulate, axes, restored
 from gradcheck.autograd.ops.selection import amax, amin, any_empty
 from gradcheck.autograd.ops.shape import squeeze, unsqueeze
 from gradcheck.autograd.ops.spectral import svdvals
-from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 # Vectors -------------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
     size = np.abs(x.astype(work, copy=False))
     run = axes(dim, x.ndim)
     if any_empty(x, run) and (ord < 0 or math.isinf(ord)):
-        raise IndexOutOfRange(f"linalg.vector_norm of order {ord} of no elements")
+        raise ShapeMismatch(f"linalg.vector_norm: no elements have no norm of order {ord}")
     return accumulate(lambda a: _norm_of_sizes(a, ord, run, keepdim), size, real_of(target))
 
 
@@ -103,9 +103,9 @@ _MATRIX_ORDERS = ("'fro'", "'nuc'", 2, -2, 1, -1, "inf", "-inf")
 
 
 def _plane(name: str, dim: Any, ndim: int) -> tuple[int, int]:
-    found = canonical_all(dim, ndim)
-    if ndim < 2 or len(found) != 2:
-        raise ShapeMismatch(f"{name} of a matrix runs over two dimensions, not {list(found)} of {ndim}")
+    found = canonical_all(dim, ndim) if ndim > 1 else ()
+    if len(found) != 2:
+        raise ShapeMismatch(f"{name} runs over two dimensions, not over {dim} of {ndim}")
     return found[0], found[1]
 
 

@@ -15,7 +15,7 @@ from gradcheck.autograd.ops.kinds import refuse_complex, require_floating
 from gradcheck.autograd.ops.reducing import accumulate, axes, count, restored
 from gradcheck.autograd.ops.scan import exclusive_products
 from gradcheck.autograd.ops.shape import expand, reshape
-from gradcheck.errors import DtypeMismatch
+from gradcheck.errors import ArgumentError
 
 
 def _spread(g: Any, x: Any, dim: Any, keepdim: bool) -> Any:
@@ -127,7 +127,7 @@ def _prod_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool, dtype: Any) -> A
 def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over one dimension, or of all elements."""
     if isinstance(dim, (tuple, list)):
-        raise DtypeMismatch("prod takes one dimension, not several")
+        raise ArgumentError("prod takes one dimension, not several")
     run = axes(dim, input.ndim)
     keep = keepdim and dim is not None
     return accumulate(lambda x: np.prod(x, axis=run, keepdims=keep), input, dtype)

@@ -14,7 +14,7 @@ from gradcheck.autograd.ops.gathering import gather
 from gradcheck.autograd.ops.kinds import refuse_complex
 from gradcheck.autograd.ops.reducing import axes, restored
 from gradcheck.autograd.ops.shape import squeeze
-from gradcheck.errors import ArgumentError, IndexOutOfRange
+from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 
 def _share_ties(g: Any, y: Any, x: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -41,7 +41,8 @@ def _extreme(name: str, function: Any, input: Any, dim: Any, keepdim: bool) -> A
     refuse_complex(name, input)
     run = axes(dim, input.ndim)
     if any_empty(input, run):
-        raise IndexOutOfRange(f"{name}: there is no element along {list(run)} of a tensor of shape {list(input.shape)}")
+        kind = ShapeMismatch if len(run) == input.ndim else IndexOutOfRange  # as torch tells them apart
+        raise kind(f"{name}: there is no element along {list(run)} of a tensor of shape {list(input.shape)}")
     return function(input, axis=run, keepdims=keepdim)
 
 
@@ -65,7 +66,7 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
 def _place(name: str, function: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
     refuse_complex(name, input)
     if any_empty(input, axes(dim, input.ndim)):
-        raise IndexOutOfRange(f"{name}: there is no element to find in a tensor of shape {list(input.shape)}")
+        raise IndexOutOfRange(f"there is no element to find in a tensor of shape {list(input.shape)}")
     if input.ndim == 0:
         return np.zeros((), np.int64) if dim is None or canonical(dim, 0) == 0 else None
     axis = None if dim is None else canonical(dim, input.ndim)
