@@ -12,7 +12,7 @@ from gradcheck.autograd.ops.kinds import require_floating
 from gradcheck.autograd.ops.matrix import diag_embed, diagonal, tril, triu
 from gradcheck.autograd.ops.order import mH
 from gradcheck.autograd.ops.products import matmul
-from gradcheck.autograd.ops.shape import squeeze, unsqueeze
+from gradcheck.autograd.ops.shape import reshape, squeeze, unsqueeze
 from gradcheck.errors import ShapeMismatch
 
 #: Matrices far from singular, for examples.
@@ -132,11 +132,12 @@ def solve_triangular(
     square(input, "linalg.solve_triangular")
     if B.ndim < 2:
         raise ShapeMismatch(f"linalg.solve_triangular takes matrices B, not a shape of {list(B.shape)}")
+    matrices = reshape(B, (1,) * (input.ndim - B.ndim) + tuple(B.shape)) if B.ndim < input.ndim else B
     offset = int(unitriangular)
     triangle = triu(input, offset) if upper else tril(input, -offset)
     if unitriangular:
         triangle = triangle + diag_embed(TABLE["ones_like"](diagonal(input, 0, -2, -1)))
-    return solve(triangle, B, left=left)
+    return solve(triangle, matrices, left=left)
 
 
 def _pinv_rule(g: Any, y: Any, x: Any, rtol: Any = None, hermitian: bool = False) -> Any:
@@ -203,6 +204,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
 
 @composite(
     name="linalg.matrix_power",
+    aliases=("matrix_power",),
     samples=(
         "linalg.matrix_power(randn(3, 3), 3)",
         "linalg.matrix_power(randn(2, 3, 3), 2)",
