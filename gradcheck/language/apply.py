@@ -13,6 +13,7 @@ from gradcheck.language.scalars import PLAIN
 
 _NOT_PLAIN: Any = object()
 _CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+_NO_OPERANDS = frozenset({str, list, tuple})
 _NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
 
 
@@ -42,11 +43,26 @@ def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
         if value is not _NOT_PLAIN:
             return value
     if call.measured:
-        if op.elementwise and list in map(type, args):
-            raise ArgumentError(f"{op.name} takes tensors and numbers, not a list",
-                                hint="a list becomes a tensor by tensor([1, 2])")  # fmt: skip
+        if op.elementwise:
+            _check_operands(op, args)
+        elif op.composite and op.elements is None:
+            _check_repetition(op, (*args, *kwargs.values()), limit)
         budget.check(op, args, kwargs, limit)
     return _hand(host, op, args, kwargs)
+
+
+def _check_operands(op: Op, args: tuple[Any, ...]) -> None:
+    for arg in args[: len(op.rules)]:
+        if type(arg) in _NO_OPERANDS:
+            raise ArgumentError(f"{op.name} takes tensors and numbers, not {scalars.kind(arg)}",
+                                hint=scalars.tensor_hint(arg))  # fmt: skip
+
+
+def _check_repetition(op: Op, args: tuple[Any, ...], limit: int) -> None:
+    """What is written in Python's operators would repeat a list or a text: `addcmul(x, [y], 10 ** 18)`."""
+    kinds = set(map(type, args))
+    if kinds & _NO_OPERANDS and any(type(arg) is int and abs(arg) > limit for arg in args):
+        raise ArgumentError(f"{op.name} takes no integer beyond {limit:,} beside a list or a text")
 
 
 def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

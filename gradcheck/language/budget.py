@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradcheck.autograd.op import Op
-from gradcheck.errors import TooLarge
+from gradcheck.errors import ArgumentError, TooLarge
 from gradcheck.language.host import shape_of
 
 MAX_ELEMENTS = 10**8
@@ -57,10 +57,22 @@ def _is_floating(dtype: Any) -> bool:
 
 def _stated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     bound = op.bind(args, kwargs)
+    for parameter, value in zip(op.parameters, bound, strict=True):
+        if parameter.name in ("size", op.variadic) and isinstance(value, (list, tuple)):
+            _check_sizes(op, value)
     try:
         return int(op.elements(*bound)) if op.elements is not None else 0
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError):
         return 0  # arguments that make no sense: the op itself says so, in its own words
+
+
+def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
+    """Refuse texts and lists: Python multiplies these too, in `tile(x, 'a', 10 ** 9)`."""
+    wrong = next((size for size in sizes if isinstance(size, (str, list, tuple))), None)
+    if wrong is not None:
+        raise ArgumentError(
+            f"{op.name} takes integers as sizes, not {wrong!r:.60}", hint=f"its signature is {op.signature}"
+        )
 
 
 def _estimated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gradcheck.errors import ArgumentError, InvalidCase
 from gradcheck.language import scalars
 from gradcheck.language.apply import apply, operate
@@ -34,31 +36,32 @@ def evaluate(
     """
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
-    for code, what, count in program(expr):
-        if code == LOAD:
-            try:
-                push(names[what])
-            except KeyError:
-                push(_word(what, names, host))
-        elif code == OPERATE:
-            right = pop()
-            push(operate(what, pop(), right, host, max_elements))
-        elif code == APPLY:
-            push(apply(what, _take(stack, count), host, max_elements))
-        elif code == PUSH:
-            push(what)
-        elif code == SEQUENCE:
-            items = _take(stack, count)
-            push(tuple(items) if what else items)
-        elif code == ATTRIBUTE:
-            push(_attribute(pop(), what))
-        elif code == SLICE:
-            parts = [scalars.bound(pop()) if there else None for there in reversed(what)]
-            push(slice(*reversed(parts)))
-        elif code == DTYPE:
-            push(host.dtype(what))
-        else:
-            push(_gradient(what, gradients))
+    with np.errstate(all="ignore"):  # infinities and NaN are values, as in torch
+        for code, what, count in program(expr):
+            if code == LOAD:
+                try:
+                    push(names[what])
+                except KeyError:
+                    push(_word(what, names, host))
+            elif code == OPERATE:
+                right = pop()
+                push(operate(what, pop(), right, host, max_elements))
+            elif code == APPLY:
+                push(apply(what, _take(stack, count), host, max_elements))
+            elif code == PUSH:
+                push(what)
+            elif code == SEQUENCE:
+                items = _take(stack, count)
+                push(tuple(items) if what else items)
+            elif code == ATTRIBUTE:
+                push(_attribute(pop(), what))
+            elif code == SLICE:
+                parts = [scalars.bound(pop()) if there else None for there in reversed(what)]
+                push(slice(*reversed(parts)))
+            elif code == DTYPE:
+                push(host.dtype(what))
+            else:
+                push(_gradient(what, gradients))
     return pop()
 
 

@@ -113,6 +113,8 @@ def _spell_function(call: Call) -> list[_Piece]:
         as_method = bool(args) and entry is not None and entry.method
         before = [_owner(args[0]), f".{op}("] if as_method else [f"torch.{op}("]
         args = args[1:] if as_method else args
+    elif "." in op and args and isinstance(args[0], Literal):  # else `linalg.norm(2)` might be a method of `linalg`
+        before = [f"torch.{op}("]
     inside = _commas(args)
     for name, value in call.kwargs:
         inside += [", " if inside else "", f"{name}=", (value, 0)]

@@ -58,7 +58,10 @@ def among_sequences(name: str, a: Any, b: Any) -> Any:
     """Operators on shapes, dtypes and texts: `x.shape == y.shape`, `x.shape[:-1] + (1,)`."""
     if name in _EQUALITY:
         a, b = (tuple(v) if isinstance(v, list) else v for v in (a, b))
-        return bool(ARITHMETIC[name](a, b))
+        try:
+            return bool(ARITHMETIC[name](a, b))
+        except (ValueError, RuntimeError):  # the truth of a tensor of many elements
+            raise DtypeMismatch(f"{name} of lists that hold tensors", hint="compare their parts one by one") from None
     if name == "add" and all(_is_shape(v) for v in (a, b)) and len(a) + len(b) <= _LONGEST:
         return tuple(a) + tuple(b)
     raise DtypeMismatch(f"{name} is not defined between {kind(a)} and {kind(b)}", hint=tensor_hint(a, b))

@@ -172,8 +172,15 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, 
     return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
 
 
+def _tensordot_size(a: Any, b: Any, dims: Any) -> int:
+    first, second = _contracted(a, b, dims)
+    kept = [n for i, n in enumerate(a.shape) if i not in first] + [n for j, n in enumerate(b.shape) if j not in second]
+    return int(prod(kept))
+
+
 @composite(
     method=False,
+    elements=_tensordot_size,
     samples=(
         "tensordot(randn(2, 3, 4), randn(3, 4, 5))",
         "tensordot(randn(2, 3), randn(3, 4), 1)",
@@ -196,12 +203,13 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 
 @composite(
+    elements=lambda input, other: max(prod(input.shape[:-1]) * prod(other.shape[:-1]), prod(input.shape)),
     samples=(
         "inner(randn(3), randn(3))",
         "inner(randn(2, 3), randn(4, 3))",
         "inner(randn(2, 3), randn(3))",
         "inner(randn(2, 3), randn(()))",
-    )
+    ),
 )
 def inner(input: Any, other: Any) -> Any:
     """Sums of products over the last dimensions of both; nothing is conjugated."""

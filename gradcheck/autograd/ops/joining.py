@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,15 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     return _pieces(tensor, where, [min(step, size - start) for start in range(0, size, step or 1)] or [0])
 
 
-@composite(samples=("chunk(randn(5, 2), 2)", "randn(2, 5).chunk(4, dim=1)", "chunk(randn(0, 3), 3)"))
+def _made(input: Any, count: Any, dim: int = 0) -> int:
+    """Elements and pieces together: of an empty tensor there can be any number of empty pieces."""
+    return int(prod(input.shape)) + (count if isinstance(count, int) else 0)
+
+
+@composite(
+    elements=_made,
+    samples=("chunk(randn(5, 2), 2)", "randn(2, 5).chunk(4, dim=1)", "chunk(randn(0, 3), 3)"),
+)
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """At most `chunks` pieces along `dim`, all of one size but perhaps the last."""
     where, size = _dimension(input, dim, "chunk")
@@ -167,11 +176,12 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 
 
 @composite(
+    elements=_made,
     samples=(
         "tensor_split(randn(5, 2), 3)",
         "tensor_split(randn(2, 5), (1, 4), dim=1)",
         "randn(3).tensor_split([1, 5])",
-    )
+    ),
 )
 def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
     """So many pieces along `dim`, of sizes that differ by at most 1; for a list, pieces that begin at its indices."""

@@ -158,12 +158,17 @@ def _plus(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return (shape if beta == 1 else shape * beta) + scaled
 
 
+def _sum_size(input: Any, left: Any, right: Any, beta: Any, alpha: Any) -> int:
+    return _outer_size(left, right) if right.ndim == 1 else _product_size(left, right)
+
+
 @composite(
+    elements=_sum_size,
     samples=(
         "addmm(randn(2, 4), randn(2, 3), randn(3, 4))",
         "addmm(randn(4), randn(2, 3), randn(3, 4), beta=0.5, alpha=-2)",
         "randn(2, 1).addmm(randn(2, 3), randn(3, 4))",
-    )
+    ),
 )
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`; `input` is expanded."""
@@ -178,24 +183,31 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     return _plus("addmv", input, mv(mat, vec), beta, alpha)
 
 
-@composite(samples=("addr(randn(2, 3), randn(2), randn(3))", "addr(randn(3), randn(2), randn(3), beta=2, alpha=0.5)"))
+@composite(
+    elements=_sum_size,
+    samples=("addr(randn(2, 3), randn(2), randn(3))", "addr(randn(3), randn(2), randn(3), beta=2, alpha=0.5)"),
+)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * outer(vec1, vec2)`; `input` is expanded."""
     return _plus("addr", input, outer(vec1, vec2), beta, alpha)
 
 
 @composite(
+    elements=_sum_size,
     samples=(
         "baddbmm(randn(5, 2, 4), randn(5, 2, 3), randn(5, 3, 4))",
         "baddbmm(randn(2, 1), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)",
-    )
+    ),
 )
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2)`; `input` is expanded."""
     return _plus("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
-@composite(samples=("addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)",))
+@composite(
+    elements=_sum_size,
+    samples=("addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)",),
+)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`; `input` is expanded."""
     return _plus("addbmm", input, TABLE["sum"](bmm(batch1, batch2), 0), beta, alpha)
