@@ -10,6 +10,7 @@ import click
 from gradcheck import __version__
 from gradcheck.cli.output import silence_stdout, write_stderr
 from gradcheck.errors import GradcheckError
+from gradcheck.reports.text import plain
 
 USAGE, CRASH, EMPTY, INTERRUPTED = 2, 3, 5, 130
 
@@ -45,7 +46,7 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
 
 
 def _complain(error: GradcheckError, code: int) -> int:
-    write_stderr(f"gradcheck: {error}")
+    write_stderr(f"gradcheck: {plain(str(error))}")
     return code
 
 

@@ -118,7 +118,7 @@ def _failure(case: CaseResult, look: Look) -> list[Text]:
     word, style = _WORDS[case.status]
     lines = [Text.assemble((word, style), " ", (plain(case.id or case.file), "bold"))]
     for error in case.errors:
-        lines += _indented(f"{locate(case, error.place)}: {error_line(error)}", look)
+        lines += _indented(f"{plain(str(locate(case, error.place)))}: {error_line(error)}", look)
         if error.details and look.verbosity > 0:
             lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     if any(error.details for error in case.errors) and look.verbosity <= 0:

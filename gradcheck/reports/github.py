@@ -36,7 +36,7 @@ def render(result: RunResult, look: Look) -> str:
 
 
 def _annotation(name: str, problem: Problem) -> str:
-    properties = {"file": _in_repository(problem.file)}
+    properties = {"file": plain(_in_repository(problem.file))}
     if problem.line:
         properties["line"] = str(problem.line)
     if problem.column:
