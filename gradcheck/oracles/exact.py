@@ -23,6 +23,7 @@ from gradcheck.language.evaluate import evaluate, free_names, gradient_names
 from gradcheck.language.expr import Call, Expr
 from gradcheck.language.problem import Problem
 from gradcheck.oracles import modular, residue_functions, residue_ops
+from gradcheck.oracles.chain import Chain
 from gradcheck.oracles.residue import Degree, Point, Residue, lift
 
 assert residue_ops
@@ -142,13 +143,12 @@ class _Scene:
     def gap(self, name: str, formula: Expr) -> Residue:
         """`<formula, V> - D` along a random direction V of the tensor: zero if the formula is right."""
         shape = self._tensor(self.names, name).shape
-        direction = self._direction(shape)
+        direction = _Direction(self.point, self.generator, shape)
         derivative = self._derivative(self._forward((name, direction)))
         claimed = lift(self.point, self._evaluate(formula))
         if claimed.shape != shape:
             raise ShapeMismatch(f"the formula has shape {claimed.shape}, its tensor {shape}")
-        along = TABLE["sum"](claimed * Residue(self.point, direction))
-        return residue_ops.plus(along, derivative, -1)
+        return residue_ops.plus(direction.along(claimed), derivative, -1)
 
     def _evaluate(self, formula: Expr) -> Any:
         wanted = set(gradient_names(formula))
@@ -176,22 +176,21 @@ class _Scene:
         if incoming:
             known[name] = reduce(residue_ops.plus, incoming)
         value = lift(self.point, evaluate(formula, self.names, gradients=known))
-        direction = self._direction(value.shape)
+        direction = _Direction(self.point, self.generator, value.shape)
         truth = self._derivative(self._forward((name, direction)))
-        along = TABLE["sum"](value * Residue(self.point, direction))
-        if residue_ops.plus(along, truth, -1).value != 0:
+        if residue_ops.plus(direction.along(value), truth, -1).value != 0:
             raise Unsupported(f"the core's own gradient of {name} is not exact here")
         return value
 
-    def _forward(self, moved: tuple[str, np.ndarray] | None) -> dict[str, Any]:
+    def _forward(self, moved: tuple[str, _Direction] | None) -> dict[str, Any]:
         """All values; with `moved`, the derivative along that direction of one tensor."""
         names: dict[str, Any] = {**self.problem.sizes, **self.leaves}
         if moved is not None and moved[0] in names:
-            names[moved[0]] = _moving(names[moved[0]], moved[1])
+            names[moved[0]] = moved[1].moving(names[moved[0]])
         for name, claim in self.case.graph.items():
             value = evaluate(claim.expr, names)
             if moved is not None and moved[0] == name:
-                value = _moving(value, moved[1])
+                value = moved[1].moving(value)
             names[name] = value
         return names
 
@@ -200,7 +199,9 @@ class _Scene:
         for seeds in self.seeds:
             for root, seed in seeds.items():
                 value = lift(self.point, names[root])
-                slope = np.zeros_like(value.value) if value.tangent is None else value.tangent
+                slope = value.lazy_tangent
+                if slope is None:
+                    continue
                 moving = Residue(self.point, slope, None, value.degree.derived())
                 total = total + TABLE["sum"](moving * seed)
         return total
@@ -213,14 +214,6 @@ class _Scene:
     def _random(self, shape: tuple[int, ...]) -> Residue:
         return Residue(self.point, self.point.random(self.generator, shape))
 
-    def _direction(self, shape: tuple[int, ...]) -> np.ndarray:
-        """A random one, the outer product of a vector for each dimension."""
-        direction = np.ones((), dtype=np.int64)
-        for size in shape:
-            vector = self.point.random(self.generator, (size,))
-            direction = direction[..., None] * vector % self.point.prime
-        return direction
-
     def _constant(self, value: Value, array: np.ndarray) -> Any:
         if array.dtype.kind in "biu":
             return array
@@ -232,8 +225,34 @@ class _Scene:
         return self._random(given.shape) if value is None or _is_free(value) else lift(self.point, given)
 
 
-def _moving(value: Residue, direction: np.ndarray) -> Residue:
-    return Residue(value.point, value.value, direction, value.degree)
+class _Direction:
+    """A random direction of one tensor: the outer product of a random vector for each dimension."""
+
+    def __init__(self, point: Point, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
+        self.point = point
+        self.vectors = [point.random(generator, (size,)) for size in shape]
+
+    def moving(self, tensor: Residue) -> Residue:
+        """The tensor, its tangent this direction."""
+        if len(self.vectors) == 2:
+            tangent: Any = Chain((self.vectors[0][:, None], self.vectors[1][None, :]), self.point.prime)
+        else:
+            tangent = np.ones((), dtype=np.int64)
+            for vector in self.vectors:
+                tangent = tangent[..., None] * vector % self.point.prime
+        return Residue(self.point, tensor.lazy_value, tangent, tensor.degree)
+
+    def along(self, gradient: Residue) -> Residue:
+        """The inner product with a tensor of this shape; a number."""
+        total = gradient
+        if gradient.ndim == 2:
+            total = residue_ops.chained(gradient, self.vectors[0][None, :], self.vectors[1][:, None])
+        else:
+            for vector in reversed(self.vectors):
+                total = TABLE["sum"](total * Residue(self.point, vector), -1)
+        return TABLE["reshape"](total, ()) * Residue(
+            self.point, np.ones((), dtype=np.int64), None, Degree(gradient.ndim)
+        )
 
 
 def _is_free(value: Value) -> bool:

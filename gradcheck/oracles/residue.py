@@ -15,6 +15,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles import modular
+from gradcheck.oracles.chain import Chain
 
 #: How an op acts on residues: `(point, *canonical arguments)` to a Residue, or to plain arrays.
 Action = Callable[..., Any]
@@ -71,27 +72,42 @@ _LINEAR = Degree(1)
 class Residue(Operators):
     """value      residues, an int64 array
     tangent    the derivative along the direction that is looked at; None for zero
+    lazy_value, lazy_tangent    the same, or chains of matrices that are not multiplied out yet
     """
 
-    __slots__ = ("degree", "point", "tangent", "value")
+    __slots__ = ("degree", "lazy_tangent", "lazy_value", "point")
     #: What rules and formulas see: residues stand for real numbers.
     dtype = np.dtype(np.float64)
 
     def __init__(
-        self, point: Point, value: np.ndarray, tangent: np.ndarray | None = None, degree: Degree = _LINEAR
+        self,
+        point: Point,
+        value: np.ndarray | Chain,
+        tangent: np.ndarray | Chain | None = None,
+        degree: Degree = _LINEAR,
     ) -> None:
-        self.point, self.value, self.tangent, self.degree = point, value, tangent, degree
+        self.point, self.degree = point, degree
+        self.lazy_value = value if isinstance(value, Chain) else np.asarray(value)
+        self.lazy_tangent = tangent if tangent is None or isinstance(tangent, Chain) else np.asarray(tangent)
+
+    @property
+    def value(self) -> np.ndarray:
+        return self.lazy_value.dense() if isinstance(self.lazy_value, Chain) else self.lazy_value
+
+    @property
+    def tangent(self) -> np.ndarray | None:
+        return self.lazy_tangent.dense() if isinstance(self.lazy_tangent, Chain) else self.lazy_tangent
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.value.shape
+        return self.lazy_value.shape
 
     @property
     def ndim(self) -> int:
-        return self.value.ndim
+        return len(self.shape)
 
     def __len__(self) -> int:
-        return len(self.value)
+        return self.shape[0]
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:

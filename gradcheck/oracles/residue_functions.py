@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import Unsupported
+from gradcheck.oracles import modular
 from gradcheck.oracles.residue import Degree, Point, Residue, acts_on, lift
 from gradcheck.oracles.residue_ops import integer_power, plus, reciprocal, times
 
@@ -49,10 +50,9 @@ def _mirrored(x: Residue) -> tuple[np.ndarray, np.ndarray]:
 @acts_on("exp")
 def _exp(point: Point, op: Op, x: Any) -> Residue:
     """`exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
-    size, turned = _mirrored(x)
-    grown = lift(point, np.ones(x.shape))
-    grown.value = np.where(size == 0, 1, made_up(point, "exp", size))
-    value = np.where(turned, reciprocal(grown).value, grown.value)
+    size, turned = _mirrored(lift(point, x))
+    grown = np.where(size == 0, 1, made_up(point, "exp", size))
+    value = np.where(turned, modular.inverse(grown, point.prime), grown)
     return _chain(x, value, lambda: value)
 
 

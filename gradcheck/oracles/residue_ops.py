@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.errors import Unsupported
+from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles import modular
+from gradcheck.oracles.chain import Chain, joined
 from gradcheck.oracles.residue import Degree, Point, Residue, acts_on, lift
 
 #: Ops that only move elements about, or leave them out: they act on values and tangents alike.
 MOVES = (
-    *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive", "T", "mT"),
+    *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive"),
     *("transpose", "permute", "movedim", "flip", "roll", "diagonal", "diag_embed", "tril", "triu", "getitem"),
     *("gather", "index_select", "cat", "stack", "where", "scatter", "diagonal_scatter"),
 )
 #: Ops that add elements up.
-SUMS = ("sum", "sum_to_size", "cumsum", "neg", "scatter_add", "index_add", "index_adjoint", "index_put")
+SUMS = ("sum_to_size", "cumsum", "neg", "scatter_add", "index_add", "index_adjoint", "index_put")
 
 
 @acts_on(*MOVES, *SUMS)
@@ -124,7 +125,7 @@ def _combine(left: Any, right: Any, shape: tuple[int, ...], prime: int) -> np.nd
     if left is None and right is None:
         return None
     total = (0 if left is None else left) + (0 if right is None else right)
-    return np.ascontiguousarray(np.broadcast_to(total % prime, shape))
+    return np.array(np.broadcast_to(total % prime, shape))
 
 
 @acts_on("add", "sub")
@@ -201,8 +202,56 @@ def _var(point: Point, op: Op, x: Residue, dim: Any, unbiased: Any, keepdim: boo
 def _matmul(point: Point, op: Op, a: Any, b: Any) -> Residue:
     a, b = lift(point, a), lift(point, b)
     if a.shape[-1:] != b.shape[-2:][:1]:
-        raise Unsupported(f"a product of shapes {a.shape} and {b.shape}")
+        raise ShapeMismatch(f"a product of shapes {a.shape} and {b.shape}")
+    if a.ndim == b.ndim == 2:
+        return _product(a, b)
     return contract(np.matmul, a, b, max(a.shape[-1], 1))
+
+
+def _product(a: Residue, b: Residue) -> Residue:
+    """Of two matrices, not multiplied out yet."""
+    prime = a.point.prime
+    value = joined(a.lazy_value, b.lazy_value, prime)
+    left = None if a.lazy_tangent is None else joined(a.lazy_tangent, b.lazy_value, prime)
+    right = None if b.lazy_tangent is None else joined(a.lazy_value, b.lazy_tangent, prime)
+    tangent: Any = left or right
+    if left and right:
+        tangent = (left.dense() + right.dense()) % prime
+    return Residue(a.point, value, tangent, (a.degree * b.degree).summed(max(1, a.shape[1])))
+
+
+def chained(x: Residue, left: np.ndarray | None = None, right: np.ndarray | None = None) -> Residue:
+    """A matrix between two others that are constant."""
+    if left is not None:
+        x = _product(Residue(x.point, left, None, Degree()), x)
+    return x if right is None else _product(x, Residue(x.point, right, None, Degree()))
+
+
+@acts_on("T", "mT")
+def _transpose(point: Point, op: Op, x: Residue) -> Residue:
+    if x.ndim != 2:
+        return _linear(point, op, x)
+    tangent = None if x.lazy_tangent is None else x.lazy_tangent.T
+    return Residue(point, x.lazy_value.T, tangent, x.degree)
+
+
+@acts_on("sum")
+def _sum(point: Point, op: Op, x: Residue, dim: Any = None, keepdim: bool = False, *settings: Any) -> Residue:
+    """Of a chain of matrices: a product with ones, which ends in a vector."""
+    axes = _axes(dim, x.ndim)
+    if not isinstance(x.lazy_value, Chain) or not axes:
+        return _linear(point, op, x, dim, keepdim, *settings)
+    rows, columns = x.shape
+    left = np.ones((1, rows), dtype=np.int64) if 0 in axes else None
+    right = np.ones((columns, 1), dtype=np.int64) if 1 in axes else None
+    total = chained(x, left, right)
+    return total if keepdim else TABLE["reshape"](total, tuple(n for i, n in enumerate(x.shape) if i not in axes))
+
+
+def _axes(dim: Any, ndim: int) -> set[int]:
+    if dim is None:
+        return set(range(ndim))
+    return {axis % ndim for axis in (dim if isinstance(dim, (list, tuple)) else (dim,))} if ndim else set()
 
 
 def contract(form: Any, a: Residue, b: Residue, terms: int) -> Residue:
