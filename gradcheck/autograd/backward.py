@@ -142,7 +142,9 @@ def _unshared(found: dict[Tensor, np.ndarray]) -> Iterable[tuple[Tensor, np.ndar
     """Each gradient as an array of its own: rules may hand on the cotangent itself, or a view of it."""
     seen: set[int] = set()
     for tensor, array in found.items():
-        if id(array) in seen or array.base is not None or not array.flags.writeable:
+        if type(array) is not np.ndarray:  # NumPy makes scalars of 0-d results
+            array = np.asarray(array)
+        elif id(array) in seen or array.base is not None or not array.flags.writeable:
             array = array.copy()
         seen.add(id(array))
         yield tensor, array

@@ -204,3 +204,10 @@ def test_complex_gradients_follow_torchs_convention() -> None:
     np.testing.assert_allclose(x.grad.data, tx.grad.numpy(), rtol=1e-14)
     np.testing.assert_allclose(y.grad.data, ty.grad.numpy(), rtol=1e-14)
     assert y.grad.dtype == np.float64
+
+
+def test_the_gradient_of_a_0_d_leaf_is_an_array() -> None:
+    x = Tensor(2.0, requires_grad=True)
+    (x * x).backward()
+    assert x.grad is not None
+    assert type(x.grad.data) is np.ndarray
