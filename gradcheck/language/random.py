@@ -17,6 +17,8 @@ from gradcheck.language.host import NumPy
 
 #: The ops that draw random numbers, by name.
 RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generator" for p in op.parameters))
+#: Those that make floats out of nothing.
+_FLOATING = RANDOM & {"randn", "rand", "uniform", "normal"}
 
 
 def stream(seed: int, name: str, trial: int | None = None, attempt: int = 0) -> np.random.Generator:
@@ -26,13 +28,21 @@ def stream(seed: int, name: str, trial: int | None = None, attempt: int = 0) -> 
 
 
 class Drawing(NumPy):
-    """NumPy, with a stream for the random creators of one expression."""
+    """NumPy, with a stream for the random creators of one expression; of floats, they make numbers of `dtype`.
 
-    def __init__(self, generator: np.random.Generator) -> None:
+    torch has no complex default dtype, so only what is drawn becomes complex by itself.
+    """
+
+    def __init__(self, generator: np.random.Generator, dtype: np.dtype) -> None:
         self.generator = generator
+        self.drawn = dtype
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return op(*args, **{**kwargs, "generator": self.generator} if op.name in RANDOM else kwargs)
+        if op.name in RANDOM:
+            kwargs = {**kwargs, "generator": self.generator}
+            if op.name in _FLOATING:
+                kwargs.setdefault("dtype", self.drawn)
+        return op(*args, **kwargs)
 
 
 def redraw(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:

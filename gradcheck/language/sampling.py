@@ -32,7 +32,7 @@ def draw(case: Case, seed: int | None = None, trial: int | None = None, *, attem
     where the sizes do not go together: another `attempt` draws others, and in the end the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
-    with using_default_dtype(dtype), np.errstate(all="ignore"):
+    with using_default_dtype(dtypes.real_of(dtype)), np.errstate(all="ignore"):
         return _Sampler(case, case.seed if seed is None else seed, trial, attempt, max_elements).problem()
 
 
@@ -57,7 +57,7 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
     if value.array is not None:
         return np.asarray(value.array)
     assert value.expr is not None
-    with using_default_dtype(problem.dtype), np.errstate(all="ignore"):
+    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
         try:
             return _as_array(evaluate(value.expr, problem.environment()), problem.dtype)
         except TensorError as error:
@@ -133,7 +133,7 @@ class _Sampler:
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
         try:
-            result = evaluate(expr, names, Drawing(generator), max_elements=self.max_elements)
+            result = evaluate(expr, names, Drawing(generator, self.dtype), max_elements=self.max_elements)
             return _as_array(result, self.dtype)
         except TensorError as error:
             if self.trial is not None:
@@ -240,7 +240,7 @@ def _as_array(value: Any, dtype: np.dtype) -> np.ndarray:
     if isinstance(value, (bool, int, np.generic)):
         return np.asarray(value)
     if isinstance(value, (float, complex)):
-        target = dtypes.complex_of(dtype) if isinstance(value, complex) else dtype
+        target = dtypes.complex_of(dtype) if isinstance(value, complex) else dtypes.real_of(dtype)
         return np.asarray(value, dtype=target)
     if isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float, complex)) for item in value):
         return np.asarray(value)

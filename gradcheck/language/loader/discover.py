@@ -86,9 +86,10 @@ def read(file: str, limits: Limits) -> bytes:
     try:
         descriptor = os.open(file, _FLAGS)
         with open(descriptor, "rb", buffering=0) as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise InvalidCase("not a regular file", place=Place(file), hint="cases are read from files and folders")
-            raw = stream.read(limits.bytes + 1)
+            raw = stream.read(min(status.st_size, limits.bytes) + 1)
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from None
     if len(raw) > limits.bytes:

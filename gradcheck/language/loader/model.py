@@ -45,11 +45,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-Roots = Annotated[
-    dict[str, MaybeValue],
-    Field(min_length=1),
-    BeforeValidator(_roots, json_schema_input_type=Text | dict[str, MaybeValue]),
-]
+_RootMapping = Annotated[dict[str, MaybeValue], Field(min_length=1)]
+Roots = Annotated[_RootMapping, BeforeValidator(_roots, json_schema_input_type=Text | _RootMapping)]
 
 
 class Step(Strict):

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from itertools import islice
 from keyword import iskeyword
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,6 +24,8 @@ from gradcheck.language.parser import parse
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import did_you_mean
 
+#: Hints cost more than errors: how many errors get one, and how many names are looked at for it.
+_MOST_HINTS, _MOST_COMPARED = 50, 500
 #: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
@@ -54,6 +57,13 @@ class Scope:
 
     def refuse(self, message: str, place: Place, hint: str = "") -> None:
         self.errors.append(InvalidCase(message, place=place, hint=hint))
+
+    def near(self, name: str, known: Collection[str]) -> str:
+        """What was meant by a name that is unknown, or what there is. Of very many errors, only the first say so."""
+        if len(self.errors) >= _MOST_HINTS:
+            return ""
+        known = list(islice(known, _MOST_COMPARED))
+        return did_you_mean(name, known, _listing(known))
 
     # Definitions ---------------------------------------------------------------------------------
 
@@ -98,10 +108,10 @@ class Scope:
         known = self.of(*sections)
         place = place or self.document.key_place(path)
         if section is None:
-            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", place, did_you_mean(name, known, _listing(known)))
+            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", place, self.near(name, known))
         else:
             wanted = " or ".join(KINDS[section] for section in sections)
-            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", place, _listing(known))
+            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", place, _listing(known[:20]))
         return False
 
     def expression(
@@ -164,8 +174,7 @@ class Scope:
             return True
         place = self.document.locate(path, text, at)
         if section is None:
-            known = [known for known in self.defined if known in scope]
-            self.refuse(f"the name '{name}' is unknown", place, did_you_mean(name, known, _listing(known)))
+            self.refuse(f"the name '{name}' is unknown", place, self.near(name, self._visible(scope)))
         elif path == (section, name):
             hint = "a graph has no cycles; give the result a name of its own"
             self.refuse(f"'{name}' is used in its own definition", place, hint)
@@ -173,28 +182,30 @@ class Scope:
             hint = self._cycle(str(path[1]), name) or "a line may use the names above it; move it up"
             self.refuse(f"'{name}' is defined below, on line {self.line(name)}", place, hint)
         else:
-            hint = _listing([known for known in self.defined if known in scope])
+            hint = _listing(self._visible(scope))
             self.refuse(f"'{name}' is {KINDS[section]}, which is not known here", place, hint)
         return False
 
+    def _visible(self, scope: Names) -> list[str]:
+        """The first names of a scope, as the file orders them."""
+        return list(islice((name for name in self.defined if name in scope), _MOST_COMPARED))
+
     def _cycle(self, user: str, used: str) -> str:
         """How `used` comes to depend on its user in turn, if it does."""
-        section = self.defined[used]
-        entries = self.document.data[section]
-        came: dict[str, str] = {used: user}
-        todo = [used]
-        while todo:
-            name = todo.pop()
+        if len(self.errors) >= _MOST_HINTS:
+            return ""
+        entries = self.document.data[self.defined[used]]
+        seen, todo = {used}, [used]
+        while todo and len(seen) < _MOST_COMPARED:
             try:
-                names = _read(str(entries.get(name))).names
+                names = _read(str(entries.get(todo.pop()))).names
             except InvalidCase:
                 continue
-            for below in names:
-                if below == user:
-                    return f"it depends on '{user}' in turn, and a graph has no cycles"
-                if below in entries and below not in came:
-                    came[below] = name
-                    todo.append(below)
+            if user in names:
+                return f"it depends on '{user}' in turn, and a graph has no cycles"
+            below = [name for name in names if name in entries and name not in seen]
+            seen.update(below)
+            todo += below
         return ""
 
     def _gradient(self, name: str, at: int, path: Path, text: str, allowed: bool) -> bool:

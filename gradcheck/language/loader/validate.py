@@ -89,7 +89,8 @@ _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
 
 def _explain_all(document: Document, details: list[ErrorDetails]) -> list[InvalidCase]:
     """The errors in our words, less those whose value's own error is already told. The known keys are listed once."""
-    found = [_explain(document, detail) for detail in details if detail["input"] is not BROKEN]
+    details = [detail for detail in details if detail["input"] is not BROKEN]
+    found = [_explain(document, detail, hints=i < _MOST_HINTS) for i, detail in enumerate(details)]
     listed = False
     for error in found:
         if error.hint.startswith(_KEYS_ARE):
@@ -98,10 +99,10 @@ def _explain_all(document: Document, details: list[ErrorDetails]) -> list[Invali
     return found
 
 
-def _explain(document: Document, detail: ErrorDetails) -> InvalidCase:
+def _explain(document: Document, detail: ErrorDetails, *, hints: bool) -> InvalidCase:
     loc, found = detail["loc"], detail["input"]
     if detail["type"] == "extra_forbidden":
-        return _unknown_key(document, loc)
+        return _unknown_key(document, loc, hints)
     what, hint = _expectation(detail)
     name = dotted(loc)
     if found is None:
@@ -116,13 +117,15 @@ def _explain(document: Document, detail: ErrorDetails) -> InvalidCase:
     return InvalidCase(f"{name} takes {what}, not {shown}", place=document.place(loc), hint=hint)
 
 
+#: Of very many errors, only the first get a hint, which costs more than the error.
+_MOST_HINTS = 50
 _KEYS_ARE = "the keys here are "
 
 
-def _unknown_key(document: Document, loc: tuple[str | int, ...]) -> InvalidCase:
+def _unknown_key(document: Document, loc: tuple[str | int, ...], hints: bool) -> InvalidCase:
     """The error for the key that ends `loc`, which the model does not have there."""
     known = _CASE_KEYS if len(loc) == 1 else _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS
-    close = nearest(str(loc[-1]), known)
+    close = nearest(str(loc[-1]), known) if hints else ""
     hint = f"did you mean '{close}'?" if close else _KEYS_ARE + ", ".join(known)
     if not close and len(loc) > 1 and loc[-1] in _CASE_KEYS:
         hint = f"'{loc[-1]}' belongs to the case itself: check the indentation"
