@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import broadcast_shape, canonical, integer
 from gradcheck.autograd.ops.shape import expand, ravel, reshape
-from gradcheck.autograd.ops.subscript import add_at, result_size, split
+from gradcheck.autograd.ops.subscript import add_at, is_basic, result_size, split
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 _ALL = slice(None)
@@ -50,7 +50,7 @@ def _getitem_rule(g: Any, y: Any, x: Any, index: Any) -> Any:
 )
 def getitem(input: Any, index: Any) -> Any:
     """`input[index]`: integers, slices, `None`, `...`, index tensors and masks, mixed as in torch."""
-    if type(index) is int:
+    if is_basic(index):
         return input[index]
     basic, advanced = split(index, input.ndim)
     part = input[basic]
@@ -71,8 +71,11 @@ def getitem(input: Any, index: Any) -> Any:
 )
 def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     """The adjoint of indexing: zeros of shape `size` with `input` added at `[index]`, repeats added up."""
-    basic, advanced = split(index, len(size))
     out = np.zeros(size, dtype=input.dtype)
+    if is_basic(index):
+        out[index] = input
+        return out
+    basic, advanced = split(index, len(size))
     if advanced:
         add_at(out[basic], advanced, input)
     else:

@@ -15,6 +15,18 @@ from gradcheck.errors import ArgumentError
 
 _ALL = slice(None)
 _INDEX_KINDS = "biu"
+_SIMPLE = frozenset({int, type(None), type(Ellipsis)})
+
+
+def is_basic(index: Any) -> bool:
+    """Whether NumPy's own indexing does with `index` what torch does: integers, slices, `None` and `...` alone."""
+    for item in index if type(index) is tuple else (index,):
+        if type(item) is slice:
+            if item.step is not None and item.step <= 0:
+                return False
+        elif type(item) not in _SIMPLE:
+            return False
+    return True
 
 
 def split(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -75,7 +87,9 @@ def _taken(entry: Any) -> int:
 
 
 def result_size(shape: tuple[int, ...], index: Any) -> int:
-    """How many elements `x[index]` has for an `x` of `shape`, found without making them."""
+    """How many elements `x[index]` has for an `x` of `shape`, found without making them; for a basic index, at most."""
+    if is_basic(index):
+        return prod(shape)
     basic, advanced = split(index, len(shape))
     part = np.broadcast_to(np.empty((), dtype=bool), shape)[basic].shape
     if not advanced:
