@@ -162,7 +162,8 @@ class _Judge:
         slack = sensitivity(run, self.problem.seed)
         unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.problem.dtype)])
         largest = max((float(np.max(np.abs(c), initial=0.0)) for c in (*incoming, want) if c is not None), default=0.0)
-        return allowance(slack[index] if index < len(slack) else None, unit, largest)
+        known = slack[index] if index < len(slack) else None
+        return allowance(known, unit, largest, primitive=not application.op.composite)
 
 
 def _replaced(application: Application, flat: list[np.ndarray]) -> dict[str, Any]:

@@ -34,8 +34,9 @@ from gradcheck.language.problem import Problem
 Arrays = Sequence[np.ndarray | None]
 
 _FINE, _COARSE, _DRAWS = 1e-9, 1e-6, 6
-#: Roundings inside ops, which the disturbance cannot reach, and the luck of few draws.
-_MARGIN = 16.0
+#: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
+#: computed in single precision and rounds once; one that is composed of others rounds in between.
+_MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
 #: A sensitivity that grows so much as the disturbance shrinks is a jump.
 _JUMP = 30.0
 #: The allowance stays below this part of the largest magnitude anywhere in the evaluation.
@@ -75,11 +76,14 @@ def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | 
         return np.where(jumps, 0.0, np.maximum(np.where(jumps, 0.0, fine), np.where(jumps, 0.0, coarse)))
 
 
-def allowance(moved: np.ndarray | None, unit: float, largest: float) -> np.ndarray | None:
+def allowance(
+    moved: np.ndarray | None, unit: float, largest: float, *, primitive: bool = False
+) -> np.ndarray | None:
     """The absolute difference that roundings of relative size `unit` explain, capped."""
     if moved is None:
         return None
-    return np.minimum(_MARGIN * unit * moved, _cap(unit) * largest)
+    margin = _MARGIN if unit < _HALF else 1.0 if primitive else _MARGIN_OF_HALVES
+    return np.minimum(margin * unit * moved, _cap(unit) * largest)
 
 
 def _cap(unit: float) -> float:

@@ -1,0 +1,240 @@
+"""What a file states: known values, formulas right and wrong, identities."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks.conftest import Check, failed, those
+
+
+def test_expected_gradients_are_held_against_every_engine(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [1, 2]}
+        graph: {loss: (x * x).sum()}
+        values: {loss: 5}
+        expected: {x: [2, 4], loss: 1}
+        """
+    )
+    assert case.status == "passed"
+    assert {(c.tensor, c.engine) for c in those(case, "expected")} == {
+        ("x", "core"), ("x", "torch"), ("loss", "core"), ("loss", "torch"),
+    }  # fmt: skip
+    assert {c.engine for c in those(case, "expected_value")} == {"core", "torch"}
+
+
+def test_a_wrong_expectation_fails_at_its_line(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [1, 2]}
+        graph: {loss: (x * x).sum()}
+        expected:
+          x: [2, 5]
+        """
+    )
+    assert case.status == "failed"
+    for comparison in failed(case):
+        assert (comparison.what, comparison.place.line) == ("expected", 5)
+        assert (comparison.worst_index, comparison.got, comparison.want) == ((1,), 4.0, 5.0)
+
+
+def test_a_tiny_gradient_with_an_error_of_a_thousandth_fails(check: Check) -> None:
+    text = """
+        inputs: {{x: [1, 2]}}
+        graph: {{loss: (x * 1e-12).sum()}}
+        expected: {{x: [{0}, {0}]}}
+    """
+    assert check(text.format("1e-12")).status == "passed"
+    assert check(text.format("1.001e-12")).status == "failed"
+
+
+def test_expected_null_means_none_or_zeros(check: Check) -> None:
+    text = """
+        inputs: {{x: [1.0, 2], y: [3, 4], z: [5, 6]}}
+        graph: {{loss: (x.detach() * y + 0 * z).sum()}}
+        expected: {{{0}: null}}
+    """
+    assert check(text.format("x")).status == "passed"
+    assert check(text.format("z")).status == "passed"
+    case = check(text.format("y"))
+    assert case.status == "failed"
+    assert "none was expected" in failed(case)[0].message
+
+
+def test_expected_is_strict_about_shapes(check: Check) -> None:
+    case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, expected: {x: [[1, 1]]}}")
+    assert case.status == "failed"
+    assert "shape [2], expected [1, 2]" in failed(case)[0].message
+
+
+def test_tolerances_of_the_case_and_of_a_tensor(check: Check) -> None:
+    text = """
+        inputs: {{x: [1, 3], y: [1, 3]}}
+        graph: {{loss: (x / 3 + y / 7).sum()}}
+        expected: {{x: [0.3333, 0.3333], y: [0.1429, 0.1429]}}
+        {0}
+    """
+    assert check(text.format("")).status == "failed"
+    assert check(text.format("tolerance: {rtol: 1e-3}")).status == "passed"
+    case = check(text.format("tolerance: {x: {rtol: 1e-3}}"))
+    assert {c.tensor for c in failed(case)} == {"y"}
+    assert check(text.format(""), rtol=1e-3).status == "passed"
+
+
+def test_a_formula_that_is_right_and_one_that_is_wrong(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(3, 2)", w: "randn(2, 4)"}
+        graph: {loss: (x @ w).sum()}
+        formulas:
+          x:
+            - torch.ones([x.shape[0], 1]) @ w.sum(dim=1, keepdim=True).T
+            - w.sum(dim=1) * 1.0001 + 0 * x
+        """
+    )
+    assert case.status == "failed"
+    wrong = failed(case)
+    assert {c.place.line for c in wrong} == {7}
+    assert wrong[0].formula.startswith("w.sum(dim=1) * 1.0001")
+    assert (wrong[0].engine, wrong[0].reference) == ("case", "torch")
+
+
+def test_a_formula_has_its_tensors_shape_without_broadcasting(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(3, 2)"}
+        graph: {loss: x.sum()}
+        formulas: {x: "ones(2)"}
+        """
+    )
+    assert "shape [2], expected [3, 2]" in failed(case)[0].message
+
+
+def test_a_formula_that_cannot_be_evaluated_has_failed_and_says_why(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(3, 2)"}
+        graph: {loss: x.sum()}
+        formulas:
+          x: x @ x
+        """
+    )
+    assert case.status == "failed"
+    assert failed(case)[0].message.startswith("shape_mismatch")
+    assert failed(case)[0].place.line == 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "refuted"),
+    [
+        ("2 * x", False),
+        ("2.001 * x", True),
+        ("x * 2 + 0", False),
+        ("x @ x", True),
+        ("ones(2)", True),
+        ("x + ones_like(x)", True),
+    ],
+)
+def test_wrong_formulas_must_be_refuted(check: Check, wrong: str, refuted: bool) -> None:
+    case = check(
+        f"""
+        inputs: {{x: "rand(3, 2)"}}
+        graph: {{loss: (x * x).sum()}}
+        wrong_formulas:
+          x: {wrong}
+        """
+    )
+    (verdict,) = those(case, "wrong_formula")
+    assert (case.status == "passed") == refuted
+    assert verdict.place.line == 5
+    assert ("refuted" if refuted else "should be refuted, but holds at 4 points") in verdict.message
+
+
+def test_a_wrong_formula_that_is_right_by_accident_is_refuted_at_other_sizes(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [[1, 2], [3, 4]]}
+        graph: {loss: x.mean()}
+        wrong_formulas: {x: ones_like(x) / 4}
+        shapes: {x: [a, b]}
+        """
+    )
+    assert case.status == "passed"
+    (verdict,) = those(case, "wrong_formula")
+    assert verdict.trial is not None
+
+
+def test_let_names_steps_of_a_derivation(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(3)"}
+        graph: {h: tanh(x), loss: (h * h).sum()}
+        let: {dh: 2 * h, slope: 1 - h ** 2}
+        formulas: {x: dh * slope, h: dh}
+        checks: [grad(h) == dh, "grad(x) == grad(h) * slope"]
+        """
+    )
+    assert case.status == "passed"
+    assert len(those(case, "formula")) >= 2
+
+
+def test_checks_are_tolerant_where_they_say_equal_and_exact_elsewhere(check: Check) -> None:
+    text = """
+        inputs: {{x: [0.1, 0.2, 0.3], y: [[1, 2], [3, 4]]}}
+        graph: {{loss: x.sum() + y.sum()}}
+        checks: ["{0}"]
+    """
+    for holds in ("x.sum() == 0.6", "x * 3 == tensor([0.3, 0.6, 0.9])", "(x > 0) & (x < 1)", "x.shape[0] == 3",
+                  "grad(y) == 1", "x[0] + x[1] != 0.3", "(x.sum() == 0.6) & (loss > 0)"):  # fmt: skip
+        assert check(text.format(holds)).status == "passed", holds
+    for fails in ("x.sum() == 0.600001", "x > 0.15", "x == y", "grad(y) == x", "x.shape[0] == 2"):
+        case = check(text.format(fails))
+        assert case.status == "failed", fails
+        assert failed(case)[0].formula == fails
+        assert failed(case)[0].place.line == 4
+
+
+def test_a_failed_equality_says_where_and_by_how_much(check: Check) -> None:
+    case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, checks: ['x == tensor([1, 2.5])']}")
+    (wrong,) = failed(case)
+    assert (wrong.worst_index, wrong.got, wrong.want) == ((1,), 2.0, 2.5)
+
+
+def test_sums_that_cancel_to_rounding_noise_equal_zero(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(6, 9)"}
+        constants: {w: "randn(6, 9)"}
+        graph: {p: "softmax(x, dim=1)", loss: (p * w).sum()}
+        checks:
+          - grad(x).sum(dim=1) == 0
+          - "p.sum(dim=1) - 1 == 0"
+        """
+    )
+    assert case.status == "passed", failed(case)
+
+
+def test_but_a_sum_that_does_not_cancel_is_no_noise(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(6, 9)"}
+        graph: {loss: "(softmax(x, dim=1) * x).sum()"}
+        checks: ["grad(x).sum(dim=1) == 1 + 1e-9"]
+        """
+    )
+    assert case.status == "failed"
+
+
+def test_parts_of_a_tuple_are_compared_and_claimed(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [[1, 5, 2], [7, 3, 4]]}
+        graph: {m: "torch.max(x, 1)", loss: "(m[0] * m[0]).sum()"}
+        values: {loss: 74}
+        checks: ["m[1] == tensor([1, 0])", "grad(loss) == 1"]
+        formulas: {loss: "1.0"}
+        """
+    )
+    assert case.status == "passed", failed(case)
+    assert {"m[0]", "m[1]"} <= {c.tensor for c in those(case, "value")}
+    assert {"m[0]", "m[1]"} <= {c.tensor for c in those(case, "gradient")}
