@@ -30,8 +30,10 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
     titles = parties(c)
     if got is None:  # only one of the two exists
         got, want, titles = want, None, titles[::-1]
-    if got is None or (got.size == 1 and want is not None and got.shape == want.shape):
-        return []  # the worst element is all there is to show
+    if got is None or (got.size == 1 and (want is None or got.shape == want.shape)):
+        return []  # the sentence and the worst element say it all
+    if c.what == "check" and want is None:
+        titles = ("where it holds", "")
     lines: list[Line] = []
     if is_small(got) and (want is None or is_small(want)):
         lines = side_by_side(got, want, c.mask, titles, look.width - 4)
@@ -66,14 +68,17 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
     name = plain(first.formula or first.tensor) if first.what == "check" else plain(first.tensor)
     size = "" if first.what in ("node", "raises", "check") else "x".join(map(str, first.shape)) or "scalar"
     trials = sum(c.trial is not None for c in group)
-    remarks = [_outcome(group), plain(first.message), *map(plain, first.notes)]
+    outcome = _outcome(group)
     if trials:
-        remarks.append(f"{'and ' if trials < len(group) else ''}in {count(trials, 'trial')}")
+        outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
+    remarks = [outcome, plain(first.message), *map(plain, first.notes)]
     return what, name, "/".join(parties(first)), size, "; ".join(filter(None, remarks))
 
 
 def _outcome(group: list[Comparison]) -> str:
     """The worst relative error where it is known; otherwise that it stayed within the tolerance."""
+    if group[0].what == "wrong_formula":
+        return ""
     if group[0].status != "passed":
         return group[0].status.replace("_", " ")
     worst = max(group, key=lambda c: c.max_rel or 0.0)

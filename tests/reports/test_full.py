@@ -192,13 +192,15 @@ def test_verbose_tells_what_was_compared(run: Any, case: Any, comparison: Any) -
         comparison("check", "", engine="case", formula="x.sum() == y", status="not_differentiable"),
         *(comparison("formula", "x", engine="case", formula="y", max_rel=error, max_ulp=None, trial=trial)
           for error, trial in ((0.0, None), (1e-15, {"trial": 1}), (1e-16, {"trial": 2}))),
+        comparison("wrong_formula", "x", engine="case", max_rel=0.4, message="refuted: 2 of 6 elements differ"),
     ))  # fmt: skip
-    lines = full(run(right), verbosity=1).splitlines()[2:6]
+    lines = full(run(right), verbosity=1).splitlines()[2:7]
     assert [" ".join(line.split()) for line in lines] == [
         "gradient x core/torch 2x3 rel 2.2e-16, 1 ULP",
         "gradient, step 2 long_name core/torch scalar agrees; none agrees with all zeros",
         "check x.sum() == y left/right not differentiable",
-        "formula x formula/torch 2x3 rel 1e-15; and in 2 trials",
+        "formula x formula/torch 2x3 rel 1e-15, also in 2 trials",
+        "wrong formula x formula/torch 2x3 refuted: 2 of 6 elements differ",
     ]
 
 
