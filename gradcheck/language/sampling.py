@@ -113,11 +113,11 @@ class _Sampler:
 
     def _value(self, name: str, value: Value, shape: Any, *, floating: bool) -> np.ndarray:
         """The value by its own expression or numbers; in a trial, one with a shape anew."""
+        if value.expr is None and (self.trial is None or shape is None):
+            return np.asarray(value.array)
         generator = stream(self.seed, name, self.trial, self.attempt)
         if value.expr is not None:
             return self._evaluate(value, value.expr, generator, self.names)
-        if self.trial is None or shape is None:
-            return np.asarray(value.array)
         if not isinstance(shape, tuple):
             return self._evaluate(value, shape, generator, self.names)
         array = np.asarray(value.array)

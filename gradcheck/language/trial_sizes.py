@@ -15,8 +15,8 @@ from gradcheck.language.random import stream
 BOUNDS = (1, 7)
 _PRIMES = (2, 3, 5, 7)
 _OTHERS = (4, 6)
-#: From this attempt on, sizes are the case's own: drawn ones do not seem to fit its graph.
-LAST_ATTEMPT = 8
+#: Where drawn sizes do not fit the graph: from here on half of them, then all of them, are the case's own.
+FIRST_OWN, LAST_ATTEMPT = 4, 8
 
 
 def symbolic(case: Case) -> list[str]:
@@ -46,23 +46,27 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0) -> dict[str
     bounds = dict.fromkeys(words, BOUNDS)
     if case.generalize is not None:
         bounds.update((word, limits) for word, limits in case.generalize.dims.items() if word in bounds)
-    if trial <= 2 and not attempt:
-        order = [*stream(seed, "sizes/primes").permutation(_PRIMES), *stream(seed, "sizes/others").permutation(_OTHERS)]
-        order = order[trial:] + order[:trial] if len(words) > len(_PRIMES) else _rotated(order, trial)
     generator = stream(seed, "sizes", trial, attempt)
+    if attempt >= FIRST_OWN:
+        bounds = {word: limits for word, limits in bounds.items() if generator.random() < 0.5}
     if trial > 2:
-        return {**sizes, **{word: _mixed(generator, *bounds[word]) for word in words}}
-    if attempt:
-        order = [*generator.permutation(_PRIMES), *generator.permutation(_OTHERS)]
-    drawn = _distinct(generator, bounds, [int(size) for size in order])
+        drawn = {word: _mixed(generator, *limits) for word, limits in bounds.items()}
+    else:
+        drawn = _distinct(generator, bounds, _shuffled(generator) if attempt else _order(seed, trial))
     if trial == 2:
         _put_a_one(generator, bounds, drawn)
     return {**sizes, **drawn}
 
 
-def _rotated(order: list[int], trial: int) -> list[int]:
+def _order(seed: int, trial: int) -> list[int]:
+    """Which sizes come first: the primes in an order of their own in each trial, so that no word keeps its size."""
+    order = _shuffled(stream(seed, "sizes"))
     primes = order[: len(_PRIMES)]
     return primes[trial:] + primes[:trial] + order[len(_PRIMES) :]
+
+
+def _shuffled(generator: np.random.Generator) -> list[int]:
+    return [int(size) for size in (*generator.permutation(_PRIMES), *generator.permutation(_OTHERS))]
 
 
 def _distinct(

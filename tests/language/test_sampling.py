@@ -272,6 +272,12 @@ def test_sizes_that_never_fit_end_with_the_cases_own() -> None:
     assert draw(case, trial=0, attempt=LAST_ATTEMPT).sizes == {"n": 3}
 
 
+def test_sizes_that_do_not_fit_do_not_keep_the_others_from_being_drawn() -> None:
+    case = of("{x: randn(n), w: [1, 2, 3], v: randn(m)}", "{y: x * w, z: v.sum()}", dims="{n: 3, m: 9}")
+    drawn = [trial_sizes(case, 0, trial, attempt) for trial in range(3) for attempt in range(4, LAST_ATTEMPT)]
+    assert any(sizes["n"] == 3 and sizes["m"] != 9 for sizes in drawn)
+
+
 def test_a_trial_of_a_huge_size_is_refused_before_it_is_drawn() -> None:
     case = of("{x: [[1, 2]]}", shapes="{x: [a, a2]}", generalize="{dims: {a: [90000, 90000], a2: [90000, 90000]}}")
     with pytest.raises(TooLarge, match="8,100,000,000"):
