@@ -76,9 +76,7 @@ def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | 
         return np.where(jumps, 0.0, np.maximum(np.where(jumps, 0.0, fine), np.where(jumps, 0.0, coarse)))
 
 
-def allowance(
-    moved: np.ndarray | None, unit: float, largest: float, *, primitive: bool = False
-) -> np.ndarray | None:
+def allowance(moved: np.ndarray | None, unit: float, largest: float, *, primitive: bool = False) -> np.ndarray | None:
     """The absolute difference that roundings of relative size `unit` explain, capped."""
     if moved is None:
         return None

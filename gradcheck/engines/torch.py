@@ -20,7 +20,7 @@ _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)
 _DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in dtypes.BY_NAME}
 #: What torch raises when a call, or a backward pass, cannot be done.
-_ERRORS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, ZeroDivisionError, OverflowError)
+_ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
 #: torch's functions want a tensor first; `2 - x` goes to Python's operators, which keep the 2 a number.
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

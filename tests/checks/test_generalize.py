@@ -1,0 +1,131 @@
+"""Claims at other numbers and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradcheck.autograd.op import TABLE
+from tests.checks.conftest import Check, failed, those
+
+
+def test_formulas_and_engines_are_verified_at_fresh_sizes(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [[1, 2]], w: [[3], [4]]}
+        graph: {loss: (x @ w).sum()}
+        formulas: {x: "ones(x.shape[0], 1) @ w.sum(dim=1, keepdim=True).T"}
+        shapes: {x: [n, m], w: [m, k]}
+        """
+    )
+    assert case.status == "passed", failed(case)
+    formulas = those(case, "formula")
+    assert [c.trial and c.trial["trial"] for c in formulas] == [None, 1, 2, 3]
+    sizes = [c.trial["sizes"] for c in formulas if c.trial]
+    assert all(set(s) == {"n", "m", "k"} for s in sizes)
+    assert len({tuple(s.values()) for s in sizes}) == 3
+    assert {c.trial["trial"] for c in those(case, "gradient") if c.trial} == {1, 2, 3}
+
+
+def test_a_formula_that_is_right_at_one_size_alone_fails_with_the_sizes(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [[1, 2], [3, 4]]}
+        graph: {loss: x.mean()}
+        formulas: {x: ones_like(x) / 4}
+        shapes: {x: [a, b]}
+        """
+    )
+    assert case.status == "failed"
+    assert all(c.trial is not None and c.trial["sizes"] for c in failed(case, "formula"))
+
+
+def test_a_rule_that_is_wrong_at_some_sizes_alone_is_found_by_a_trial(check: Check, plant: Callable[..., None]) -> None:
+    right = TABLE["tanh"].rules[0]
+    assert right is not None
+    plant("tanh", lambda g, y, x: right(g, y, x) if x.shape[0] == 2 else g)
+    case = check(
+        """
+        inputs: {x: [1.0, 2.0]}
+        graph: {loss: tanh(x).sum()}
+        checks: ["grad(loss) == 1"]
+        shapes: {x: [n]}
+        """
+    )
+    assert case.status == "failed"
+    assert {c.what for c in failed(case)} == {"gradient"}
+    assert all(c.trial for c in failed(case))
+
+
+def test_nothing_to_vary_is_said(check: Check) -> None:
+    case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, formulas: {x: ones_like(x)}}")
+    assert case.status == "passed"
+    (formula,) = those(case, "formula")
+    assert "verified at these numbers only" in formula.notes
+
+
+def test_generalize_false_asks_for_no_trials_and_no_note(check: Check) -> None:
+    case = check("{inputs: {x: 'randn(2)'}, graph: {loss: x.sum()}, formulas: {x: ones_like(x)}, generalize: false}")
+    (formula,) = those(case, "formula")
+    assert (formula.trial, formula.notes) == (None, ())
+
+
+def test_the_number_of_trials(check: Check) -> None:
+    text = "{inputs: {x: 'randn(2)'}, graph: {loss: x.sum()}, formulas: {x: ones_like(x)}, generalize: {trials: 5}}"
+    assert len(those(check(text), "formula")) == 6
+    assert len(those(check(text, trials=1), "formula")) == 2
+
+
+def test_trials_that_are_all_nan_verify_nothing_and_say_so(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [1.0, 2.0]}
+        graph: {loss: sqrt(x - 100).sum()}
+        formulas: {x: 0.5 / sqrt(x - 100)}
+        shapes: {x: [n]}
+        """
+    )
+    (formula,) = those(case, "formula")
+    assert any("could not be verified" in note for note in formula.notes)
+    assert "verified at these numbers only" in formula.notes
+
+
+def test_values_outside_the_domain_are_drawn_again(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [1.0]}
+        graph: {loss: log(x).sum()}
+        formulas: {x: 1 / x}
+        shapes: {x: [n]}
+        generalize: {dims: {n: [1, 1]}}
+        """
+    )
+    assert case.status == "passed", failed(case)
+
+
+def test_impossible_sizes_are_drawn_again(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [[1, 2], [3, 4]]}
+        graph: {y: x @ x, loss: y.sum()}
+        formulas: {y: ones_like(y)}
+        shapes: {x: [a, b]}
+        """
+    )
+    assert case.status == "passed", failed(case)
+    assert all(c.trial["sizes"]["a"] == c.trial["sizes"]["b"] for c in those(case, "formula") if c.trial)
+
+
+def test_checks_in_steps_are_verified_in_trials_too(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(n)"}
+        dims: {n: 2}
+        graph: {loss: (x * x).sum()}
+        steps:
+          - {backward: loss, checks: ["grad(x) == 2 * x"]}
+          - {backward: loss, checks: ["grad(x) == 4 * x", "x.shape[0] == n"]}
+        generalize: true
+        """
+    )
+    assert case.status == "passed", failed(case)
+    assert {c.step for c in those(case, "check") if c.trial} == {0, 1}
