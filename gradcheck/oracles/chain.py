@@ -16,14 +16,52 @@ from gradcheck.oracles import modular
 MAX_FACTORS = 16
 
 
+class Matrix:
+    """A matrix of residues, and the same centred around 0 in float64, made once."""
+
+    __slots__ = ("_centred", "_transpose", "prime", "residues")
+
+    def __init__(self, residues: np.ndarray, prime: int) -> None:
+        self.residues, self.prime = residues, prime
+        self._centred: np.ndarray | None = None
+        self._transpose: Matrix | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.residues.shape
+
+    @property
+    def centred(self) -> np.ndarray:
+        if self._centred is None:
+            other = self._transpose
+            known = None if other is None or other._centred is None else other._centred.T
+            self._centred = modular.centred(self.residues, self.prime) if known is None else known
+        return self._centred
+
+    @property
+    def T(self) -> Matrix:  # noqa: N802 - as an array has it
+        if self._transpose is None:
+            self._transpose = Matrix(self.residues.T, self.prime)
+            self._transpose._transpose = self
+        return self._transpose
+
+    def __matmul__(self, other: Matrix) -> Matrix:
+        """The product: the smaller factor is cut into limbs, the larger one is used as it lies there."""
+        terms = max(self.shape[1], 1)
+        if other.residues.size < self.residues.size:
+            product = modular.in_limbs(lambda limb: self.centred @ limb, other.residues, terms, self.prime)
+        else:
+            product = modular.in_limbs(lambda limb: limb @ other.centred, self.residues, terms, self.prime)
+        return Matrix(product, self.prime)
+
+
 class Chain:
-    """`factors[0] @ factors[1] @ …`, each a matrix of residues."""
+    """`factors[0] @ factors[1] @ …`, not multiplied out yet."""
 
-    __slots__ = ("_dense", "factors", "prime")
+    __slots__ = ("factors",)
 
-    def __init__(self, factors: tuple[np.ndarray, ...], prime: int) -> None:
-        self.factors, self.prime = factors, prime
-        self._dense: np.ndarray | None = None
+    def __init__(self, factors: tuple[Matrix, ...]) -> None:
+        self.factors = factors
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -31,40 +69,27 @@ class Chain:
 
     @property
     def T(self) -> Chain:  # noqa: N802 - as an array has it
-        """The transpose."""
-        return Chain(tuple(factor.T for factor in reversed(self.factors)), self.prime)
+        return Chain(tuple(factor.T for factor in reversed(self.factors)))
 
     def dense(self) -> np.ndarray:
         """The product, multiplied out once."""
-        if self._dense is None:
+        if len(self.factors) > 1:
             sizes = (self.factors[0].shape[0], *(factor.shape[1] for factor in self.factors))
-            self._dense = self._multiply(0, len(self.factors) - 1, _cuts(sizes))
-        return self._dense
+            self.factors = (self._multiply(0, len(self.factors) - 1, _cuts(sizes)),)
+        return self.factors[0].residues
 
-    def _multiply(self, first: int, last: int, cuts: dict[tuple[int, int], int]) -> np.ndarray:
+    def _multiply(self, first: int, last: int, cuts: dict[tuple[int, int], int]) -> Matrix:
         if first == last:
             return self.factors[first]
         cut = cuts[first, last]
-        left, right = self._multiply(first, cut, cuts), self._multiply(cut + 1, last, cuts)
-        return modular.bilinear(np.matmul, left, right, max(left.shape[1], 1), self.prime)
+        return self._multiply(first, cut, cuts) @ self._multiply(cut + 1, last, cuts)
 
-
-def joined(left: np.ndarray | Chain, right: np.ndarray | Chain, prime: int) -> Chain:
-    """The product of two matrices or chains."""
-    factors = (*_factors(left), *_factors(right))
-    if len(factors) > MAX_FACTORS:
-        factors = (_matrix(left), _matrix(right))
-    return Chain(factors, prime)
-
-
-def _factors(value: np.ndarray | Chain) -> tuple[np.ndarray, ...]:
-    if isinstance(value, Chain):
-        return value.factors if value._dense is None else (value._dense,)
-    return (value,)
-
-
-def _matrix(value: np.ndarray | Chain) -> np.ndarray:
-    return value.dense() if isinstance(value, Chain) else value
+    def __matmul__(self, other: Chain) -> Chain:
+        """The longer chain."""
+        if len(self.factors) + len(other.factors) > MAX_FACTORS:
+            self.dense()
+            other.dense()
+        return Chain((*self.factors, *other.factors))
 
 
 @lru_cache(maxsize=4096)

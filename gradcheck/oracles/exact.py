@@ -23,7 +23,7 @@ from gradcheck.language.evaluate import evaluate, free_names, gradient_names
 from gradcheck.language.expr import Call, Expr
 from gradcheck.language.problem import Problem
 from gradcheck.oracles import modular, residue_functions, residue_ops
-from gradcheck.oracles.chain import Chain
+from gradcheck.oracles.chain import Chain, Matrix
 from gradcheck.oracles.residue import Degree, Point, Residue, lift
 
 assert residue_ops
@@ -235,7 +235,9 @@ class _Direction:
     def moving(self, tensor: Residue) -> Residue:
         """The tensor, its tangent this direction."""
         if len(self.vectors) == 2:
-            tangent: Any = Chain((self.vectors[0][:, None], self.vectors[1][None, :]), self.point.prime)
+            column, row = self.vectors[0][:, None], self.vectors[1][None, :]
+            prime = self.point.prime
+            tangent: Any = Chain((Matrix(column, prime), Matrix(row, prime)))
         else:
             tangent = np.ones((), dtype=np.int64)
             for vector in self.vectors:
@@ -244,7 +246,7 @@ class _Direction:
 
     def along(self, gradient: Residue) -> Residue:
         """The inner product with a tensor of this shape; a number."""
-        total = gradient
+        total: Any = gradient
         if gradient.ndim == 2:
             total = residue_ops.chained(gradient, self.vectors[0][None, :], self.vectors[1][:, None])
         else:

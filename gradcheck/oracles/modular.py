@@ -67,18 +67,25 @@ def inverse(values: np.ndarray, prime: int) -> np.ndarray:
     return power(values, prime - 2, prime)
 
 
+def centred(values: np.ndarray, prime: int) -> np.ndarray:
+    """Residues as floats from -prime/2 to prime/2."""
+    return np.where(values > prime // 2, values - prime, values).astype(np.float64)
+
+
 def bilinear(
     form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: np.ndarray, terms: int, prime: int
 ) -> np.ndarray:
-    """`form(a, b)` modulo `prime`, for a form that adds up to `terms` products into each of its elements.
+    """`form(a, b)` modulo `prime`, for a form that adds up to `terms` products into each of its elements."""
+    whole = centred(b, prime)
+    return in_limbs(lambda limb: form(limb, whole), a, terms, prime)
 
-    `a` is cut into limbs of so many bits that `terms` products of a limb and a centred residue stay below 2^53.
-    """
+
+def in_limbs(form: Callable[[np.ndarray], Any], values: np.ndarray, terms: int, prime: int) -> np.ndarray:
+    """A linear form of residues, taken of limbs so short that `terms` products with centred residues stay exact."""
     bits = 52 - 30 - ceil(log2(max(terms, 1)))
     if bits < 2:
         raise OverflowError(f"sums of {terms:,} products are too long for exact arithmetic")
-    centred = np.where(b > prime // 2, b - prime, b).astype(np.float64)
-    rest = np.where(a > prime // 2, a - prime, a)
+    rest = np.where(values > prime // 2, values - prime, values)
     result: Any = 0
     shift = 1
     while True:
@@ -87,7 +94,7 @@ def bilinear(
         last = bool(np.all((rest == 0) | (rest == -1)))  # what is left is a sign
         if last:
             low = low + (rest << bits)
-        part = np.asarray(form(low.astype(np.float64), centred)).astype(np.int64) % prime
+        part = np.asarray(form(low.astype(np.float64))).astype(np.int64) % prime
         result = (result + part * shift) % prime
         if last:
             return np.asarray(result)

@@ -15,7 +15,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles import modular
-from gradcheck.oracles.chain import Chain
+from gradcheck.oracles.chain import Chain, Matrix
 
 #: How an op acts on residues: `(point, *canonical arguments)` to a Residue, or to plain arrays.
 Action = Callable[..., Any]
@@ -98,6 +98,18 @@ class Residue(Operators):
     def tangent(self) -> np.ndarray | None:
         return self.lazy_tangent.dense() if isinstance(self.lazy_tangent, Chain) else self.lazy_tangent
 
+    def chain(self) -> Chain:
+        """The value of a matrix as a chain that can grow longer."""
+        self.lazy_value = value = _chain(self.lazy_value, self.point.prime)
+        return value
+
+    def tangent_chain(self) -> Chain | None:
+        """The same of the tangent."""
+        if self.lazy_tangent is None:
+            return None
+        self.lazy_tangent = tangent = _chain(self.lazy_tangent, self.point.prime)
+        return tangent
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.lazy_value.shape
@@ -122,6 +134,10 @@ class Residue(Operators):
             raise Unsupported(f"{op.name}: {error} at this point") from error
         except ValueError as error:
             raise ShapeMismatch(f"{op.name}: {error}") from error
+
+
+def _chain(value: np.ndarray | Chain, prime: int) -> Chain:
+    return value if isinstance(value, Chain) else Chain((Matrix(value, prime),))
 
 
 def lift(point: Point, value: Any) -> Residue:

@@ -12,7 +12,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles import modular
-from gradcheck.oracles.chain import Chain, joined
+from gradcheck.oracles.chain import Chain
 from gradcheck.oracles.residue import Degree, Point, Residue, acts_on, lift
 
 #: Ops that only move elements about, or leave them out: they act on values and tangents alike.
@@ -210,14 +210,13 @@ def _matmul(point: Point, op: Op, a: Any, b: Any) -> Residue:
 
 def _product(a: Residue, b: Residue) -> Residue:
     """Of two matrices, not multiplied out yet."""
-    prime = a.point.prime
-    value = joined(a.lazy_value, b.lazy_value, prime)
-    left = None if a.lazy_tangent is None else joined(a.lazy_tangent, b.lazy_value, prime)
-    right = None if b.lazy_tangent is None else joined(a.lazy_value, b.lazy_tangent, prime)
+    a_moves, b_moves = a.tangent_chain(), b.tangent_chain()
+    left = None if a_moves is None else a_moves @ b.chain()
+    right = None if b_moves is None else a.chain() @ b_moves
     tangent: Any = left or right
     if left and right:
-        tangent = (left.dense() + right.dense()) % prime
-    return Residue(a.point, value, tangent, (a.degree * b.degree).summed(max(1, a.shape[1])))
+        tangent = (left.dense() + right.dense()) % a.point.prime
+    return Residue(a.point, a.chain() @ b.chain(), tangent, (a.degree * b.degree).summed(max(1, a.shape[1])))
 
 
 def chained(x: Residue, left: np.ndarray | None = None, right: np.ndarray | None = None) -> Residue:
@@ -231,8 +230,8 @@ def chained(x: Residue, left: np.ndarray | None = None, right: np.ndarray | None
 def _transpose(point: Point, op: Op, x: Residue) -> Residue:
     if x.ndim != 2:
         return _linear(point, op, x)
-    tangent = None if x.lazy_tangent is None else x.lazy_tangent.T
-    return Residue(point, x.lazy_value.T, tangent, x.degree)
+    tangent = x.tangent_chain()
+    return Residue(point, x.chain().T, None if tangent is None else tangent.T, x.degree)
 
 
 @acts_on("sum")
