@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, composite, op
-from gradcheck.autograd.ops.linalg import BATCH, REGULAR, inv, square
+from gradcheck.autograd.ops.linalg import BATCH, REGULAR, inv, precise, square
 from gradcheck.autograd.ops.order import mH
 from gradcheck.autograd.ops.shape import unsqueeze
 
@@ -31,6 +31,7 @@ def _det_rule(g: Any, y: Any, x: Any) -> Any:
 @op(
     _det_rule,
     name="linalg.det",
+    rounds=True,
     aliases=("det",),
     samples=(
         f"linalg.det({REGULAR})",
@@ -42,7 +43,7 @@ def _det_rule(g: Any, y: Any, x: Any) -> Any:
 )
 def det(A: Any) -> Any:  # noqa: N803
     """The determinant of each square matrix. The gradient is exact for singular ones too (torch's own is not)."""
-    return np.linalg.det(square(A, "linalg.det"))
+    return np.linalg.det(precise(A, "linalg.det"))
 
 
 def _left_out(values: np.ndarray) -> np.ndarray:
@@ -132,11 +133,12 @@ def det_hessian(input: Any, direction: Any) -> Any:
     torch="",
     method=False,
     holomorphic=False,
+    rounds=True,
     samples=(f"logabsdet({REGULAR})", f"logabsdet({BATCH})"),
 )
 def logabsdet(input: Any) -> Any:
     """The logarithm of the determinant's magnitude; -inf for a singular matrix."""
-    return np.linalg.slogdet(square(input, "slogdet"))[1]
+    return np.linalg.slogdet(precise(input, "slogdet"))[1]
 
 
 def _sign_rule(g: Any, y: Any, x: Any) -> Any:
@@ -151,11 +153,12 @@ def _sign_rule(g: Any, y: Any, x: Any) -> Any:
     torch="",
     method=False,
     holomorphic=False,
+    rounds=True,
     samples=(f"det_sign({REGULAR})", f"det_sign({BATCH})"),
 )
 def det_sign(input: Any) -> Any:
     """The determinant divided by its magnitude; 0 for a singular matrix."""
-    return np.linalg.slogdet(square(input, "slogdet"))[0]
+    return np.linalg.slogdet(precise(input, "slogdet"))[0]
 
 
 @composite(

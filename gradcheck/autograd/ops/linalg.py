@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import integer
 from gradcheck.autograd.ops.kinds import require_floating
@@ -13,7 +14,7 @@ from gradcheck.autograd.ops.matrix import diag_embed, diagonal, tril, triu
 from gradcheck.autograd.ops.order import mH
 from gradcheck.autograd.ops.products import matmul
 from gradcheck.autograd.ops.shape import reshape, squeeze, unsqueeze
-from gradcheck.errors import ShapeMismatch
+from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 #: Matrices far from singular, for examples.
 REGULAR = "tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]])"
@@ -28,12 +29,20 @@ def square(A: Any, name: str) -> Any:  # noqa: N803
     return A
 
 
+def precise(A: Any, name: str) -> Any:  # noqa: N803
+    """A square matrix that is not in half precision, which torch refuses to factorize."""
+    if square(A, name).dtype in HALVES:
+        raise DtypeMismatch(f"{name} does not take half precision ({A.dtype})", hint="convert it: x.float()")
+    return A
+
+
 # Inverse and solution ------------------------------------------------------------------------------
 
 
 @op(
     lambda g, y, x: -(y.mT @ g @ y.mT),
     name="linalg.inv",
+    rounds=True,
     aliases=("inverse",),
     samples=(
         f"linalg.inv({REGULAR})",
@@ -44,7 +53,7 @@ def square(A: Any, name: str) -> Any:  # noqa: N803
 )
 def inv(A: Any) -> Any:  # noqa: N803
     """The inverse of each square matrix. Raises DomainError for a singular one."""
-    return np.linalg.inv(square(A, "linalg.inv"))
+    return np.linalg.inv(precise(A, "linalg.inv"))
 
 
 @composite(name="inv", torch="linalg.inv", samples=(f"inv({REGULAR})",))
@@ -83,6 +92,7 @@ def _folded(cotangent: Any, x: Any) -> Any:
 @op(
     (_solve_A, _solve_B),
     name="linalg.solve",
+    rounds=True,
     method=False,
     uniform=True,
     samples=(
@@ -99,7 +109,7 @@ def _folded(cotangent: Any, x: Any) -> Any:
 )
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
     """The X with `A @ X = B` (`X @ A = B` unless `left`); `B` holds matrices or vectors. DomainError if singular."""
-    square(A, "linalg.solve")
+    precise(A, "linalg.solve")
     vector = _is_vector(A, B)
     right = B[..., None] if vector else B
     if vector and not left:
@@ -184,6 +194,7 @@ def _cholesky_rule(g: Any, y: Any, input: Any, upper: bool = False) -> Any:
 @op(
     _cholesky_rule,
     name="linalg.cholesky",
+    rounds=True,
     aliases=("cholesky",),
     holomorphic=False,
     samples=(
@@ -199,7 +210,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
     Only the lower (or upper) triangle is read, but the gradient is the symmetric one, as in torch: that for
     changes that keep the matrix symmetric.
     """
-    return np.linalg.cholesky(square(input, "linalg.cholesky"), upper=upper)
+    return np.linalg.cholesky(precise(input, "linalg.cholesky"), upper=upper)
 
 
 @composite(

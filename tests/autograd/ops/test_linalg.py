@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck import ops
+from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.errors import DomainError
 from tests.autograd.ops.both import agree, normal, raised
 
@@ -103,6 +104,12 @@ def test_complex(text: str) -> None:
 )
 def test_errors_are_of_torchs_kind(text: str, kind: str) -> None:
     assert raised(text, **NAMES) == (kind, kind)
+
+
+@pytest.mark.parametrize("op", ["linalg.inv", "linalg.det", "linalg.cholesky", "slogdet", "logdet"])
+@pytest.mark.parametrize("dtype", [np.float16, BFLOAT16])
+def test_half_precision_is_refused_as_in_torch(op: str, dtype: np.dtype) -> None:
+    assert raised(f"{op}(x)", x=np.eye(2).astype(dtype)) == ("dtype_mismatch", "dtype_mismatch")
 
 
 def test_singular_matrices_are_named() -> None:
