@@ -131,7 +131,7 @@ class _Scene:
         for name, array in problem.inputs.items():
             self.leaves[name] = self._random(array.shape)
         for name, array in problem.constants.items():
-            self.leaves[name] = self._constant(self.case.constants[name], array)
+            self.leaves[name] = self._constant(self.case.constants.get(name), array)
         self.seeds = [
             {root: self._seed(step.roots[root], given) for root, given in seeds.items()}
             for step, seeds in zip(self.case.steps, problem.seeds, strict=True)
@@ -214,10 +214,10 @@ class _Scene:
     def _random(self, shape: tuple[int, ...]) -> Residue:
         return Residue(self.point, self.point.random(self.generator, shape))
 
-    def _constant(self, value: Value, array: np.ndarray) -> Any:
+    def _constant(self, value: Value | None, array: np.ndarray) -> Any:
         if array.dtype.kind in "biu":
             return array
-        return self._random(array.shape) if _is_free(value) else lift(self.point, array)
+        return self._random(array.shape) if value is None or _is_free(value) else lift(self.point, array)
 
     def _seed(self, value: Value | None, given: np.ndarray | None) -> Residue:
         if given is None:

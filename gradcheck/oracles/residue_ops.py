@@ -52,6 +52,8 @@ _HOLDERS = {"where": (1, 2), "scatter": (0, 3), "scatter_add": (0, 3), "index_ad
 def _operands(point: Point, op: Op, args: tuple[Any, ...]) -> list[Residue]:
     if op.sequence is not None:
         return [lift(point, item) for item in args[op.sequence]]
+    if op.name == "scatter" and isinstance(args[3], (int, float)):
+        args = (*args[:3], np.full(np.shape(args[2]), args[3]), *args[4:])
     return [lift(point, args[i]) for i in _HOLDERS.get(op.name, (0,)) if i < len(args)]
 
 
@@ -322,7 +324,7 @@ def _inv(point: Point, op: Op, x: Residue) -> Residue:
 @acts_on("linalg.solve")
 def _solve(point: Point, op: Op, a: Any, b: Any, left: bool = True) -> Residue:
     a, b = lift(point, a), lift(point, b)
-    if not left or b.ndim == 1:
+    if not left or b.ndim == 1 or b.shape == a.shape[:-1]:
         raise Unsupported("linalg.solve of a vector, or from the right")
     return _matmul(point, op, _inv(point, op, a), b)
 
