@@ -85,7 +85,9 @@ class Outputs:
 @click.option("--atol", type=_TOLERANCE, help="Tolerance relative to a tensor's largest magnitude.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Instead of each case's own seed.")
 @click.option("--trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each case.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True, max=1e8), metavar="SECONDS", help="For each case."
+)
 @options.verbose
 @click.option("-q", "--quiet", count=True, help="Show only what is wrong.")
 @click.option(
@@ -102,8 +104,14 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
     pyproject.toml are taken, else cases/.
     """
-    outputs = Outputs(chosen.pop("output_format"), chosen.pop("file"), chosen.pop("reports"), chosen.pop("color"),
-                      min(1, chosen.pop("verbose")) - min(1, chosen.pop("quiet")))  # fmt: skip
+    file = chosen.pop("file")
+    outputs = Outputs(
+        format=chosen.pop("output_format"),
+        file=None if file == Path("-") else file,
+        reports=chosen.pop("reports"),
+        color=chosen.pop("color"),
+        verbosity=min(1, chosen.pop("verbose")) - min(1, chosen.pop("quiet")),
+    )
     outputs.prepare()
     from gradcheck.cli.select import select
 

@@ -122,6 +122,16 @@ def test_one_run_writes_several_reports(wrong: Path, folder: Path, gradcheck: An
     assert (folder / "out/full.txt").read_text().splitlines()[-1].startswith("1 failed, 2 passed")
 
 
+def test_a_dash_is_stdout(cases: Path, gradcheck: Any) -> None:
+    assert gradcheck("run", "-o", "-", "--output-format", "concise").out.startswith("2 passed in ")
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "0", "-1", "1e300"])
+def test_a_timeout_is_a_sensible_number(cases: Path, gradcheck: Any, value: str) -> None:
+    outcome = gradcheck("run", "--timeout", value)
+    assert (outcome.code, outcome.out) == (2, "")
+
+
 def test_a_report_that_cannot_be_written_is_refused_before_the_run(
     cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
