@@ -7,12 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gradcheck import load, run
 from gradcheck.autograd import ops
+from gradcheck.cli import COMMANDS
+from gradcheck.cli.config import KEYS
+from gradcheck.cli.run import command
 from gradcheck.language.loader.model import Case as Model
+from gradcheck.reports import Look
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -99,6 +104,15 @@ def test_every_key_is_documented() -> None:
     assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == set(Model.model_fields)
 
 
+def test_every_command_and_option_is_documented() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert all(f"`gradcheck {name}" in text for name in COMMANDS)
+    options = [max(param.opts, key=len) for param in command.params if param.param_type_name == "option"]
+    missing = [option for option in options if not re.search(rf"`{option}[ `]", text)]
+    assert not missing
+    assert all(f"`{key}`" in text for key in KEYS)
+
+
 def test_the_op_of_the_contributors_guide_works(tmp_path: Path) -> None:
     """Its entry is added in another process: the table is everybody's."""
     assert not hasattr(ops, "special.entr"), "the guide's example has become an op; show another one"
@@ -107,6 +121,20 @@ def test_the_op_of_the_contributors_guide_works(tmp_path: Path) -> None:
     path.write_text(whole_cases(CONTRIBUTING)[0], encoding="utf-8")
     result = python(f"{entry}\nfrom gradcheck import run\nassert run([{str(path)!r}]).count('passed') == 1\n")
     assert result.returncode == 0, result.stderr
+
+
+def test_the_oracle_of_the_contributors_guide_proves() -> None:
+    result = python(blocks(CONTRIBUTING, "python")[2])
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == str(["proved"] * 4)
+
+
+def test_the_report_of_the_contributors_guide_works() -> None:
+    names: dict[str, Any] = {}
+    exec(blocks(CONTRIBUTING, "python")[3], names)
+    result = run(load([str(ROOT / "cases" / "reuse" / "twice.yaml")]).cases)
+    lines = names["render"](result, Look()).splitlines()
+    assert [line.split()[0] for line in lines] == ["passed", "passed"]
 
 
 def test_links_lead_somewhere() -> None:
