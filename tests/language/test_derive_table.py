@@ -35,7 +35,7 @@ def named(expr: Expr, inputs: dict[str, np.ndarray], seed: int) -> Expr:
     """The same with a name for each random tensor."""
     if isinstance(expr, Call) and expr.op in RANDOM:
         name = f"x{len(inputs)}"
-        inputs[name] = np.asarray(evaluate(expr, {}, Drawing(stream(seed, name))))
+        inputs[name] = np.asarray(evaluate(expr, {}, Drawing(stream(seed, name), np.dtype(np.float64))))
         return Name(name)
     if isinstance(expr, Call):
         kwargs = tuple((key, named(value, inputs, seed)) for key, value in expr.kwargs)

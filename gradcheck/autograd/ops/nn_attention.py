@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
+from gradcheck.autograd.ops.by_name import ops
 from gradcheck.autograd.ops.nn_common import kernel
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch, Unsupported
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.nn_common import kernel, reduced
-from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
+from gradcheck.autograd.ops.by_name import ops
+from gradcheck.autograd.ops.nn_common import kernel, one_dtype, reduced
+from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
 def _class_dim(input: Any) -> int:
     if not input.ndim:
-        raise ShapeMismatch("a loss over classes takes scores of shape (C), (N, C) or (N, C, …), not 0-d ones")
+        raise IndexOutOfRange("a loss over classes takes scores of shape (C), (N, C) or (N, C, …), not 0-d ones")
     return 0 if input.ndim == 1 else 1
 
 
@@ -30,10 +30,18 @@ def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
 
 
 def _check_weight(name: str, input: Any, weight: Any) -> None:
+    one_dtype(name, input, weight)
     classes = input.shape[_class_dim(input)]
     if weight is not None and list(weight.shape) != [classes]:
         raise ShapeMismatch(f"{name}: the weight has shape {list(weight.shape)}; for {classes} classes it must be "
                             f"[{classes}]")  # fmt: skip
+
+
+def _valid(target: Any, ignore_index: int) -> tuple[Any, Any]:
+    """Which targets count, and the classes they name, as int64; those that are ignored name the first."""
+    classes = target if target.dtype == np.int64 else ops.to(target, np.dtype(np.int64))
+    valid = classes != ignore_index
+    return valid, ops.where(valid, classes, 0)
 
 
 def _weights_of(weight: Any, classes: Any, valid: Any, dtype: Any) -> Any:
@@ -65,8 +73,7 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
     """
     _check_classes("nll_loss", input, target, weight)
     dim = _class_dim(input)
-    valid = target != ignore_index
-    classes = ops.to(ops.where(valid, target, 0), np.dtype(np.int64))
+    valid, classes = _valid(target, ignore_index)
     picked = ops.squeeze(ops.gather(input, dim, ops.unsqueeze(classes, dim)), dim)
     weights = _weights_of(weight, classes, valid, input.dtype)
     loss = ops.where(valid, -picked if weight is None else -picked * weights, 0.0)
@@ -85,11 +92,10 @@ def _over_classes(logs: Any, weight: Any) -> Any:
 
 
 def _smoothing(logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-    valid = target != ignore_index
+    valid, classes = _valid(target, ignore_index)
     loss = ops.where(valid, _over_classes(logs, weight), 0.0)
     if reduction != "mean":
         return reduced(loss, reduction)
-    classes = ops.to(ops.where(valid, target, 0), np.dtype(np.int64))
     return ops.sum(loss) / ops.sum(_weights_of(weight, classes, valid, logs.dtype))
 
 

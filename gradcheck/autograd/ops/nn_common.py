@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes, ops
-from gradcheck.errors import ArgumentError, ShapeMismatch
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import require_one_dtype
+from gradcheck.autograd.ops.by_name import ops
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
 def reduced(loss: Any, reduction: str) -> Any:
@@ -33,6 +35,14 @@ def same_shape(name: str, input: Any, other: Any, what: str) -> None:
     """ShapeMismatch unless both have one shape."""
     if tuple(input.shape) != tuple(other.shape):
         raise ShapeMismatch(f"{name}: the {what} has shape {list(other.shape)}, the input {list(input.shape)}")
+
+
+def one_dtype(name: str, *tensors: Any) -> None:
+    """DtypeMismatch unless those that are given (None is not) have one dtype, and a floating one."""
+    given = [tensor for tensor in tensors if tensor is not None]
+    require_one_dtype(name, *given)
+    if given[0].dtype.kind in "biu":
+        raise DtypeMismatch(f"{name} takes floating tensors, not {given[0].dtype}")
 
 
 def joint_elements(*tensors: Any) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.by_name import ops
 from gradcheck.autograd.ops.nn_common import kernel
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch, Unsupported
 
@@ -76,7 +76,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
             raise ShapeMismatch("one_hot of an empty tensor needs num_classes")
         num_classes = int(input.max()) + 1
     if input.size and (input.min() < 0 or input.max() >= num_classes):
-        raise IndexOutOfRange(f"one_hot: classes from {input.min()} to {input.max()}, expected 0 to {num_classes - 1}")
+        raise IndexOutOfRange(f"classes from {input.min()} to {input.max()}, expected 0 to {num_classes - 1}")
     return (input[..., np.newaxis] == np.arange(num_classes)).astype(np.int64)
 
 

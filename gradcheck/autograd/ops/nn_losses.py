@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.nn_common import joint_elements, kernel, reduced, same_shape, weighted_mean
-from gradcheck.errors import ArgumentError
+from gradcheck.autograd.ops.by_name import ops
+from gradcheck.autograd.ops.nn_common import joint_elements, kernel, one_dtype, reduced, same_shape, weighted_mean
+from gradcheck.errors import ArgumentError, DomainError
 
 
 def _weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> Any:
@@ -148,6 +148,9 @@ def _bce_weight(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """`-(target * log(input) + (1 - target) * log(1 - input))`, each logarithm at least -100 as in torch."""
     same_shape("binary_cross_entropy", input, target, "target")
+    one_dtype("binary_cross_entropy", input, target, weight)
+    if input.dtype.kind == "f" and not ((input >= 0) & (input <= 1)).all():
+        raise DomainError("binary_cross_entropy takes probabilities, from 0 to 1")
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(input), -100), np.maximum(np.log(1 - input), -100)
     loss = -(target * logs[0] + (1 - target) * logs[1])
@@ -171,6 +174,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """`binary_cross_entropy` of `sigmoid(input)`, stable for large scores; `pos_weight` weighs the positive class."""
     same_shape("binary_cross_entropy_with_logits", input, target, "target")
+    one_dtype("binary_cross_entropy_with_logits", input, target)
     log_probability = ops.logsigmoid(input)
     if pos_weight is not None:
         log_probability = log_probability * (1 + (pos_weight - 1) * target)

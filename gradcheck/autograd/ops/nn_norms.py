@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.nn_common import kernel
-from gradcheck.errors import ArgumentError, ShapeMismatch
+from gradcheck.autograd.ops.by_name import ops
+from gradcheck.autograd.ops.nn_common import kernel, one_dtype
+from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 
 def _scaled(normal: Any, weight: Any, bias: Any) -> Any:
@@ -51,6 +52,7 @@ def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
 @kernel
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dimensions, then scaled and shifted element by element."""
+    one_dtype("layer_norm", input, weight, bias)
     dims = _trailing("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     return _scaled(_standardized(input, dims, eps), weight, bias)
 
@@ -115,7 +117,9 @@ def batch_norm(
     In training, over the batch, and the running statistics move towards the batch's in place, the variance unbiased.
     """
     if input.ndim < 2:
-        raise ShapeMismatch(f"batch_norm takes at least 2 dimensions, (N, C, …), not {input.ndim}")
+        raise IndexOutOfRange(f"batch_norm takes at least 2 dimensions, (N, C, …), not {input.ndim}")
+    if eps < 0 or (training and eps == 0):
+        raise ArgumentError(f"batch_norm takes an eps of at least 0, and above 0 in training, not {eps}")
     weight, bias = _channels(weight, input, "weight"), _channels(bias, input, "bias")
     mean, var = _channels(running_mean, input, "running mean"), _channels(running_var, input, "running variance")
     if not training:
@@ -123,12 +127,13 @@ def batch_norm(
             raise ArgumentError("batch_norm outside of training needs running_mean and running_var")
         return _scaled((input - mean) * ops.rsqrt(var + eps), weight, bias)
     dims = (0, *range(2, input.ndim))
-    count = np.prod([int(input.shape[d]) for d in dims])
-    if count < 2:
+    count = prod(int(input.shape[d]) for d in dims)
+    if count == 1:
         raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
-    values = np.asarray(input)
-    _update(running_mean, values.mean(dims), momentum)
-    _update(running_var, values.var(dims, ddof=1), momentum)
+    if count:
+        values = np.asarray(input)
+        _update(running_mean, values.mean(dims), momentum)
+        _update(running_var, values.var(dims, ddof=1), momentum)
     return _scaled(_standardized(input, dims, eps), weight, bias)
 
 

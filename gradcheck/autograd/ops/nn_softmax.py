@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes, ops
+from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.by_name import ops
 from gradcheck.autograd.ops.dims import canonical
 from gradcheck.errors import DtypeMismatch
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.by_name import ops
 from gradcheck.autograd.ops.dims import integer
 from gradcheck.autograd.ops.nn_common import kernel
 from gradcheck.errors import ArgumentError, ShapeMismatch
@@ -71,12 +71,15 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     if mode not in _WAYS or value is not None:
         raise ArgumentError(f"pad: no mode {mode!r} with value={value}",
                             hint="expected 'constant', 'reflect', 'replicate' or 'circular'")  # fmt: skip
+    if input.ndim - len(pad) // 2 not in (1, 2):
+        raise ShapeMismatch(f"pad: {mode} around {len(pad) // 2} dimensions takes 1 or 2 more before them, not shape "
+                            f"{list(input.shape)}")  # fmt: skip
     for dim, (before, after) in enumerate(_pairs("pad", input.ndim, pad)):
         size = input.shape[dim]
         if mode != "replicate" and max(before, after) > size - (mode == "reflect"):
             raise ShapeMismatch(f"pad: {mode} cannot put {max(before, after)} around a dimension of {size}")
-        if min(before, after) < 0:
-            raise ArgumentError(f"pad: {mode} cannot cut off, as {list(pad)} would")
+        if mode == "circular" and min(before, after) < 0:
+            raise ArgumentError(f"pad: circular cannot cut off, as {list(pad)} would")
         if before or after:
             input = ops.index_select(input, dim, _WAYS[mode](ops.arange(-before, size + after), size))
     return input
@@ -100,20 +103,22 @@ def _circular(place: Any, size: Any) -> Any:
 _WAYS = {"reflect": _reflected, "replicate": _replicated, "circular": _circular}
 
 
-def _each(value: Any, count: int, what: str) -> tuple[int, ...]:
+def _each(value: Any, count: int, what: str, least: int = 1) -> tuple[int, ...]:
     """One number for all dimensions, or one for each."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     values = values * count if len(values) == 1 else values
     if len(values) != count:
-        raise ArgumentError(f"{what} needs 1 or {count} numbers, not {len(values)}")
-    return tuple(integer(v, what) for v in values)
+        raise ShapeMismatch(f"the {what} has {len(values)} numbers for {count} dimensions")
+    if any(integer(v, what) < least for v in values):
+        raise ArgumentError(f"the {what} must be at least {least}, not {value}")
+    return values
 
 
 def _windows(input: Any, sizes: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> list[Any]:
     """For each place in a window, what all windows have there: tensors of shape (N, C, *number of windows)."""
     spatial = input.shape[2:]
     counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(spatial, sizes, stride, dilation, strict=True)]
-    if any(count < 1 for count in counts) or min(*sizes, *stride, *dilation) < 1:
+    if any(count < 1 for count in counts):
         raise ShapeMismatch(f"windows of {list(sizes)} do not fit into {list(spatial)}")
 
     def cut(place: tuple[int, ...]) -> Any:
@@ -126,7 +131,7 @@ def _windows(input: Any, sizes: tuple[int, ...], stride: tuple[int, ...], dilati
 
 def _padded_elements(input: Any, sizes: Any, padding: Any) -> int:
     """Of the last dimensions with what is put around them: no window begins elsewhere, so as many windows at most."""
-    around = _each(0 if isinstance(padding, str) else padding, len(sizes), "padding")
+    around = _each(0 if isinstance(padding, str) else padding, len(sizes), "padding", 0)
     return prod(int(n) + 2 * p for n, p in zip(input.shape[-len(sizes) :], around, strict=True))
 
 
@@ -155,7 +160,7 @@ def _paddings(padding: Any, sizes: tuple[int, ...], stride: tuple[int, ...], dil
         return [size for total in reversed(totals) for size in (total // 2, total - total // 2)]
     if isinstance(padding, str) and padding != "valid":
         raise ArgumentError(f"no padding {padding!r}", hint="expected numbers, 'same' or 'valid'")
-    around = _each(0 if padding == "valid" else padding, len(sizes), "padding")
+    around = _each(0 if padding == "valid" else padding, len(sizes), "padding", 0)
     return [size for n in reversed(around) for size in (n, n)]
 
 
@@ -169,7 +174,9 @@ def _convolve(
     if input.ndim == dims + 1:
         return ops.squeeze(_convolve(dims, ops.unsqueeze(input, 0), weight, bias, stride, padding, dilation, groups), 0)
     batch, channels, out, sizes = input.shape[0], input.shape[1], weight.shape[0], tuple(weight.shape[2:])
-    if groups < 1 or channels != weight.shape[1] * groups or out % groups:
+    if groups < 1:
+        raise ArgumentError(f"conv{dims}d takes at least 1 group, not {groups}")
+    if channels != weight.shape[1] * groups or out % groups:
         raise ShapeMismatch(
             f"conv{dims}d: {channels} channels in {groups} groups do not fit weights {list(weight.shape)}"
         )
@@ -224,9 +231,9 @@ def _pooled(dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, 
     """The windows of each channel, stacked in a new first dimension."""
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
-    sizes, around = _each(kernel_size, dims, "kernel_size"), _each(padding, dims, "padding")
+    sizes, around = _each(kernel_size, dims, "kernel_size"), _each(padding, dims, "padding", 0)
     if any(2 * p > k for p, k in zip(around, sizes, strict=True)):
-        raise ArgumentError(f"a padding of {list(around)} is more than half of the windows of {list(sizes)}")
+        raise ShapeMismatch(f"a padding of {list(around)} is more than half of the windows of {list(sizes)}")
     batch = input if input.ndim == dims + 2 else ops.unsqueeze(input, 0)
     padded = constant_pad_nd(batch, tuple(size for n in reversed(around) for size in (n, n)), fill)
     steps = sizes if stride is None else _each(stride, dims, "stride")

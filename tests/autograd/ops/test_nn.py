@@ -11,12 +11,15 @@ import torch
 from torch.nn import functional
 
 from gradcheck import Tensor, ops
+from gradcheck.engines.core import Core
+from gradcheck.engines.torch import Torch
 from gradcheck.errors import (
     ArgumentError,
     DtypeMismatch,
     GradcheckError,
     IndexOutOfRange,
     ShapeMismatch,
+    TensorError,
     TooLarge,
     Unsupported,
 )
@@ -306,7 +309,7 @@ WRONG: dict[str, tuple[type[GradcheckError], Any]] = {
         ShapeMismatch,
         lambda: ops.scaled_dot_product_attention(SCORES, np.ones((2, 4)), SCORES),
     ),
-    "scores without dimensions": (ShapeMismatch, lambda: ops.cross_entropy(np.array(1.0), np.array(0))),
+    "scores without dimensions": (IndexOutOfRange, lambda: ops.cross_entropy(np.array(1.0), np.array(0))),
     "floating classes": (DtypeMismatch, lambda: ops.cross_entropy(SCORES, np.array([0.0, 1.0]))),
     "integer probabilities": (DtypeMismatch, lambda: ops.cross_entropy(SCORES, np.ones((2, 3), np.int64))),
     "integer scores": (DtypeMismatch, lambda: ops.softmax(np.ones((2, 3), np.int64), 1)),
@@ -341,6 +344,45 @@ def test_errors_say_what_is_wrong(what: str) -> None:
     with pytest.raises(kind) as caught:
         call()
     assert caught.value.message
+
+
+REFUSED = (
+    "cross_entropy(x, bad)", "cross_entropy(x, negative)", "cross_entropy(x, f)", "cross_entropy(x, i32)",
+    "cross_entropy(x, z)", "cross_entropy(s, t)", "cross_entropy(x, t, f)", "cross_entropy(single, t, z)",
+    "cross_entropy(integers, t)", "cross_entropy(x, integers)", "cross_entropy(x, t, reduction='avg')",
+    "cross_entropy(x, t, label_smoothing=2)", "nll_loss(x, bad)", "nll_loss(X, t)", "mse_loss(x, f)",
+    "huber_loss(x, x, delta=-1)", "smooth_l1_loss(x, x, beta=-1.0)", "binary_cross_entropy(5 * x, x)",
+    "binary_cross_entropy(sigmoid(x), integers)", "binary_cross_entropy(sigmoid(x), z)",
+    "binary_cross_entropy_with_logits(x, z)", "binary_cross_entropy_with_logits(x, x, pos_weight=f)",
+    "kl_div(x, x, reduction='foo')", "linear(x, X)", "linear(x, x, z)", "linear(x, single)", "layer_norm(x, [2])",
+    "layer_norm(x, [3], f)", "layer_norm(single, [3], z)", "rms_norm(x, [2])", "batch_norm(x, None, None)",
+    "batch_norm(x[:1], None, None, training=True)", "batch_norm(x, f, f)", "batch_norm(x, z, z, eps=-1.0)",
+    "group_norm(x, 2)", "normalize(x, dim=2)", "cosine_similarity(x, f)", "cdist(x, z)", "cdist(x, X)",
+    "cdist(x, single)", "embedding(bad, x)", "embedding(negative, x)", "embedding(f, x)", "embedding(t, z)",
+    "embedding(t, x, 5)", "one_hot(f)", "one_hot(bad, 2)", "one_hot(negative)", "dropout(x, 2.0)", "softmax(x, 2)",
+    "softmax(integers, 1)", "scaled_dot_product_attention(x, z, x)", "scaled_dot_product_attention(x, single, x)",
+    "scaled_dot_product_attention(x, x, x, integers)", "conv1d(X, x)", "conv1d(X, X, z)", "conv1d(X, X, padding=-1)",
+    "conv1d(X, X, stride=0)", "conv1d(X, X, dilation=0)", "conv1d(X, X, groups=2)", "conv1d(X, X, groups=0)",
+    "conv1d(X, X, padding='foo')", "conv1d(X, X, stride=2, padding='same')", "conv1d(X, X, stride=[1, 1])",
+    "avg_pool1d(X, 5)", "avg_pool1d(X, 2, 0)", "avg_pool1d(X, 2, 1, 2)", "max_pool2d(X, [2, 2, 2])", "pad(x, [1])",
+    "pad(x, [-5, 0])", "pad(x, [3, 1], mode='reflect')", "pad(X, [5, 0], mode='circular')",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_torch_refuses_is_refused_for_the_same_reason(text: str) -> None:
+    arrays = {
+        "x": normal(2, 3), "X": normal(2, 3, 4), "z": normal(3), "f": normal(2), "s": normal(),
+        "single": normal(2, 3).astype(np.float32), "integers": np.ones((2, 3), np.int64), "t": np.array([0, 1]),
+        "bad": np.array([0, 3]), "negative": np.array([0, -1]), "i32": np.array([0, 1], np.int32),
+    }  # fmt: skip
+    kinds = []
+    for engine in (Core(), Torch()):
+        with engine.session(np.dtype(np.float64)), pytest.raises(TensorError) as caught:
+            evaluate(parse(text), {name: engine.leaf(array, False) for name, array in arrays.items()}, engine.host)
+        kinds.append(caught.value.kind)
+    assert kinds[0] == kinds[1] != "error"
 
 
 @pytest.mark.parametrize(
