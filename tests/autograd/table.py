@@ -17,8 +17,8 @@ from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
 from gradcheck.engines.torch import Torch
 from gradcheck.language.evaluate import evaluate
+from gradcheck.language.host import NumPy
 from gradcheck.language.parser import parse
-from gradcheck.language.random import Drawing
 
 DOUBLE = np.dtype(np.float64)
 TORCH = Torch(threads=1)
@@ -58,19 +58,17 @@ def calls(op: Op) -> Iterator[Application]:
         yield application_in(op, sample, stream)
 
 
-class _Watching(Drawing):
-    """NumPy, noting how it is asked to apply one op, and what was detached before."""
+class Watching(NumPy):
+    """NumPy with random numbers, noting how it is asked to apply ops, and what was detached."""
 
-    def __init__(self, op: Op, stream: np.random.Generator) -> None:
-        super().__init__(stream)
-        self.op = op
-        self.seen: list[tuple[Any, Any]] = []
+    def __init__(self, stream: np.random.Generator) -> None:
+        self.stream = stream
+        self.seen: list[tuple[Op, tuple[Any, ...], dict[str, Any]]] = []
         self.detached: list[np.ndarray] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op is self.op:
-            self.seen.append((args, kwargs))
-        made = super().call(op, args, kwargs)
+        self.seen.append((op, args, kwargs))
+        made = op(*args, **kwargs, generator=self.stream) if is_random(op) else op(*args, **kwargs)
         if op.name == "detach":
             self.detached.append(made)
         return made
@@ -78,11 +76,12 @@ class _Watching(Drawing):
 
 def application_in(op: Op, sample: str, stream: np.random.Generator) -> Application:
     """The last application of `op` in a sample. What the sample detaches gets no gradient."""
-    host = _Watching(op, stream)
+    host = Watching(stream)
     with using_default_dtype(DOUBLE):
         evaluate(parse(sample), {}, host)
-    assert host.seen, f"the sample {sample!r} of {op.name} never calls it"
-    args, kwargs = host.seen[-1]
+    applied = [(args, kwargs) for what, args, kwargs in host.seen if what is op]
+    assert applied, f"the sample {sample!r} of {op.name} never calls it"
+    args, kwargs = applied[-1]
     tracked = tuple(not any(a is d for d in host.detached) for a in arrays(args, kwargs))
     return Application(op, args, kwargs, sample, tracked)
 

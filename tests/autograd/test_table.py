@@ -41,6 +41,8 @@ def test_other_dtypes_are_torchs(name: str, dtype: str) -> None:
         cast = table.in_dtype(call, dtypes.BY_NAME[dtype])
         if dtype == "complex128" and "dtype" in call.kwargs:
             continue  # through an imaginary part that was dropped, torch's own gradients are real or complex by chance
+        if 0 in (array.size for array in arrays(call.args, call.kwargs)):
+            continue  # of no numbers, torch takes dtypes that it has no code for
         if taken_by_torch(cast):
             problems += table.disagreements(cast)
     assert not problems, "\n".join(problems)

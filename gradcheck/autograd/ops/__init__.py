@@ -28,6 +28,7 @@ from gradcheck.autograd.ops import nn_softmax as nn_softmax
 from gradcheck.autograd.ops import nn_windows as nn_windows
 from gradcheck.autograd.ops import norms as norms
 from gradcheck.autograd.ops import order as order
+from gradcheck.autograd.ops import ordering as ordering
 from gradcheck.autograd.ops import power as power
 from gradcheck.autograd.ops import products as products
 from gradcheck.autograd.ops import random as random

@@ -34,6 +34,28 @@ def sigmoid(input: Any) -> Any:
     return 1 / (1 + np.exp(-input))
 
 
+def _logit_rule(g: Any, y: Any, x: Any, eps: float | None = None) -> Any:
+    """Without `eps`, what lies outside of [0, 1] has none; with it, what it moves has zero."""
+    outside = (x < (eps or 0)) | (x > 1 - (eps or 0))
+    return where(outside, math.nan if eps is None else 0, g / where(outside, 0.5, x * (1 - x)))
+
+
+@op(
+    (_logit_rule,),
+    aliases=("special.logit",),
+    elementwise=True,
+    floating=True,
+    takes="f",
+    domain=((0.05, 0.95),),
+    kinks="0, 1",
+    samples=("logit(tensor([0.0, 0.1, 0.5, 0.9, 1.0]), 0.2)", "logit(tensor([0.25, 1.5, -0.5]))"),
+)
+def logit(input: Any, eps: float | None = None) -> Any:
+    """`log(input / (1 - input))`, with `input` first kept between `eps` and `1 - eps`, if that is given."""
+    x = input if eps is None else np.clip(input, eps, 1 - eps)
+    return np.log(x / (1 - x))
+
+
 @op(
     lambda g, y, x: g * sigmoid(-x),
     elementwise=True,

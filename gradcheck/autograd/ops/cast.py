@@ -50,6 +50,12 @@ for _name, _dtype in (
     _cast(_name, _dtype)
 
 
+@composite(name="type", torch="Tensor.type", samples=("randn(2, 3).type(torch.float32)",))
+def type_(input: Any, dtype: Any) -> Any:
+    """`to`."""
+    return to(input, dtype)
+
+
 @composite(torch="Tensor.type_as", samples=("randn(2, 3).type_as(tensor([1, 2]))",))
 def type_as(input: Any, other: Any) -> Any:
     """The values in the dtype of `other`."""

@@ -179,6 +179,12 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
+@composite(samples=("dist(randn(2, 3), randn(3))", "dist(randn(3), randn(3), 1)", "dist(randn(3), randn(3), p=inf)"))
+def dist(input: Any, other: Any, p: float = 2) -> Any:
+    """The norm of the difference, of order `p`."""
+    return vector_norm(input - other, p)
+
+
 @composite(
     name="norm",
     kinks="0",

@@ -113,6 +113,8 @@ def trunc(input: Any) -> Any:
 )
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Rounded to the nearest, halves to the even one; to `decimals` places."""
+    if isinstance(decimals, int):
+        decimals = min(max(decimals, -400), 400)  # no float has more places, and NumPy would count them one by one
     return np.round(input, decimals)
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from gradcheck.autograd import Op
 from gradcheck.engines.base import Application
 from gradcheck.errors import TensorError
 from gradcheck.language.evaluate import evaluate
 from gradcheck.language.parser import parse
-from gradcheck.language.random import Drawing
 from tests.autograd import table
 
 REFUSED = {
@@ -91,23 +87,13 @@ REFUSED = {
 }
 
 
-class _Remembering(Drawing):
-    """NumPy, remembering the last call."""
-
-    last: tuple[Op, tuple[Any, ...], dict[str, Any]]
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.last = op, args, kwargs
-        return super().call(op, args, kwargs)
-
-
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts])
 def test_both_refuse_in_the_same_way(kind: str, text: str) -> None:
-    host = _Remembering(np.random.default_rng(0))
+    host = table.Watching(np.random.default_rng(0))
     with pytest.raises(TensorError) as ours:
         evaluate(parse(text), {}, host)
     assert ours.value.kind == kind
-    op, args, kwargs = host.last
+    op, args, kwargs = host.seen[-1]
     with pytest.raises(TensorError) as theirs:
         table.answer(table.REFERENCE, Application(op, args, kwargs, text))
     assert theirs.value.kind == kind
