@@ -12,7 +12,7 @@ from gradcheck.language.program import Application
 from gradcheck.language.scalars import PLAIN
 
 _NOT_PLAIN: Any = object()
-_CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+_CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
 _NO_OPERANDS = frozenset({str, list, tuple})
 _NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
 
@@ -45,7 +45,7 @@ def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
     if call.measured:
         if op.elementwise:
             _check_operands(op, args)
-        elif op.composite and op.elements is None:
+        elif call.repeats:
             _check_repetition(op, (*args, *kwargs.values()), limit)
         budget.check(op, args, kwargs, limit)
     return _hand(host, op, args, kwargs)

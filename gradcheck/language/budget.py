@@ -17,7 +17,7 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
     bound = _product((*args, *kwargs.values()) if kwargs else args, limit)
     if bound * bound <= limit:  # no op squares more than that; `eye` and `diag` come near
         return
-    count = _stated(op, args, kwargs) if op.elements is not None else _estimated(args, kwargs)
+    count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(args, kwargs)
     if count > limit:
         raise TooLarge(f"{op.name} would make a tensor of {count:,} elements, where {limit:,} are allowed")
 
@@ -55,15 +55,17 @@ def _is_floating(dtype: Any) -> bool:
     return bool(dtype.is_floating_point) if kind is None else kind in "fV"
 
 
-def _stated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+def _stated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> int:
     bound = op.bind(args, kwargs)
     for parameter, value in zip(op.parameters, bound, strict=True):
         if parameter.name in ("size", op.variadic) and isinstance(value, (list, tuple)):
             _check_sizes(op, value)
     try:
         return int(op.elements(*bound)) if op.elements is not None else 0
-    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError):
-        return 0  # arguments that make no sense: the op itself says so, in its own words
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError):
+        if any(type(value) is int and abs(value) > limit for value in bound):
+            raise ArgumentError(f"{op.name} takes no such arguments", hint=f"its signature is {op.signature}") from None
+        return 0  # arguments that make no sense, but do no harm: the op itself says so, in its own words
 
 
 def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:

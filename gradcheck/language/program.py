@@ -30,6 +30,7 @@ class Application(NamedTuple):
     operator: bool  # it is written as an operator, which plain values have too
     measured: bool  # its result may be larger than its arguments
     needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
+    repeats: bool  # it is written in Python's operators, which would repeat a list
 
 
 Instruction = tuple[int, Any, Any]
@@ -93,7 +94,11 @@ def _application(name: str, positional: int, keys: tuple[str, ...]) -> Applicati
         raise InvalidCase(f"there is no op '{name}'")
     operator = name in _OPERATORS and not keys
     measured = op.elements is not None or positional + len(keys) > 1 or not op.elementwise
-    return Application(op, positional, keys, operator, measured, _needs_tensor(op))
+    return Application(op, positional, keys, operator, measured, _needs_tensor(op), _repeats(op))
+
+
+def _repeats(op: Op) -> bool:
+    return op.composite and not any(parameter.name in ("size", op.variadic) for parameter in op.parameters)
 
 
 def _needs_tensor(op: Op) -> bool:

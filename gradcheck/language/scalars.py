@@ -19,6 +19,7 @@ PLAIN = frozenset({int, float, bool, complex})
 
 _BITS = 64
 _LONGEST = 64  # entries of a shape
+_FARTHEST = 2**62  # where a slice may begin or end: beyond every tensor, but an integer that torch takes
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
@@ -70,11 +71,18 @@ def among_sequences(name: str, a: Any, b: Any) -> Any:
 def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An elementwise op on plain numbers alone, such as `sqrt(2)`, in double precision; a plain number again."""
     raised = [_as_array(arg, op.floating) if i < len(op.rules) else arg for i, arg in enumerate(args)]
-    return _bounded(op(*raised, **kwargs).item(), op.name)
+    result = op(*raised, **kwargs)
+    if result.size != 1:
+        raise ArgumentError(
+            f"{op.name} of numbers makes {result.size} of them", hint=f"its signature is {op.signature}"
+        )
+    return _bounded(result.item(), op.name)
 
 
 def extreme(name: str, args: tuple[Any, ...]) -> Any:
     """`max(n, m)` of sizes."""
+    if complex in map(type, args):
+        raise DtypeMismatch(f"{name} is not defined between complex numbers")
     return max(args) if name == "max" else min(args)
 
 
@@ -92,10 +100,10 @@ def index(sequence: Any, key: Any) -> Any:
 
 def bound(value: Any) -> int | None:
     """A slice's start, stop or step as an integer."""
-    if value is None or type(value) is int:
+    if value is None or (type(value) is int and abs(value) < _FARTHEST):
         return value
     try:
-        return operator.index(value)
+        return max(-_FARTHEST, min(operator.index(value), _FARTHEST))
     except TypeError:
         raise DtypeMismatch(f"a slice takes integers, not {kind(value)}") from None
 
