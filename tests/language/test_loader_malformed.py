@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import time
 import tracemalloc
@@ -197,3 +198,37 @@ def test_paths_that_are_none(path: str) -> None:
     loaded = load(path)
     assert not loaded.cases
     assert len(loaded.errors) == 1
+
+
+# Files that somebody slipped on ------------------------------------------------------------------
+
+SHIPPED = sorted((Path(__file__).parent.parent.parent / "cases").rglob("*.yaml"))
+SLIPS = ": |- |[|]|{|}|\"|'|&a |*a |!t |<<: |---\n|...\n|#|>|\n|  |\t|~|null|1e400|.nan|True|grad(x)|randn(3)|? |,|(|)"
+
+
+def slipped(text: str, generator: random.Random) -> str:
+    """A text with some characters lost, doubled or replaced, or two lines exchanged."""
+    for _ in range(generator.choice([1, 1, 2, 4])):
+        at, kind = generator.randrange(len(text) + 1), generator.random()
+        if kind < 0.7:
+            lost = generator.choice([0, 0, 1, 6])
+            text = text[:at] + generator.choice([*SLIPS.split("|"), "|", "@", "θ", "\\"]) + text[at + lost :]
+        else:
+            lines = text.split("\n")
+            one, other = generator.randrange(len(lines)), generator.randrange(len(lines))
+            lines[one], lines[other] = lines[other], lines[one]
+            text = "\n".join(lines)
+    return text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_slips_in_shipped_cases_are_told_within_the_file_or_harmless(seed: int) -> None:
+    generator = random.Random(seed)
+    for _ in range(20):
+        text = slipped(generator.choice(SHIPPED).read_text(encoding="utf-8"), generator)
+        _, errors = load_text(text, "f.yaml")
+        lines = [*text.split("\n"), ""]
+        for error in errors:
+            place = error.place
+            assert 1 <= place.line <= len(lines), str(error)
+            assert 1 <= place.column <= len(lines[place.line - 1]) + 2, str(error)
