@@ -212,6 +212,13 @@ def test_formulas_in_other_dtypes(dtype: str) -> None:
         check(derive(graph.problem(SIZES, dtype)), graph.problem(sizes, dtype))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", ["layer norm", "softmax cross entropy", "losses", "reductions"])
+def test_formulas_say_where_halves_are_raised_and_rounded(name: str, dtype: str) -> None:
+    let, formulas = derivation(GRAPHS[name].problem(SIZES, dtype))
+    check(formulas, GRAPHS[name].problem(OTHERS, dtype), let)
+
+
 def test_formulas_are_written_as_a_person_would() -> None:
     formulas = derive(GRAPHS["a chain of four matrices"].problem(SIZES))
     assert {name: str(formula) for name, formula in formulas.items()} == {
