@@ -15,7 +15,9 @@ from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.syntax import Plan, dotted, signed
 from gradcheck.language.words import METHOD_WORDS, WORDS, plan_word, plan_word_method
 
-_NUMPY = frozenset({"np", "numpy", "jnp"})
+NUMPY = frozenset({"np", "numpy", "jnp"})
+#: Who would call a tensor so?
+_NO_TENSORS = frozenset({"torch", "math", *NUMPY})
 
 
 def plan_call(source: Source, node: ast.Call, depth: int) -> Plan:
@@ -26,30 +28,35 @@ def plan_call(source: Source, node: ast.Call, depth: int) -> Plan:
     if not isinstance(func, ast.Attribute):
         raise source.error(source.offset(node.col_offset), "only a function or a method can be called")
     owner = dotted(func.value)
-    if owner in names.NAMESPACES or owner in _NUMPY:
+    if owner in names.NAMESPACES or owner in NUMPY:
         if owner == "torch" and func.attr == "numel" and node.args:
             return plan_word(source, node, depth, "numel")  # type: ignore[return-value]
-        if "." in owner or not _reads_as_method(node, func.attr):
+        if "." in owner or not _reads_as_method(node, owner, func.attr):
             return _function(source, node, depth, owner, func.attr)
     return _method(source, node, depth, func)
 
 
-def _reads_as_method(node: ast.Call, name: str) -> bool:
+def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
     """Whether `F.sum(0)` can only be meant for a tensor called F: the function would lack its tensor."""
     op = lookup(name)
     if op is None:
         return name in METHOD_WORDS
     if not op.method or not op.parameters or any(key.arg == op.parameters[0].name for key in node.keywords):
         return False
+    if owner in _NO_TENSORS:
+        return not node.args and not node.keywords
     given = len(node.args) + len(node.keywords)
-    return not node.args or given < sum(p.required for p in op.parameters) or signed(node.args[0]) is not None
+    if not node.args or given < sum(p.required for p in op.parameters):
+        return True
+    numbers = [signed(arg) is not None for arg in node.args]
+    return all(numbers) or (numbers[0] and not op.elementwise)
 
 
 # Ops ---------------------------------------------------------------------------------------------
 
 
 def _function(source: Source, node: ast.Call, depth: int, namespace: str, name: str) -> Plan:
-    op = names.find_op(namespace, name) if namespace not in _NUMPY else None
+    op = names.find_op(namespace, name) if namespace not in NUMPY else None
     if op is None:
         called = f"{namespace}.{name}" if namespace else name
         raise source.error(source.name_at(node.func, name), f"there is no op '{called}'", _op_hint(namespace, name))
@@ -58,6 +65,8 @@ def _function(source: Source, node: ast.Call, depth: int, namespace: str, name: 
 
 def _op_hint(namespace: str, name: str) -> str:
     plain = name.rstrip("_")
+    if name in names.INSTEAD:
+        return names.INSTEAD[name]
     if plain != name and lookup(plain):
         return f"an op in place is not part of the language; write {plain}"
     if namespace and (found := lookup(name)):
@@ -90,6 +99,8 @@ def _method(source: Source, node: ast.Call, depth: int, func: ast.Attribute) -> 
 
 def _method_hint(name: str) -> str:
     plain = name.rstrip("_")
+    if name in names.INSTEAD:
+        return names.INSTEAD[name]
     if plain != name and lookup(plain):
         return f"an op in place is not part of the language; write .{plain}(…)"
     methods = [word for word in (*TABLE, *ALIASES) if "." not in word and (found := lookup(word)) and found.method]
@@ -109,7 +120,8 @@ def _keyword(source: Source, op: Op, keyword: ast.keyword) -> str:
     known = [parameter.name for parameter in op.parameters]
     name = keyword.arg if keyword.arg in known else KEYWORD_ALIASES.get(keyword.arg, keyword.arg)
     if name not in known:
-        hint = did_you_mean(name, known, f"its signature is {op.signature}")
+        instead = names.INSTEAD.get(name, f"its signature is {op.signature}")
+        hint = did_you_mean(name, known, instead)
         raise source.error(at, f"{op.name} has no argument '{keyword.arg}'", hint)
     return name
 

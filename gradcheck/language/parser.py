@@ -15,7 +15,7 @@ from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language import names
-from gradcheck.language.calls import plan_call
+from gradcheck.language.calls import NUMPY, plan_call
 from gradcheck.language.expr import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.source import MAX_LENGTH, MAX_NESTING, Source
 from gradcheck.language.suggest import nearest
@@ -49,7 +49,7 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Set: ("a set", "a list is written [1, 2]"),
     ast.JoinedStr: ("an f-string", "write the text out"),
     ast.FormattedValue: ("an f-string", "write the text out"),
-    ast.Starred: ("an unpacking *", "write the arguments out"),
+    ast.Starred: ("an unpacking *", "write the arguments out, or as one tuple: x.shape[:-1] + (2,)"),
     ast.Await: ("an await", ""),
     ast.Yield: ("a yield", ""),
     ast.YieldFrom: ("a yield", ""),
@@ -171,8 +171,10 @@ def _bad_attribute(owner: str, name: str) -> tuple[str, str]:
     if names.NAMESPACES.get(owner) and owner != "F":
         found = names.find_op(owner, name)
         return f"'{owner}.{name}' is no number and no dtype", f"call it: {owner}.{name}(…)" if found else ""
-    if name == "grad":
-        return "'grad' is not an attribute of the language", "write grad(x)"
+    if owner in NUMPY and name in names.NUMBERS:
+        return f"'{owner}.{name}' is not part of the language", f"write {name}"
+    if name in names.INSTEAD:
+        return f"'{name}' is not an attribute of the language", names.INSTEAD[name]
     if lookup(name) is not None:
         return f"'{name}' is not an attribute of the language", f"call it: .{name}()"
     close = nearest(name, PROPERTIES | ATTRIBUTES)

@@ -171,6 +171,10 @@ def test_a_tensor_may_carry_a_namespace_s_name():
     assert parse("F.sum(dim=-1)") == Call("sum", (f,), (("dim", Literal(-1)),))
     assert parse("linalg.shape") == Attribute(Name("linalg"), "shape")
     assert parse("F.relu(x)") == Call("relu", (X,))
+    assert parse("F.clamp(0, 1)") == Call("clamp", (f, Literal(0), Literal(1)))
+    assert parse("torch.pow(2, x)") == Call("pow", (Literal(2), X))
+    assert parse("math.log(2)") == Call("log", (Literal(2),))
+    assert parse("torch.T") == Call("T", (Name("torch"),))
     assert parse("sum(sum)") == Call("sum", (Name("sum"),))
 
 
@@ -261,7 +265,13 @@ REFUSED = {
     "x.shap": (3, "did you mean '.shape'?"),
     "x.sum": (3, "call it: .sum()"),
     "x.T()": (3, "write x.T"),
-    "x.data": (3, "not an attribute"),
+    "x.data": (3, "write .detach()"),
+    "x.max(1).values": (10, "write [0]"),
+    "np.pi * x": (4, "write pi"),
+    "torch.equal(x, y)": (7, "within the tolerance"),
+    "torch.ones(2, device='cpu')": (15, "leave it out"),
+    "torch.autograd.grad(y, x)": (16, "write grad(x)"),
+    "x.astype('float32')": (3, ".to(torch.float32)"),
     "torch.foo": (7, "no number and no dtype"),
     "torch.sum": (7, "call it: torch.sum(…)"),
     "lambda: x": (1, "lambda"),
