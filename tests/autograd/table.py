@@ -231,7 +231,7 @@ def differences(got: Answer, want: Answer, tolerance: float) -> list[str]:
     if got.gradients is not None and want.gradients is not None:
         found += _compared("gradient", got.gradients, want.gradients, tolerance)
     if got.second is not None and want.second is not None:
-        found += _compared("second", got.second, want.second, 100 * tolerance, lenient=True)
+        found += _compared("second", got.second, want.second, tolerance, lenient=True)
     return found
 
 

@@ -112,8 +112,10 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
 
 
 def _plain(data: Any) -> Any:
-    return [_plain(d) for d in data] if isinstance(data, (list, tuple)) else getattr(data, "data", data) \
-        if hasattr(data, "creators") else data  # fmt: skip
+    """Nested lists, with arrays for tensors."""
+    if isinstance(data, (list, tuple)):
+        return [_plain(d) for d in data]
+    return np.asarray(data) if hasattr(data, "dtype") else data
 
 
 @op(samples=("tensor([[1, 2], [3, 4]])", "tensor([1.5, nan])", "tensor(3)", "tensor([], dtype=torch.int64)"), **_MADE)
@@ -125,8 +127,7 @@ def tensor(data: Any, *, dtype: Any = None) -> Any:
         raise ShapeMismatch(f"tensor: the lists are ragged: {error}") from error
     if array.dtype.kind not in "biufcV":
         raise ArgumentError(f"tensor takes numbers, not {array.dtype}")
-    keep = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "creators")
-    return array.astype(named(dtype, array.dtype if keep else _natural(array)))
+    return array.astype(named(dtype, array.dtype if hasattr(data, "dtype") else _natural(array)))
 
 
 # Like another ---------------------------------------------------------------------------------------
