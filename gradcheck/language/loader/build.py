@@ -99,17 +99,13 @@ class _Reader:
 
     def _require(self) -> None:
         """`inputs` and `graph` must be there, and have entries."""
-        for section, example in (("inputs", "x: [1, 2, 3]"), ("graph", "loss: (x * x).sum()")):
+        for section, example in (("inputs", "'x: [1, 2, 3]'"), ("graph", "'loss: (x * x).sum()'")):
             if getattr(self.said, section) or section in self.broken or self._suggested(section):
                 continue
             there = section in self.document.data
             place = self.document.key_place((section,)) if there else self.document.place()
             message = f"'{section}' is empty" if there else f"a case needs '{section}'"
-            self.scope.refuse(
-                message,
-                place,
-                f"such as '{section}: {{{example}}}'" if "(" not in example else f"such as '{example}' below it",
-            )
+            self.scope.refuse(message, place, f"below '{section}:' stand lines such as {example}")
 
     def _suggested(self, section: str) -> bool:
         """Whether an unknown key was probably meant for this section."""
@@ -259,7 +255,6 @@ class _Reader:
 
     def _generalize(self, claims: bool) -> Generalize | None:
         said = self.said.generalize
-        given = "generalize" in self.said.model_fields_set
         bounds: dict[str, tuple[int, int]] = {}
         for word, (low, high) in said.dims.items():
             path = ("generalize", "dims", word)
@@ -269,7 +264,7 @@ class _Reader:
             if low > high:
                 self.scope.refuse(f"the lowest size {low} is above the highest, {high}", self.document.place(path))
             bounds[word] = (low, high)
-        enabled = said.enabled if given else claims
+        enabled = self.document.data.get("generalize", claims) is not False
         return Generalize(trials=said.trials, dims=bounds) if enabled else None
 
     def _places(self) -> dict[str, Place]:

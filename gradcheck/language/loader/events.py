@@ -49,7 +49,7 @@ class Composer:
         self.told: Counter[str] = Counter()
         try:
             data, root = self._build(Parser(text))
-        except yaml.MarkedYAMLError as error:
+        except yaml.YAMLError as error:
             raise self._syntax_error(error) from None
         if root is None:
             return None
@@ -67,44 +67,33 @@ class Composer:
         key: Any = None
         is_map = False
         stack: list[tuple[Any, Branch, Any, bool]] = []
-        values, most, deepest = self.values, self.limits.numbers, self.limits.depth
+        values, most = self.values, self.limits.numbers
         while True:
             event = next_event()
             kind = type(event)
             if kind is ScalarEvent:
-                mark = event.start_mark
                 if event.anchor is not None or event.tag is not None:
                     self._refuse_decoration(event)
                 if is_map and key is None:
                     key = self._key(event, branch)
                     continue
-                value = event.value
+                value, child = event.value, event.start_mark
                 if event.implicit[0]:
                     try:
                         value = resolve(value)
                     except OverflowError as error:
-                        self._note(str(error), mark, hint="infinity is written .inf")
+                        self._note(str(error), child, hint="infinity is written .inf")
                         value = BROKEN
-                child: Spot = mark
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
                 data, branch, key, is_map = stack.pop()
                 continue
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                mark = event.start_mark
-                if event.anchor is not None or event.tag is not None:
-                    self._refuse_decoration(event)
-                if is_map and key is None:
-                    raise self._error("a key must be a word, not a list or a mapping", mark, hint=_BRACES)
-                value = {} if kind is MappingStartEvent else []
-                child = Branch(mark, {}, {}) if kind is MappingStartEvent else Branch(mark, None, [])
+                value, child = self._container(event, kind, is_map and key is None, len(stack))
             elif kind is AliasEvent:
-                mark = event.start_mark
-                self._note(f"aliases are not allowed, found '*{event.anchor}'", mark, hint=_STAR)
+                value, child = self._alias(event, is_map and key is None)
                 if is_map and key is None:
                     key = _DROPPED
-                    self.incomplete = True
                     continue
-                value, child = BROKEN, mark
             elif kind is StreamEndEvent:
                 break
             else:
@@ -113,7 +102,7 @@ class Composer:
                 continue
             values += 1
             if values > most:
-                raise self._error(f"the file writes out more than {most:,} values", mark, hint=_TOO_MANY)
+                raise self._error(f"the file writes out more than {most:,} values", event.start_mark, hint=_TOO_MANY)
             if not is_map:
                 data.append(value)
                 branch.children.append(child)
@@ -121,13 +110,29 @@ class Composer:
                 data[key] = value
                 branch.children[key] = child
             if type(child) is Branch:
-                if len(stack) >= deepest:
-                    raise self._error(f"nested more than {deepest} deep", mark)
                 stack.append((data, branch, None, is_map))
                 data, branch, is_map = value, child, kind is MappingStartEvent
             key = None
         self.values = values
+        if len(spots) > 1:
+            raise self._error("a second document begins without its '---'", spots[1])
         return (top[0], spots[0]) if spots else (None, None)
+
+    def _container(self, event: Any, kind: type, is_key: bool, depth: int) -> tuple[Any, Branch]:
+        """An empty mapping or list, and the branch for its positions. Raises InvalidCase."""
+        mark = event.start_mark
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_decoration(event)
+        if is_key:
+            raise self._error("a key must be a word, not a list or a mapping", mark, hint=_BRACES)
+        if depth >= self.limits.depth:
+            raise self._error(f"nested more than {self.limits.depth} deep", mark)
+        return ({}, Branch(mark, {}, {})) if kind is MappingStartEvent else ([], Branch(mark, None, []))
+
+    def _alias(self, event: Any, is_key: bool) -> tuple[Any, Mark]:
+        self._note(f"aliases are not allowed, found '*{event.anchor}'", event.start_mark, hint=_STAR)
+        self.incomplete |= is_key
+        return BROKEN, event.start_mark
 
     def _key(self, event: Any, branch: Branch) -> Any:
         """The key that a scalar stands for, or `_DROPPED` with an error noted."""
@@ -158,10 +163,12 @@ class Composer:
         if kind not in _ABUSES or self.told[kind] <= _MOST_TOLD:
             self.errors.append(self._error(message, mark, hint))
 
-    def _error(self, message: str, mark: Mark, hint: str = "") -> InvalidCase:
+    def _error(self, message: str, mark: Any, hint: str = "") -> InvalidCase:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
 
-    def _syntax_error(self, error: yaml.MarkedYAMLError) -> InvalidCase:
+    def _syntax_error(self, error: yaml.YAMLError) -> InvalidCase:
+        if not isinstance(error, yaml.MarkedYAMLError):
+            return InvalidCase(f"this is not valid YAML: {error}", place=Place(self.file, self.first, 1))
         problem = error.problem or error.context or "it cannot be read"
         mark = error.problem_mark or error.context_mark
         if "unexpected end of stream" in problem and error.context_mark:

@@ -35,8 +35,8 @@ def _names(value: Any) -> Any:
 
 
 def _generalize(value: Any) -> Any:
-    """`generalize: true` is short for `generalize: {}`, and `false` for no trial."""
-    return {"enabled": value} if isinstance(value, bool) else value
+    """`generalize: true` is short for `generalize: {}`; what `false` means is seen where the document is read."""
+    return {} if isinstance(value, bool) else value
 
 
 class Strict(BaseModel):
@@ -79,12 +79,6 @@ class Generalize(Strict):
     )
 
 
-class Switch(Generalize):
-    """`Generalize`, and the switch that its shorthand turns."""
-
-    enabled: bool = True
-
-
 class Case(Strict):
     """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
 
@@ -121,8 +115,8 @@ class Case(Strict):
     let: dict[str, Expression] = Field(default_factory=dict, description="Intermediate steps of a derivation.")
     checks: list[Expression] = Field(default_factory=list, description="Identities over values and gradients.")
     shapes: dict[str, Shape] = Field(default_factory=dict, description="Symbolic shapes of tensors given as literals.")
-    generalize: Annotated[Switch, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
-        default_factory=Switch,
+    generalize: Annotated[Generalize, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
+        default_factory=Generalize,
         description="Whether and how to verify with other values and sizes. Default: where there are claims.",
     )
     tolerance: dict[str, Tolerances] = Field(default_factory=dict, description="For what the file claims.")
