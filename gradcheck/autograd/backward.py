@@ -160,7 +160,7 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
                 hint="only a tensor of one element has an obvious gradient, 1; pass one",
             )
         return wrap(np.ones_like(root.data))
-    tensor = gradient if isinstance(gradient, Tensor) else wrap(np.array(gradient, dtype=root.dtype))
+    tensor = gradient if isinstance(gradient, Tensor) else wrap(np.asarray(gradient, dtype=root.dtype))
     if tensor.shape != root.shape:
         raise ShapeMismatch(f"the incoming gradient has shape {tensor.shape}, its tensor {root.shape}")
     return tensor if tensor is gradient and tensor.requires_grad else wrap(tensor.data.astype(root.dtype))
