@@ -13,9 +13,8 @@ from gradcheck.checks.tolerance import Limits, epsilon, ulp
 
 _FLOAT64 = np.dtype(np.float64)
 _WIDE = (_FLOAT64, np.dtype(np.complex128))
-#: Up to this size, comparing bytes first costs next to nothing.
-_SMALL = 4096
 _INFINITY = float("inf")
+_TINY = 1e-240
 
 
 def compare(
@@ -52,14 +51,22 @@ def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
         if want.dtype.kind in "biu":
             return bool((got == want).all())
         got, want = wide(got), wide(want)
-    if want.size <= _SMALL and got.tobytes() == want.tobytes():
-        return bool(np.isfinite(want).all())
     with np.errstate(all="ignore"):
+        if _close_in_norm(got, want, limits.atol):
+            return True
         magnitude = np.abs(want)
         scale = magnitude.max()
         if not scale < _INFINITY:
             return False
         return bool((np.abs(got - want) <= limits.rtol * magnitude + limits.atol * scale).all())
+
+
+def _close_in_norm(got: np.ndarray, want: np.ndarray, atol: float) -> bool:
+    """A sufficient condition, in a third of the time: no error exceeds `|got - want|`, and no scale is below
+    `|want| / sqrt(size)`, Euclidean norms. NaN, infinities and squares that leave the range of doubles answer no."""
+    error, flat = (got - want).ravel(), want.ravel()
+    square = np.vdot(flat, flat).real
+    return bool(_TINY < square < _INFINITY and np.vdot(error, error).real <= atol * atol * square / want.size)
 
 
 def wide(array: np.ndarray) -> np.ndarray:

@@ -19,6 +19,8 @@ from gradcheck.errors import BackwardTwice
 _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)
 _DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in dtypes.BY_NAME}
+#: What a number becomes in a case of each dtype.
+_DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_NAME.values() if dtype.kind in "fVc"}
 #: What torch raises when a call, or a backward pass, cannot be done.
 _ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
@@ -29,6 +31,12 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
     "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
+
+
+def _settle(dtype: torch.dtype, threads: int, recording: bool) -> None:
+    torch.set_default_dtype(dtype)
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(recording)
 
 
 class Torch(Tape):
@@ -45,19 +53,18 @@ class Torch(Tape):
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
         """The case's dtype is torch's default, gradients are recorded; all of it is restored afterwards."""
-        known_dtype, known_threads = torch.get_default_dtype(), torch.get_num_threads()
+        wanted = _DEFAULTS[dtype]
+        known = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
+        mine = wanted, self._threads or known[1], True
         self._freed = set()
-        torch.set_default_dtype(_DTYPES[dtypes.real_of(dtype).name])
-        if self._threads is not None:
-            torch.set_num_threads(self._threads)
+        if mine != known:
+            _settle(*mine)
         try:
-            with torch.enable_grad():
-                yield
+            yield
         finally:
             self._freed = set()
-            torch.set_default_dtype(known_dtype)
-            if self._threads is not None:
-                torch.set_num_threads(known_threads)
+            if mine != known:
+                _settle(*known)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
         """A new tensor with a copy of the array."""
@@ -88,7 +95,10 @@ class Torch(Tape):
         if self._freed:
             self._refuse_freed(roots)
         try:
-            torch.autograd.backward(roots, gradients, retain_graph=True)
+            if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
+                torch.autograd.backward(_Incoming.apply(gradients, *roots), retain_graph=True)
+            else:
+                torch.autograd.backward(roots, gradients, retain_graph=True)
         except _ERRORS as error:
             raise translate(error) from None
         if not retain_graph:
@@ -102,6 +112,28 @@ class Torch(Tape):
                 "a second backward pass through a graph whose saved values are freed",
                 hint="" if saved else "torch itself would go on, since this graph saved nothing",
             )
+
+
+class _Incoming(torch.autograd.Function):
+    """One scalar above several roots, whose gradient is what each of them is to receive.
+
+    `torch.autograd.backward(roots, gradients)` does the same, but first imports a computer algebra system to compare
+    shapes: half a second, on every run.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gradients: list[torch.Tensor], *roots: torch.Tensor) -> torch.Tensor:
+        ctx.gradients = gradients
+        return torch.zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, *incoming: Any) -> Any:
+        return (None, *ctx.gradients)
+
+
+def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
+    """Whether nothing can be wrong; all else is for torch itself to refuse."""
+    return gradient is not None and root.requires_grad and root.shape == gradient.shape
 
 
 class TorchHost:
