@@ -25,6 +25,7 @@ from gradcheck.autograd.ops import nn_layers as nn_layers
 from gradcheck.autograd.ops import nn_losses as nn_losses
 from gradcheck.autograd.ops import nn_margins as nn_margins
 from gradcheck.autograd.ops import nn_norms as nn_norms
+from gradcheck.autograd.ops import nn_padding as nn_padding
 from gradcheck.autograd.ops import nn_softmax as nn_softmax
 from gradcheck.autograd.ops import nn_windows as nn_windows
 from gradcheck.autograd.ops import norms as norms

@@ -1,4 +1,4 @@
-"""Windows that slide over the last dimensions: convolution and pooling, and the padding around them."""
+"""Windows that slide over the last dimensions: convolution and pooling."""
 
 from __future__ import annotations
 
@@ -8,99 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.op import composite
 from gradcheck.autograd.ops.by_name import ops
 from gradcheck.autograd.ops.dims import integer
 from gradcheck.autograd.ops.nn_common import kernel
 from gradcheck.errors import ArgumentError, ShapeMismatch
-
-
-def _pairs(name: str, ndim: int, pad: Any) -> list[tuple[int, int]]:
-    """How much goes before and after each dimension; torch lists the last dimension first."""
-    sizes = [integer(size, "a padding") for size in pad]
-    if len(sizes) % 2 or len(sizes) > 2 * ndim:
-        raise ShapeMismatch(f"{name}: {len(sizes)} paddings for {ndim} dimensions; expected a pair for each")
-    pairs = [(before, after) for before, after in zip(sizes[::2], sizes[1::2], strict=True)]
-    return [(0, 0)] * (ndim - len(pairs)) + pairs[::-1]
-
-
-def _pad_rule(g: Any, y: Any, x: Any, pad: Any, value: Any) -> Any:
-    return constant_pad_nd(g, tuple(-size for size in pad))
-
-
-def _around(input: Any, pad: Any, *settings: Any) -> int:
-    return prod(int(n) + sum(pair) for n, pair in zip(input.shape, _pairs("pad", input.ndim, pad), strict=True))
-
-
-@op(
-    _pad_rule,
-    method=False,
-    elements=_around,
-    samples=(
-        "constant_pad_nd(randn(2, 3), (1, 2))",
-        "constant_pad_nd(randn(2, 3), [1, -1, 0, 2], 1.5)",
-        "constant_pad_nd(randn(2, 3), [-1, -1])",
-        "constant_pad_nd(randn(0, 3), [0, 0, 1, 1])",
-    ),
-)
-def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
-    """`value` put around the last dimensions, as many as `pad` has pairs, the last first; negative sizes cut off."""
-    pairs = _pairs("constant_pad_nd", input.ndim, pad)
-    if any(n + before + after < 0 for n, (before, after) in zip(input.shape, pairs, strict=True)):
-        raise ShapeMismatch(f"constant_pad_nd: {list(pad)} cuts off more than there is in {list(input.shape)}")
-    kept = input[tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(input.shape, pairs, strict=True))]
-    return np.pad(kept, [(max(b, 0), max(a, 0)) for b, a in pairs], constant_values=value)
-
-
-@composite(
-    torch="nn.functional.pad",
-    method=False,
-    elements=_around,
-    samples=(
-        "pad(randn(2, 3), (1, 2))",
-        "pad(randn(2, 3), [1, 1, 0, 2], value=0.5)",
-        "pad(randn(1, 2, 3), (2, 1), mode='reflect')",
-        "pad(randn(1, 2, 3), (2, 1), 'replicate')",
-        "pad(randn(1, 2, 3), (2, 1), mode='circular')",
-    ),
-)
-def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
-    """Something put around the last dimensions: `value`, or the tensor itself, reflected, replicated or repeated."""
-    if mode == "constant":
-        return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
-    if mode not in _WAYS or value is not None:
-        raise ArgumentError(f"pad: no mode {mode!r} with value={value}",
-                            hint="expected 'constant', 'reflect', 'replicate' or 'circular'")  # fmt: skip
-    if input.ndim - len(pad) // 2 not in (1, 2):
-        raise ShapeMismatch(f"pad: {mode} around {len(pad) // 2} dimensions takes 1 or 2 more before them, not shape "
-                            f"{list(input.shape)}")  # fmt: skip
-    for dim, (before, after) in enumerate(_pairs("pad", input.ndim, pad)):
-        size = input.shape[dim]
-        if mode != "replicate" and max(before, after) > size - (mode == "reflect"):
-            raise ShapeMismatch(f"pad: {mode} cannot put {max(before, after)} around a dimension of {size}")
-        if mode == "circular" and min(before, after) < 0:
-            raise ArgumentError(f"pad: circular cannot cut off, as {list(pad)} would")
-        if before or after:
-            input = ops.index_select(input, dim, _WAYS[mode](ops.arange(-before, size + after), size))
-    return input
-
-
-def _reflected(place: Any, size: Any) -> Any:
-    """Back and forth between 0 and `size - 1`."""
-    last = size - 1
-    return last - ops.abs(last - ops.remainder(place, 2 * last))
-
-
-def _replicated(place: Any, size: Any) -> Any:
-    return ops.clamp(place, 0, size - 1)
-
-
-def _circular(place: Any, size: Any) -> Any:
-    return ops.remainder(place, size)
-
-
-#: Where each place, from before the first to after the last, finds its element.
-_WAYS = {"reflect": _reflected, "replicate": _replicated, "circular": _circular}
 
 
 def _each(value: Any, count: int, what: str, least: int = 1) -> tuple[int, ...]:
@@ -183,7 +95,7 @@ def _convolve(
     if bias is not None and list(bias.shape) != [out]:
         raise ShapeMismatch(f"conv{dims}d: the bias has shape {list(bias.shape)}, expected [{out}]")
     steps, spread = _each(stride, dims, "stride"), _each(dilation, dims, "dilation")
-    padded = constant_pad_nd(input, tuple(_paddings(padding, sizes, steps, spread)))
+    padded = ops.constant_pad_nd(input, tuple(_paddings(padding, sizes, steps, spread)))
     windows = _windows(padded, sizes, steps, spread)
     rows = weight.shape[1] * prod(sizes)
     columns = ops.reshape(ops.stack(windows, 2), (batch, groups, rows, -1))
@@ -235,7 +147,7 @@ def _pooled(dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, 
     if any(2 * p > k for p, k in zip(around, sizes, strict=True)):
         raise ShapeMismatch(f"a padding of {list(around)} is more than half of the windows of {list(sizes)}")
     batch = input if input.ndim == dims + 2 else ops.unsqueeze(input, 0)
-    padded = constant_pad_nd(batch, tuple(size for n in reversed(around) for size in (n, n)), fill)
+    padded = ops.constant_pad_nd(batch, tuple(size for n in reversed(around) for size in (n, n)), fill)
     steps = sizes if stride is None else _each(stride, dims, "stride")
     stacked = ops.stack(_windows(padded, sizes, steps, _each(dilation, dims, "dilation")), 0)
     return stacked if batch is input else ops.squeeze(stacked, 1)
