@@ -330,3 +330,40 @@ def test_garbage_collection_is_left_as_it_was(tmp_path: Path) -> None:
 def test_loading_imports_no_torch() -> None:
     code = "import sys; from gradcheck.language import sampling, schema, loader; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+# What to try -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("formulae: {x: 2}", "did you mean 'formulas'?"),
+        ("backward: zz", "known here: x, y, z"),
+        ("let: {a: x * yy}", "known here: x, y, z"),
+        ("let: {alpha: x, b: alhpa * 2}", "did you mean 'alpha'?"),
+        ("let: {a: x & true}", "write True"),
+        ("let: {a: b, b: x}", "a line may use the names above it; move it up"),
+        ("let: {a: b, b: a}", "it depends on 'a' in turn, and a graph has no cycles"),
+        ("constants: {c: [1 2]}", "numbers of a list have commas between them"),
+        ("constants: {c: [yes, no]}", "booleans are true and false"),
+        ("constants: {c: randn(2, 3)}", "in YAML's flow style a comma"),
+        ("constants: {c: {values: 1, dtype: flaot32}}", "did you mean 'float32'?"),
+        ("tags: linalg", "write [linalg]"),
+        ("tolerance: 1e-3", "write {rtol: 1e-6, atol: 1e-9}"),
+        ("backward: [y, z]", "write 'backward: z'"),
+        ("steps: [{backward: z, formulas: {x: 2}}]", "'formulas' belongs to the case itself"),
+        ("steps: [{backward: z, raises: no_grad_require}]", "did you mean 'no_grad_required'?"),
+        ("wibble: 1", "the keys here are name, description"),
+        ("description: shows: this", "needs quotes"),
+        ("let: {a: @x}", "put quotes around text that begins with @"),
+        ("generalize: {dims: {k: [1, 2]}}", "symbolic sizes are those of `dims`"),
+        ("shapes: {x: n}", "write [a, b], or uniform(0.1, 2, [a, b])"),
+        ("formulas: {x: randn(3)}", "draw it under `inputs` or `constants`"),
+        ("graph: {w: x}", "it is first given on line 3"),
+    ],
+)
+def test_hints(text: str, hint: str) -> None:
+    _, errors = load_text(f"{VALID}{text}\n", "f.yaml")
+    assert hint in errors[0].hint
+    assert errors[0].place.line == 6

@@ -24,6 +24,8 @@ from gradcheck.language.parser import parse
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import did_you_mean
 
+#: YAML's words, as expressions have them.
+_WRITTEN = {"true": "True", "false": "False", "null": "None"}
 #: Hints cost more than errors: how many errors get one, and how many names are looked at for it.
 _MOST_HINTS, _MOST_COMPARED = 50, 500
 #: The names that an expression may use.
@@ -62,6 +64,8 @@ class Scope:
         """What was meant by a name that is unknown, or what there is. Of very many errors, only the first say so."""
         if len(self.errors) >= _MOST_HINTS:
             return ""
+        if name in _WRITTEN:
+            return f"write {_WRITTEN[name]}"
         known = list(islice(known, _MOST_COMPARED))
         return did_you_mean(name, known, _listing(known))
 

@@ -162,6 +162,7 @@ def _counted(number: int) -> str:
 _FORMS: dict[str | int, tuple[str, str]] = {
     "backward": ("a name or a mapping", "write 'backward: z', or 'backward: {z: gradient}'"),
     "zero_grad": ("a name, a list of names, or 'all'", ""),
+    "tolerance": ("a mapping", "write {rtol: 1e-6, atol: 1e-9}"),
     "generalize": ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}"),
 }
 _MAPPING = ("a mapping", "write 'name: value', each on a line of its own")

@@ -94,8 +94,19 @@ def _complex(text: str, indices: tuple[int, ...]) -> complex:
             return complex(compact)
     except ValueError:
         pass
-    hint = 'numbers are written without quotes, complex ones as "1+2j"; an expression stands in place of the whole list'
-    raise ListError(f"{describe(text)} is not a number", indices, hint)
+    raise ListError(f"{describe(text)} is not a number", indices, _text_hint(text))
+
+
+def _text_hint(text: str) -> str:
+    """What was probably meant by text where a number belongs."""
+    if text.lower() in ("yes", "no", "on", "off"):
+        return "booleans are true and false"
+    words = text.split()
+    if len(words) > 1 and all(word.lstrip("+-").replace(".", "").isdigit() for word in words):
+        return "numbers of a list have commas between them"
+    if text.isidentifier():
+        return "a list holds numbers; an expression stands in place of the whole list"
+    return 'numbers are written without quotes, complex ones as "1+2j"'
 
 
 def read_list(document: Document, path: Path, data: Any) -> np.ndarray:
