@@ -269,8 +269,9 @@ class _Reader:
 
     def _places(self) -> dict[str, Place]:
         """Where each key stands: `backward`, `expected.x`."""
-        place = self.document.key_place
-        places = {key: place((key,)) for key in self.document.data}
+        places = self.document.key_places(())
         for section in ("expected", "values"):
-            places.update({f"{section}.{name}": place((section, name)) for name in getattr(self.said, section)})
+            if section in places:
+                found = self.document.key_places((section,))
+                places.update({f"{section}.{name}": place for name, place in found.items()})
         return places

@@ -76,6 +76,11 @@ class Document:
         keys = parent.keys if isinstance(parent, Branch) else None
         return self._at(keys[path[-1]]) if keys and path[-1] in keys else self.place(path)
 
+    def key_places(self, path: Path) -> dict[str, Place]:
+        """Where each key of the mapping at `path` stands."""
+        spot = self._walk(path)
+        return {key: self._at(mark) for key, mark in (spot.keys or {}).items()} if isinstance(spot, Branch) else {}
+
     def text_place(self, path: Path) -> Place:
         """Where the text at `path` itself begins: behind a quotation mark."""
         mark = self._mark(path)
