@@ -168,8 +168,7 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
 
 def pull(tensor: Tensor, gradient: np.ndarray) -> list[tuple[Tensor, np.ndarray]]:
     """One op's rules alone: what each use of an argument that requires a gradient receives from a result's."""
-    with np.errstate(all="ignore"):
-        return list(_pull_arrays(tensor, gradient))
+    return list(_pull_arrays(tensor, gradient))
 
 
 def _pull_arrays(tensor: Tensor, gradient: np.ndarray) -> Iterable[tuple[Tensor, np.ndarray]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.compare import compare
+from gradcheck.checks.compare import compare_quietly
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import Limits, base, limits
 from gradcheck.engines.base import Evaluation, State
@@ -30,7 +30,10 @@ def compare_evaluations(
     override: Tolerance | None = None,
     trial: Mapping[str, Any] | None = None,
 ) -> list[Comparison]:
-    """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step."""
+    """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step.
+
+    NumPy's warnings are expected to be off.
+    """
     case = problem.case
     stated = (case.engine_tolerance, override)
     cache: dict[np.dtype, Limits] = {}
@@ -67,7 +70,8 @@ def _compare(
     case: Case,
     about: dict[str, Any],
 ) -> Comparison:
-    return compare(*pair, allowed, what=what, tensor=name, place=place_of(case, name), **about)
+    fields = {"what": what, "tensor": name, "place": place_of(case, name), **about}
+    return compare_quietly(*pair, allowed, fields)
 
 
 def _names(case: Case, *values: object) -> Iterator[str]:

@@ -31,6 +31,25 @@ def compare(
     `slack` is an absolute allowance for each element on top of `limits` (see `noise`). `about` holds the other
     fields of the Comparison: what, tensor, engine, …
     """
+    with np.errstate(all="ignore"):
+        return _compare(got, want, limits, slack, notes, about)
+
+
+def compare_quietly(
+    got: np.ndarray | None, want: np.ndarray | None, limits: Limits, about: dict[str, Any]
+) -> Comparison:
+    """The same, where NumPy's warnings are off already; turning them off costs as much as comparing a few numbers."""
+    return _compare(got, want, limits, None, (), about)
+
+
+def _compare(
+    got: np.ndarray | None,
+    want: np.ndarray | None,
+    limits: Limits,
+    slack: np.ndarray | None,
+    notes: tuple[str, ...],
+    about: dict[str, Any],
+) -> Comparison:
     if got is None or want is None:
         return _without(got, want, notes, about)
     if got.shape != want.shape or got.dtype != want.dtype:
@@ -43,7 +62,7 @@ def compare(
 def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
     """Whether two arrays of one shape and dtype are finite and within the limits: the quick answer to most.
 
-    False means only that a closer look is needed.
+    False means only that a closer look is needed. NumPy's warnings are expected to be off.
     """
     if not want.size:
         return True
@@ -51,14 +70,13 @@ def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
         if want.dtype.kind in "biu":
             return bool((got == want).all())
         got, want = wide(got), wide(want)
-    with np.errstate(all="ignore"):
-        if _close_in_norm(got, want, limits.atol):
-            return True
-        magnitude = np.abs(want)
-        scale = magnitude.max()
-        if not scale < _INFINITY:
-            return False
-        return bool((np.abs(got - want) <= limits.rtol * magnitude + limits.atol * scale).all())
+    if _close_in_norm(got, want, limits.atol):
+        return True
+    magnitude = np.abs(want)
+    scale = magnitude.max()
+    if not scale < _INFINITY:
+        return False
+    return bool((np.abs(got - want) <= limits.rtol * magnitude + limits.atol * scale).all())
 
 
 def _close_in_norm(got: np.ndarray, want: np.ndarray, atol: float) -> bool:
@@ -142,33 +160,32 @@ def _examine(
     known = {"shape": want.shape, "dtype": _name(want), "elements": want.size, **about}
     if not want.size:
         return Comparison(status="passed", notes=notes, **known)
-    with np.errstate(all="ignore"):
-        wide_got, wide_want = wide(got), wide(want)
-        error, agreed = _errors(got, want, wide_got, wide_want)
-        magnitude = np.abs(wide_want)
-        scale = float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
-        allowed = limits.rtol * magnitude + limits.atol * scale
-        if slack is not None:
-            allowed = allowed + slack
-        mask = (~(error <= allowed) & (error > 0)) | np.isinf(error)
-        worst = _worst(error, allowed, mask)
-        failed = bool(mask.any())
-        kept = {"got_array": got, "want_array": want, "mask": mask} if failed else {}
-        return Comparison(
-            status="failed" if failed else "passed",
-            max_abs=float(error.max()),
-            max_rel=float(np.where(error == 0, 0.0, error / magnitude).max()),
-            max_ulp=_ulps(error, magnitude, want.dtype),
-            mismatched=int(mask.sum()),
-            worst_index=worst,
-            got=_number(got[worst]),
-            want=_number(want[worst]),
-            atol=limits.atol * scale + (float(slack[worst]) if slack is not None else 0.0),
-            rtol=limits.rtol,
-            notes=(*notes, *agreed),
-            **kept,
-            **known,
-        )
+    wide_got, wide_want = wide(got), wide(want)
+    error, agreed = _errors(got, want, wide_got, wide_want)
+    magnitude = np.abs(wide_want)
+    scale = float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
+    allowed = limits.rtol * magnitude + limits.atol * scale
+    if slack is not None:
+        allowed = allowed + slack
+    mask = (~(error <= allowed) & (error > 0)) | np.isinf(error)
+    worst = _worst(error, allowed, mask)
+    failed = bool(mask.any())
+    kept = {"got_array": got, "want_array": want, "mask": mask} if failed else {}
+    return Comparison(
+        status="failed" if failed else "passed",
+        max_abs=float(error.max()),
+        max_rel=float(np.where(error == 0, 0.0, error / magnitude).max()),
+        max_ulp=_ulps(error, magnitude, want.dtype),
+        mismatched=int(mask.sum()),
+        worst_index=worst,
+        got=_number(got[worst]),
+        want=_number(want[worst]),
+        atol=limits.atol * scale + (float(slack[worst]) if slack is not None else 0.0),
+        rtol=limits.rtol,
+        notes=(*notes, *agreed),
+        **kept,
+        **known,
+    )
 
 
 def _errors(

@@ -6,6 +6,7 @@ random, non-symmetric cotangent does not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,19 +37,38 @@ class Node:
 
 def nodes_of(applications: Sequence[Application], seed: int) -> list[Node]:
     """Each application with random incoming gradients."""
-    generator = np.random.Generator(np.random.PCG64(seed))
+    source = _Normal(seed)
     return [
-        Node(application, tuple([output and _cotangent(generator, *output) for output in application.outputs]))
+        Node(application, tuple([output and _cotangent(source, *output) for output in application.outputs]))
         for application in applications
     ]
 
 
-def _cotangent(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    drawn: Any = generator.standard_normal(shape)
+class _Normal:
+    """Standard normal numbers, in turn from one pool; making a generator would cost more than most cases' nodes."""
+
+    _pool = np.random.Generator(np.random.PCG64(0)).standard_normal(1 << 14)
+    _pool.flags.writeable = False
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._next = seed, seed * 977 % len(self._pool)
+
+    def draw(self, shape: tuple[int, ...]) -> np.ndarray:
+        """An array of its own for large shapes, otherwise a view."""
+        size = math.prod(shape)
+        if size > len(self._pool) // 4:
+            self._seed += 1
+            return np.random.Generator(np.random.PCG64(self._seed)).standard_normal(shape)
+        start = self._next if self._next + size <= len(self._pool) else 0
+        self._next = start + size
+        return self._pool[start : start + size].reshape(shape)
+
+
+def _cotangent(source: _Normal, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    drawn = source.draw(shape)
     if dtype.kind == "c":
-        drawn = drawn + 1j * generator.standard_normal(shape)
-    cotangent: np.ndarray = np.asarray(drawn).astype(dtype, copy=False)
-    return cotangent
+        drawn = drawn + 1j * source.draw(shape)
+    return drawn.astype(dtype, copy=False)
 
 
 def check_nodes(
@@ -96,17 +116,18 @@ class _Judge:
     reference: Engine
     override: Tolerance | None
 
-    def compare(self, node: Node, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
+    def compare(self, node: Node, mine: Pullback, theirs: Pullback) -> list[Comparison]:
         """What is wrong, or worth a note; nothing where all agree."""
         if mine.error or theirs.error:
-            yield from self._raised(node, mine, theirs)
-            return
+            return list(self._raised(node, mine, theirs))
+        found: list[Comparison] = []
         for index, (got, want) in enumerate(zip(mine.gradients, theirs.gradients, strict=True)):
             if got is not None and want is not None and got.shape == want.shape and got.dtype == want.dtype:
                 allowed = limits(want.dtype, self.problem.case.engine_tolerance, self.override)
                 if agree(got, want, allowed):
                     continue
-            yield from self._look(node, index, got, want)
+            found += self._look(node, index, got, want)
+        return found
 
     def _look(self, node: Node, index: int, got: np.ndarray | None, want: np.ndarray | None) -> Iterator[Comparison]:
         judge = want if want is not None else got

@@ -8,7 +8,8 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import metadata
 from pathlib import PurePath
@@ -16,11 +17,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
 from gradcheck.checks.deadline import OutOfTime, deadline
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
 from gradcheck.checks.settings import Settings, settings
 from gradcheck.checks.verdict import check_case, result
 from gradcheck.engines.base import Engine
+from gradcheck.engines.tape import Tape
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
@@ -67,20 +70,42 @@ def run(
     chosen = settings(engines, reference, dtype, rtol, atol, seed, trials, timeout)
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
-    failed = 0
     interrupted = False
     try:
-        for item in work:
-            found = _run_one(item, chosen) if isinstance(item, Case) else _invalid(item)
-            results.append(found)
-            if on_result is not None:
-                on_result(found, len(work))
-            failed += found.status in ("failed", "crashed", "invalid", "xpassed")
-            if maxfail is not None and failed >= maxfail:
-                break
+        with _ready(chosen):
+            _run_all(work, chosen, maxfail, on_result, results)
     except KeyboardInterrupt:
         interrupted = True
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted)
+
+
+def _run_all(
+    work: Sequence[Case | list[InvalidCase]],
+    chosen: Settings,
+    maxfail: int | None,
+    on_result: Callable[[CaseResult, int], object] | None,
+    results: list[CaseResult],
+) -> None:
+    failed = 0
+    for item in work:
+        found = _run_one(item, chosen) if isinstance(item, Case) else _invalid(item)
+        results.append(found)
+        if on_result is not None:
+            on_result(found, len(work))
+        failed += found.status in ("failed", "crashed", "invalid", "xpassed")
+        if maxfail is not None and failed >= maxfail:
+            return
+
+
+@contextmanager
+def _ready(chosen: Settings) -> Iterator[None]:
+    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case."""
+    dtype = dtypes.BY_NAME[chosen.dtype or "float64"]
+    with ExitStack() as stack:
+        for engine in {*chosen.engines, chosen.reference}:
+            if isinstance(engine, Tape):
+                stack.enter_context(engine.session(dtype))
+        yield
 
 
 def environment() -> dict[str, str]:
@@ -138,7 +163,7 @@ def _run_one(case: Case, chosen: Settings) -> CaseResult:
     start = time.perf_counter()
     try:
         with deadline(chosen.timeout):
-            found = check_case(case, chosen)
+            return check_case(case, chosen)
     except InvalidCase as error:
         found = _failed(case, chosen, "invalid", _failure(error))
     except OutOfTime:

@@ -27,6 +27,7 @@ BASE = {
     BFLOAT16: 1.6e-2,
 }
 _EXACT = Limits(0.0, 0.0)
+_UNSTATED = (None, None)
 _BASES = {dtype: Limits(base, base) for dtype, base in BASE.items()}
 _BASES |= {np.dtype(np.complex64): _BASES[np.dtype(np.float32)], np.dtype(np.complex128): _BASES[np.dtype(np.float64)]}
 
@@ -57,7 +58,7 @@ def ulp(magnitude: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def limits(dtype: np.dtype, *tolerances: Tolerance | None) -> Limits:
     """The base of a dtype, changed by each tolerance in turn where it says something; exact dtypes stay exact."""
     known = base(dtype)
-    if known is _EXACT:
+    if known is _EXACT or tolerances == _UNSTATED:
         return known
     for tolerance in tolerances:
         if tolerance is not None:

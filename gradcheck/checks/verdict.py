@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ from gradcheck.language.sampling import draw
 def check_case(case: Case, settings: Settings) -> CaseResult:
     """The verdict on one case. What an engine raises beyond the contract's errors passes through: the caller's to
     report."""
+    start = time.perf_counter()
     engines = [e for e in settings.engines if not case.only or e.name in case.only]
     if case.skip is not None:
         return result(case, settings, "skipped", reason=case.skip)
@@ -37,7 +39,7 @@ def check_case(case: Case, settings: Settings) -> CaseResult:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[chosen.dtype])), np.errstate(all="ignore"):
         problem = draw(chosen, settings.seed)
         comparisons, failures = _check(problem, engines, settings)
-    return _judged(case, settings, comparisons, failures)
+    return _judged(case, settings, comparisons, failures, start)
 
 
 def _check(
@@ -97,7 +99,11 @@ def _surprises(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failur
 
 
 def _judged(
-    case: Case, settings: Settings, comparisons: Sequence[Comparison], failures: tuple[Failure, ...]
+    case: Case,
+    settings: Settings,
+    comparisons: Sequence[Comparison],
+    failures: tuple[Failure, ...],
+    start: float,
 ) -> CaseResult:
     statuses = {comparison.status for comparison in comparisons}
     status: CaseStatus
@@ -111,7 +117,15 @@ def _judged(
         status = "passed"
     if case.xfail is not None and status in ("failed", "passed"):
         status = "xfailed" if status == "failed" else "xpassed"
-    return result(case, settings, status, reason=case.xfail or "", errors=failures, comparisons=tuple(comparisons))
+    return result(
+        case,
+        settings,
+        status,
+        seconds=time.perf_counter() - start,
+        reason=case.xfail or "",
+        errors=failures,
+        comparisons=tuple(comparisons),
+    )
 
 
 def result(
@@ -119,6 +133,7 @@ def result(
     settings: Settings,
     status: CaseStatus,
     *,
+    seconds: float = 0.0,
     reason: str = "",
     errors: tuple[Failure, ...] = (),
     comparisons: tuple[Comparison, ...] = (),
@@ -130,6 +145,7 @@ def result(
         name=case.name,
         status=status,
         place=case.place,
+        seconds=seconds,
         seed=case.seed if settings.seed is None else settings.seed,
         reproduce=settings.reproduce(case),
         reason=reason,

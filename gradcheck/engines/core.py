@@ -49,10 +49,11 @@ class Core(Tape):
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """As any tape does, but what was recorded as one primitive op is pulled back through its rules at once."""
-        found: list[Pullback | None] = [
-            _through_rules(application, incoming)
-            for application, incoming in zip(applications, cotangents, strict=True)
-        ]
+        with np.errstate(all="ignore"):
+            found: list[Pullback | None] = [
+                _through_rules(application, incoming)
+                for application, incoming in zip(applications, cotangents, strict=True)
+            ]
         rest = [index for index, pullback in enumerate(found) if pullback is None]
         if rest:
             others = super().pull_back([applications[i] for i in rest], [cotangents[i] for i in rest], dtype)

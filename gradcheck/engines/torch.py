@@ -96,7 +96,8 @@ class Torch(Tape):
             self._refuse_freed(roots)
         try:
             if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
-                torch.autograd.backward(_Incoming.apply(gradients, *roots), retain_graph=True)
+                above: Any = _Incoming.apply(gradients, *roots)  # type: ignore[no-untyped-call]
+                torch.autograd.backward(above, retain_graph=True)
             else:
                 torch.autograd.backward(roots, gradients, retain_graph=True)
         except _ERRORS as error:
