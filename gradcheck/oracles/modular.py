@@ -32,6 +32,13 @@ def fraction(number: float) -> Fraction:
     return simple if float(simple) == number else exact
 
 
+def is_rational(values: np.ndarray) -> bool:
+    """Whether every float stands for a simple fraction, and is not some real number rounded, such as `sqrt(2)`."""
+    unique = np.unique(np.asarray(values, dtype=np.float64))
+    whole = unique[unique != np.rint(unique)]
+    return all(float(Fraction(number).limit_denominator(LARGEST_DENOMINATOR)) == number for number in whole.tolist())
+
+
 def from_floats(values: np.ndarray, prime: int) -> np.ndarray:
     """Finite floats as residues, by the fractions that they stand for."""
     values = np.asarray(values, dtype=np.float64)

@@ -149,6 +149,8 @@ def lift(point: Point, value: Any) -> Residue:
         return Residue(point, modular.reduce(array, point.prime), degree=Degree())
     if array.dtype.kind != "f" or not np.all(np.isfinite(array)):
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
+    if not modular.is_rational(array):
+        point.invented.add("rounded numbers")
     return Residue(point, modular.from_floats(array, point.prime), degree=Degree())
 
 
