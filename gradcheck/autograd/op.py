@@ -66,6 +66,9 @@ class Op:
     takes: str = "bifc"
     #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
     holomorphic: bool = True
+    #: The forward is an analytic function of its tensors, and computes it for complex numbers too: a complex step is
+    #: exact through it. Never where a part of a number, its size or its order decides, as in `abs`, `max` or `x > 0`.
+    analytic: bool = False
     #: Which argument is a sequence of tensors (`cat`, `einsum`); its rule returns a list of cotangents.
     sequence: int | None = None
     #: The parameter that takes sizes or tensors written out, as in `x.reshape(2, 3)`, or in one list.

@@ -28,6 +28,7 @@ _EXTREMES = "tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0, inf, -inf, nan])"
     floating=True,
     domain=_WIDE,
     samples=(f"sigmoid({_EXTREMES})",),
+    analytic=True,
 )
 def sigmoid(input: Any) -> Any:
     """`1 / (1 + exp(-input))`."""
@@ -81,6 +82,7 @@ def _silu_rule(g: Any, y: Any, x: Any) -> Any:
     domain=_WIDE,
     torch="nn.functional.silu",
     samples=("silu(tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0]))",),
+    analytic=True,
 )
 def silu(input: Any) -> Any:
     """`input * sigmoid(input)`, also called swish."""

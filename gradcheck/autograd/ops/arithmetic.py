@@ -24,6 +24,7 @@ _DIVISOR = ((-3.0, 3.0), (0.3, 3.0))
     ufunc=np.add,
     domain=_TWO,
     samples=("add(randn(2, 3), randn(3), alpha=2)", "1 + randn(3)", "randn(3) + randint(0, 5, [3])"),
+    analytic=True,
 )
 def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """The sum `input + alpha * other`."""
@@ -37,6 +38,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
     ufunc=np.subtract,
     domain=_TWO,
     samples=("sub(randn(2, 3), randn(3), alpha=2)", "1 - randn(3)"),
+    analytic=True,
 )
 def sub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """The difference `input - alpha * other`."""
@@ -56,19 +58,20 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     ufunc=np.multiply,
     domain=_TWO,
     samples=("2 * randn(3)",),
+    analytic=True,
 )
 def mul(input: Any, other: Any) -> Any:
     """The product, element by element."""
     return np.multiply(input, other)
 
 
-@op(lambda g, y, x: -g, aliases=("negative",), elementwise=True)
+@op(lambda g, y, x: -g, aliases=("negative",), elementwise=True, analytic=True)
 def neg(input: Any) -> Any:
     """The negative."""
     return np.negative(input)
 
 
-@op(lambda g, y, x: g, elementwise=True)
+@op(lambda g, y, x: g, elementwise=True, analytic=True)
 def positive(input: Any) -> Any:
     """The same numbers."""
     return np.positive(input)
@@ -99,6 +102,7 @@ def _div_other(g: Any, y: Any, a: Any, b: Any, rounding_mode: str | None = None)
         "div(randint(-5, 5, [4]), 2, rounding_mode='trunc')",
         "div(randint(-5, 5, [4]), 2, rounding_mode='floor')",
     ),
+    analytic=True,
 )
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """The quotient; with `rounding_mode` "floor" or "trunc" rounded down, or toward zero.
@@ -165,7 +169,7 @@ def fmod(input: Any, other: Any) -> Any:
     return np.fmod(input, other)
 
 
-@op(lambda g, y, x: -g * (y * y), elementwise=True, floating=True, domain=((0.3, 3.0),), kinks="0")
+@op(lambda g, y, x: -g * (y * y), elementwise=True, floating=True, domain=((0.3, 3.0),), kinks="0", analytic=True)
 def reciprocal(input: Any) -> Any:
     """One divided by each element."""
     return 1 / input
@@ -183,6 +187,7 @@ def reciprocal(input: Any) -> Any:
     elementwise=True,
     domain=(*_TWO, (-1.0, 2.0)),
     samples=("lerp(randn(2, 3), randn(2, 3), 0.25)", "lerp(randn(3), randn(2, 1), uniform(0, 1, [3]))"),
+    analytic=True,
 )
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """Linear interpolation, `input + weight * (end - input)`, exact at weights 0 and 1."""

@@ -68,13 +68,13 @@ def detach(input: Any) -> Any:
     return input
 
 
-@op(lambda g, y, x: g, rounds=True, samples=("clone(randn(2, 3))",))
+@op(lambda g, y, x: g, rounds=True, samples=("clone(randn(2, 3))",), analytic=True)
 def clone(input: Any) -> Any:
     """A copy."""
     return input.copy()
 
 
-@op(lambda g, y, x: g, rounds=True, torch="Tensor.contiguous", samples=("randn(2, 3).contiguous()",))
+@op(lambda g, y, x: g, rounds=True, torch="Tensor.contiguous", samples=("randn(2, 3).contiguous()",), analytic=True)
 def contiguous(input: Any) -> Any:
     """The same tensor; memory layout never matters here."""
     return np.asarray(input, order="C")
@@ -91,6 +91,7 @@ def contiguous(input: Any) -> Any:
         "randn(2, 3).sum_to_size(())",
         "randn(0, 3).sum_to_size(1, 3)",
     ),
+    analytic=True,
 )
 def sum_to_size(input: Any, size: Any) -> Any:
     """Summed over the dimensions along which `size` would be broadcast to the shape of `input`."""

@@ -150,6 +150,7 @@ def _einsum_size(equation: str, operands: Any) -> int:
         "einsum('ij,jk->ik', randn(2, 0), randn(0, 3))",
         "einsum('ab,cb,cd->ad', randn(2, 3), randn(4, 3), randn(4, 2))",
     ),
+    analytic=True,
 )
 def einsum(equation: str, tensors: Any) -> Any:
     """Einstein's summation: products of elements, added up over the labels that the result leaves out."""

@@ -40,6 +40,7 @@ def _det_rule(g: Any, y: Any, x: Any) -> Any:
         "linalg.det(randn(0, 0))",
         "linalg.det(randn(0, 2, 2))",
     ),
+    analytic=True,
 )
 def det(A: Any) -> Any:  # noqa: N803
     """The determinant of each square matrix. The gradient is exact for singular ones too (torch's own is not)."""
@@ -77,6 +78,7 @@ def _cofactors_rule(g: Any, y: Any, x: Any) -> Any:
     torch="",
     method=False,
     samples=(f"cofactors({REGULAR})", f"cofactors({_SINGULAR})", "cofactors(randn(2, 4, 4))", "cofactors(randn(1, 1))"),
+    analytic=True,
 )
 def cofactors(input: Any) -> Any:
     """The matrix of cofactors of each square matrix: the gradient of its determinant."""
@@ -111,6 +113,7 @@ def _linear(g: Any, y: Any, x: Any, direction: Any) -> Any:
     torch="",
     method=False,
     samples=(f"det_hessian({REGULAR}, randn(3, 3))", "det_hessian(randn(2, 4, 4), randn(2, 4, 4))"),
+    analytic=True,
 )
 def det_hessian(input: Any, direction: Any) -> Any:
     """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""

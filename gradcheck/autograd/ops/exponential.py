@@ -14,13 +14,13 @@ from gradcheck.autograd.ops.extrema import where
 _POSITIVE = ((0.1, 5.0),)
 
 
-@op(lambda g, y, x: g * y, elementwise=True, floating=True)
+@op(lambda g, y, x: g * y, elementwise=True, floating=True, analytic=True)
 def exp(input: Any) -> Any:
     """The exponential."""
     return np.exp(input)
 
 
-@op(lambda g, y, x: g * (y * math.log(2)), aliases=("special.exp2",), elementwise=True, floating=True)
+@op(lambda g, y, x: g * (y * math.log(2)), aliases=("special.exp2",), elementwise=True, floating=True, analytic=True)
 def exp2(input: Any) -> Any:
     """Two to the power of `input`."""
     if input.dtype.kind == "c":  # NumPy has no complex exp2
@@ -28,25 +28,25 @@ def exp2(input: Any) -> Any:
     return np.exp2(input)
 
 
-@op(lambda g, y, x: g * (y + 1), aliases=("special.expm1",), elementwise=True, floating=True)
+@op(lambda g, y, x: g * (y + 1), aliases=("special.expm1",), elementwise=True, floating=True, analytic=True)
 def expm1(input: Any) -> Any:
     """`exp(input) - 1`, precise near 0."""
     return np.expm1(input)
 
 
-@op(lambda g, y, x: g / x, elementwise=True, floating=True, domain=_POSITIVE, kinks="0")
+@op(lambda g, y, x: g / x, elementwise=True, floating=True, domain=_POSITIVE, kinks="0", analytic=True)
 def log(input: Any) -> Any:
     """The natural logarithm; -inf at 0, NaN below."""
     return np.log(input)
 
 
-@op(lambda g, y, x: g / (x * math.log(2)), elementwise=True, floating=True, domain=_POSITIVE, kinks="0")
+@op(lambda g, y, x: g / (x * math.log(2)), elementwise=True, floating=True, domain=_POSITIVE, kinks="0", analytic=True)
 def log2(input: Any) -> Any:
     """The logarithm to base 2."""
     return np.log2(input)
 
 
-@op(lambda g, y, x: g / (x * math.log(10)), elementwise=True, floating=True, domain=_POSITIVE, kinks="0")
+@op(lambda g, y, x: g / (x * math.log(10)), elementwise=True, floating=True, domain=_POSITIVE, kinks="0", analytic=True)
 def log10(input: Any) -> Any:
     """The logarithm to base 10."""
     return np.log10(input)
@@ -59,6 +59,7 @@ def log10(input: Any) -> Any:
     floating=True,
     domain=((-0.8, 3.0),),
     kinks="-1",
+    analytic=True,
 )
 def log1p(input: Any) -> Any:
     """`log(1 + input)`, precise near 0."""
@@ -71,6 +72,7 @@ def log1p(input: Any) -> Any:
     takes="fc",
     domain=((-3.0, 3.0), (-3.0, 3.0)),
     samples=("logaddexp(tensor([1000.0, -1000.0, 0.0]), tensor([1000.0, 0.0, -1000.0]))",),
+    analytic=True,
 )
 def logaddexp(input: Any, other: Any) -> Any:
     """`log(exp(input) + exp(other))`, without overflow."""

@@ -32,6 +32,7 @@ def _where_other(g: Any, y: Any, c: Any, a: Any, b: Any) -> Any:
         "where(randn(2, 1) > 0, randn(3), randn(()))",
         "where(randn(0) > 0, randn(0), 1.0)",
     ),
+    analytic=True,
 )
 def where(condition: Any, input: Any, other: Any) -> Any:
     """`input` where `condition` holds, `other` elsewhere."""

@@ -54,6 +54,7 @@ def _gather_rule(g: Any, y: Any, x: Any, dim: int, index: Any, sparse_grad: bool
         "gather(randn(()), 0, tensor(0))",
         "gather(randn(3), 0, tensor([2, 2, 2, 0]))",
     ),
+    analytic=True,
 )
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """`out[i, j] = input[index[i, j], j]` for `dim` 0, and so on; `index` may be smaller than `input`."""
@@ -80,6 +81,7 @@ def _spread_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any, *settin
         "randn(3, 4).scatter_add(1, tensor([[0, 0, 3], [1, 1, 1], [2, 0, 2]]), randn(3, 3))",
         "scatter_add(randn(3), 0, tensor([1, 1, 1, 0]), randn(4))",
     ),
+    analytic=True,
 )
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """`input` with `src[i, j]` added at `[index[i, j], j]` for `dim` 0, and so on."""
@@ -106,6 +108,7 @@ def _scatter_input(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any, *sett
         "scatter(randn(3, 4), 1, tensor([[0], [3]]), randn(3, 4)[:2, :1])",
     ),
     kinks="repeated indices",
+    analytic=True,
 )
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
     """`input` with `src[i, j]`, or one number, written at `[index[i, j], j]` for `dim` 0, and so on."""
@@ -146,6 +149,7 @@ def _index_select_rule(g: Any, y: Any, x: Any, dim: int, index: Any) -> Any:
         "randn(3, 4).index_select(-1, tensor([1]))",
         "index_select(randn(3, 4), 0, tensor(1))",
     ),
+    analytic=True,
 )
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The slices along `dim` that the 1-d `index` names, in its order."""
@@ -171,6 +175,7 @@ def _index_add_source(g: Any, y: Any, x: Any, dim: int, index: Any, source: Any,
         "index_add(randn(3, 4), 0, tensor([0, 2, 0]), randn(3, 4))",
         "randn(3, 4).index_add(-1, tensor([1]), randn(3, 1), alpha=2)",
     ),
+    analytic=True,
 )
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """`input` with `alpha` times the slices of `source` added to those along `dim` that the 1-d `index` names."""

@@ -47,6 +47,7 @@ def _getitem_rule(g: Any, y: Any, x: Any, index: Any) -> Any:
         "randn(())[...]",
         "randn(())[None]",
     ),
+    analytic=True,
 )
 def getitem(input: Any, index: Any) -> Any:
     """`input[index]`: integers, slices, `None`, `...`, index tensors and masks, mixed as in torch."""
@@ -68,6 +69,7 @@ def getitem(input: Any, index: Any) -> Any:
         "index_adjoint(randn(2, 1, 2), (slice(0, 2), None, tensor([1, 1])), (2, 3))",
         "index_adjoint(randn(2), tensor([True, False, True]), (3,))",
     ),
+    analytic=True,
 )
 def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     """The adjoint of indexing: zeros of shape `size` with `input` added at `[index]`, repeats added up."""
@@ -184,6 +186,7 @@ def _put_values(g: Any, y: Any, x: Any, indices: Any, values: Any, accumulate: b
         "index_put(randn(3), (tensor([True, False, True]),), randn(2))",
     ),
     kinks="repeated indices, without accumulate",
+    analytic=True,
 )
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """`input` with `values` written at, or with `accumulate` added to, `[indices]`, one index tensor a dimension."""

@@ -46,6 +46,7 @@ def _cat_rule(g: Any, y: Any, tensors: Any, dim: int = 0) -> list[Any]:
         "concat([randn(3)])",
         "cat([randn(0), randn(2, 3)])",
     ),
+    analytic=True,
 )
 def cat(tensors: Any, dim: int = 0) -> Any:
     """The tensors one after the other along `dim`; their other sizes are equal."""
@@ -82,6 +83,7 @@ def _stack_rule(g: Any, y: Any, tensors: Any, dim: int = 0) -> list[Any]:
         "stack([randn(()), randn(())])",
         "stack([randn(0, 2), randn(0, 2)], 2)",
     ),
+    analytic=True,
 )
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors of one shape along a new dimension."""

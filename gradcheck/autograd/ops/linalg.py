@@ -50,6 +50,7 @@ def precise(A: Any, name: str) -> Any:  # noqa: N803
         "linalg.inv(randn(0, 0))",
         "linalg.inv(randn(2, 0, 3, 3))",
     ),
+    analytic=True,
 )
 def inv(A: Any) -> Any:  # noqa: N803
     """The inverse of each square matrix. Raises DomainError for a singular one."""
@@ -106,6 +107,7 @@ def _folded(cotangent: Any, x: Any) -> Any:
         f"linalg.solve({BATCH}, randn(5, 1, 3, 2), left=False)",
         "linalg.solve(randn(0, 0), randn(0, 2))",
     ),
+    analytic=True,
 )
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:  # noqa: N803
     """The X with `A @ X = B` (`X @ A = B` unless `left`); `B` holds matrices or vectors. DomainError if singular."""

@@ -33,6 +33,7 @@ def _diagonal_rule(g: Any, y: Any, x: Any, offset: int = 0, dim1: int = 0, dim2:
         "diagonal(randn(2, 3, 4), offset=-1, dim1=-2, dim2=0)",
         "diagonal(randn(2, 3), 3)",
     ),
+    analytic=True,
 )
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonal of each matrix in `dim1` and `dim2`, as the last dimension; `offset` counts to the upper right."""
@@ -46,6 +47,7 @@ def _scatter_input(g: Any, y: Any, x: Any, src: Any, offset: int = 0, dim1: int 
 @op(
     (_scatter_input, lambda g, y, x, src, offset=0, dim1=0, dim2=1: diagonal(g, offset, dim1, dim2)),
     samples=("diagonal_scatter(randn(3, 3), randn(3))", "diagonal_scatter(randn(2, 3, 4), randn(3, 2), -1, 2, 0)"),
+    analytic=True,
 )
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """`input` with `src` written on the diagonal that `diagonal` would give."""
@@ -74,6 +76,7 @@ def _embedded_size(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) 
         "diag_embed(randn(2, 3), 1, 2, 0)",
         "diag_embed(randn(0))",
     ),
+    analytic=True,
 )
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Square matrices, in `dim1` and `dim2`, that are zero but for the last dimension of `input` on a diagonal."""
@@ -146,7 +149,7 @@ def _tril_rule(g: Any, y: Any, x: Any, diagonal: int = 0) -> Any:
     return tril(g, diagonal)
 
 
-@op(_tril_rule, samples=tuple(sample.format("tril") for sample in _TRIANGLES))
+@op(_tril_rule, samples=tuple(sample.format("tril") for sample in _TRIANGLES), analytic=True)
 def tril(input: Any, diagonal: int = 0) -> Any:
     """The lower triangle of each matrix, up to the given diagonal; zeros above."""
     return _triangle(input, diagonal, "tril")
@@ -156,7 +159,7 @@ def _triu_rule(g: Any, y: Any, x: Any, diagonal: int = 0) -> Any:
     return triu(g, diagonal)
 
 
-@op(_triu_rule, samples=tuple(sample.format("triu") for sample in _TRIANGLES))
+@op(_triu_rule, samples=tuple(sample.format("triu") for sample in _TRIANGLES), analytic=True)
 def triu(input: Any, diagonal: int = 0) -> Any:
     """The upper triangle of each matrix, from the given diagonal on; zeros below."""
     return _triangle(input, diagonal, "triu")

@@ -40,6 +40,7 @@ def _around(input: Any, pad: Any, *settings: Any) -> int:
         "constant_pad_nd(randn(2, 3), [-1, -1])",
         "constant_pad_nd(randn(0, 3), [0, 0, 1, 1])",
     ),
+    analytic=True,
 )
 def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
     """`value` put around the last dimensions, as many as `pad` has pairs, the last first; negative sizes cut off."""

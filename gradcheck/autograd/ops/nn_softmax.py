@@ -59,6 +59,7 @@ def _log_softmax_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
         "softmax(tensor([[0.5, -inf, 1.5], [-inf, 0.25, 0.75]]), -1)",
         "softmax(tensor([[1, 2], [4, 3]]), 1, dtype=float64)",
     ),
+    analytic=True,
 )
 def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """Exponentials that add up to 1 along `dim`, in `dtype` if given."""
@@ -77,6 +78,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
         "log_softmax(1e4 * randn(2, 3), 1)",
         "log_softmax(tensor([[1, 2], [4, 3]]), 1, dtype=float64)",
     ),
+    analytic=True,
 )
 def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, without computing either alone."""

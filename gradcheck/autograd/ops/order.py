@@ -18,6 +18,7 @@ from gradcheck.errors import ShapeMismatch
     lambda g, y, x: g.T,
     torch="Tensor.T",
     samples=("randn(2, 3).T", "randn(0, 3).T"),
+    analytic=True,
 )
 def T(input: Any) -> Any:  # noqa: N802
     """The dimensions in reverse order: a matrix transposed."""
@@ -28,6 +29,7 @@ def T(input: Any) -> Any:  # noqa: N802
     lambda g, y, x: g.mT,
     torch="Tensor.mT",
     samples=("randn(2, 3).mT", "randn(4, 2, 3).mT", "randn(2, 1, 0, 3).mT"),
+    analytic=True,
 )
 def mT(input: Any) -> Any:  # noqa: N802
     """Each matrix, in the last two dimensions, transposed."""
@@ -74,6 +76,7 @@ def _transpose_rule(g: Any, y: Any, x: Any, dim0: int, dim1: int) -> Any:
     _transpose_rule,
     aliases=("swapdims",),
     samples=("transpose(randn(2, 3, 4), 0, 2)", "randn(2, 3, 4).transpose(-1, 1)", "transpose(randn(()), 0, -1)"),
+    analytic=True,
 )
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
@@ -100,6 +103,7 @@ def _permute_rule(g: Any, y: Any, x: Any, dims: Any) -> Any:
         "permute(randn(()), ())",
         "permute(randn(0, 3), [1, 0])",
     ),
+    analytic=True,
 )
 def permute(input: Any, dims: Any) -> Any:
     """The dimensions in the order `dims`."""
@@ -126,6 +130,7 @@ def _movedim_rule(g: Any, y: Any, x: Any, source: Any, destination: Any) -> Any:
         "movedim(randn(2, 3, 4), (0, 1), (-1, 0))",
         "movedim(randn(2, 3, 4), source=2, destination=0)",
     ),
+    analytic=True,
 )
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """The dimensions `source` moved to `destination`, the others in their order."""
@@ -146,6 +151,7 @@ def _flip_rule(g: Any, y: Any, x: Any, dims: Any) -> Any:
     _flip_rule,
     variadic="dims",
     samples=("flip(randn(2, 3), (0,))", "randn(2, 3).flip(0, -1)", "flip(randn(0, 3), [1])", "flip(randn(2, 3), ())"),
+    analytic=True,
 )
 def flip(input: Any, dims: Any) -> Any:
     """The elements in reverse order along `dims`."""
@@ -193,6 +199,7 @@ def _roll_rule(g: Any, y: Any, x: Any, shifts: Any, dims: Any = None) -> Any:
         "roll(randn(2, 3), (1, 1), (1, 1))",
         "roll(randn(0, 3), 1, 0)",
     ),
+    analytic=True,
 )
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Shifted along `dims`, what falls off the end coming in again at the front; without `dims`, flattened first."""

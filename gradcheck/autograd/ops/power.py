@@ -65,6 +65,7 @@ def _log_of_number(x: Any, into_complex: bool) -> Any:
         "randint(1, 5, [3]) ** 2",
         "pow(randint(1, 5, [3]), uniform(0.5, 2, [3]))",
     ),
+    analytic=True,
 )
 def pow(input: Any, exponent: Any) -> Any:
     """`input ** exponent`. The gradient for the exponent takes `0 ** p` to be flat for p >= 0, as torch does."""
@@ -73,19 +74,26 @@ def pow(input: Any, exponent: Any) -> Any:
     return input**exponent
 
 
-@op(lambda g, y, x: g * (2 * x), elementwise=True)
+@op(lambda g, y, x: g * (2 * x), elementwise=True, analytic=True)
 def square(input: Any) -> Any:
     """The square."""
     return np.square(input.astype(np.int64) if input.dtype.kind == "b" else input)
 
 
-@op(lambda g, y, x: g / (2 * y), elementwise=True, floating=True, domain=((0.1, 3.0),), kinks="0")
+@op(lambda g, y, x: g / (2 * y), elementwise=True, floating=True, domain=((0.1, 3.0),), kinks="0", analytic=True)
 def sqrt(input: Any) -> Any:
     """The square root; NaN of negative numbers."""
     return np.sqrt(input)
 
 
-@op(lambda g, y, x: g * (-0.5 * (y * y * y)), elementwise=True, floating=True, domain=((0.1, 3.0),), kinks="0")
+@op(
+    lambda g, y, x: g * (-0.5 * (y * y * y)),
+    elementwise=True,
+    floating=True,
+    domain=((0.1, 3.0),),
+    kinks="0",
+    analytic=True,
+)
 def rsqrt(input: Any) -> Any:
     """The reciprocal of the square root."""
     return 1 / np.sqrt(input)

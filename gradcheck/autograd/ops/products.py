@@ -71,6 +71,7 @@ def _product_size(input: Any, other: Any) -> int:
         "matmul(randn(0, 2, 3), randn(3, 4))",
         "matmul(randn(0, 3), randn(3))",
     ),
+    analytic=True,
 )
 def matmul(input: Any, other: Any) -> Any:
     """The matrix product, `input @ other`: of vectors, matrices, and batches of matrices with broadcasting."""

@@ -59,6 +59,7 @@ def _several(name: str) -> tuple[str, ...]:
         "sum(randn(0, 3), 0)",
         "sum(randn(0))",
     ),
+    analytic=True,
 )
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over the dimensions of `dim`, or over all; integers and booleans count in int64."""
@@ -76,6 +77,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
         "mean(complex(randn(2), randn(2)))",
         "mean(randn(0, 3), 0)",
     ),
+    analytic=True,
 )
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean over the dimensions of `dim`, or over all, of floating or complex numbers; NaN of none."""
@@ -123,6 +125,7 @@ def _prod_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool, dtype: Any) -> A
         "prod(complex(randn(3), randn(3)))",
         "prod(randn(0))",
     ),
+    analytic=True,
 )
 def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over one dimension, or of all elements."""
@@ -236,6 +239,7 @@ def _logsumexp_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool) -> Any:
         "logsumexp(tensor([[-inf, -inf], [-inf, 1.0], [inf, 1.0], [nan, 1.0]]), 1)",
         "logsumexp(randint(0, 5, [2, 3]), 1)",
     ),
+    analytic=True,
 )
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """`log(sum(exp(input)))` over `dim`, without overflow."""

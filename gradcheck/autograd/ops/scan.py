@@ -43,6 +43,7 @@ def _cumsum_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
     _cumsum_rule,
     rounds=True,
     samples=_samples("cumsum"),
+    analytic=True,
 )
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The sums of the elements up to and with each one."""
@@ -70,6 +71,7 @@ def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
         "cumprod(tensor([[2.0, 0.0, 3.0, 0.0, 5.0]]), 1)",
         "cumprod(randn(9), 0)",
     ),
+    analytic=True,
 )
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The products of the elements up to and with each one."""

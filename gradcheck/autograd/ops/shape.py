@@ -38,6 +38,7 @@ def _to_shape_of(g: Any, y: Any, x: Any, *settings: Any) -> Any:
         "reshape(randn(0, 3), (3, 0))",
         "randn(2, 3).T.reshape(6)",
     ),
+    analytic=True,
 )
 def reshape(input: Any, shape: Any) -> Any:
     """The same elements, in row-major order, in another shape; one size may be -1: whatever is left."""
@@ -117,6 +118,7 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
         "squeeze(randn(()), 0)",
         "squeeze(randn(1, 0))",
     ),
+    analytic=True,
 )
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without its dimensions of size 1, or without those of `dim` that are."""
@@ -133,6 +135,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
         "unsqueeze(randn(2), 1)",
         "unsqueeze(randn(()), -1)",
     ),
+    analytic=True,
 )
 def unsqueeze(input: Any, dim: int) -> Any:
     """With a dimension of size 1 put in at `dim`."""
@@ -194,6 +197,7 @@ def _fold(g: Any, y: Any, x: Any, size: Any) -> Any:
         "randn(()).expand(2, 0)",
         "randn(1, 3).expand(0, 3)",
     ),
+    analytic=True,
 )
 def expand(input: Any, size: Any) -> Any:
     """Repeated along dimensions of size 1, and along new leading ones, to `size`; -1 keeps a size."""
@@ -244,6 +248,7 @@ def _repeat_rule(g: Any, y: Any, x: Any, repeats: Any) -> Any:
         "randn(2, 3).repeat(0, 2)",
         "randn(()).repeat(())",
     ),
+    analytic=True,
 )
 def repeat(input: Any, repeats: Any) -> Any:
     """The whole tensor, written `repeats` times along each dimension; extra counts make new leading dimensions."""

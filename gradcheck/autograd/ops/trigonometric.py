@@ -19,19 +19,26 @@ def _sin_rule(g: Any, y: Any, x: Any) -> Any:
     return g * cos(x)
 
 
-@op(_sin_rule, elementwise=True, floating=True)
+@op(_sin_rule, elementwise=True, floating=True, analytic=True)
 def sin(input: Any) -> Any:
     """The sine."""
     return np.sin(input)
 
 
-@op(lambda g, y, x: g * -sin(x), elementwise=True, floating=True)
+@op(lambda g, y, x: g * -sin(x), elementwise=True, floating=True, analytic=True)
 def cos(input: Any) -> Any:
     """The cosine."""
     return np.cos(input)
 
 
-@op(lambda g, y, x: g * (1 + y * y), elementwise=True, floating=True, domain=((-1.4, 1.4),), kinks="poles")
+@op(
+    lambda g, y, x: g * (1 + y * y),
+    elementwise=True,
+    floating=True,
+    domain=((-1.4, 1.4),),
+    kinks="poles",
+    analytic=True,
+)
 def tan(input: Any) -> Any:
     """The tangent."""
     return np.tan(input)
@@ -44,6 +51,7 @@ def tan(input: Any) -> Any:
     floating=True,
     domain=_INSIDE,
     kinks="-1, 1",
+    analytic=True,
 )
 def asin(input: Any) -> Any:
     """The inverse sine."""
@@ -57,13 +65,14 @@ def asin(input: Any) -> Any:
     floating=True,
     domain=_INSIDE,
     kinks="-1, 1",
+    analytic=True,
 )
 def acos(input: Any) -> Any:
     """The inverse cosine."""
     return np.arccos(input)
 
 
-@op(lambda g, y, x: g / (x * x + 1), aliases=("arctan",), elementwise=True, floating=True)
+@op(lambda g, y, x: g / (x * x + 1), aliases=("arctan",), elementwise=True, floating=True, analytic=True)
 def atan(input: Any) -> Any:
     """The inverse tangent."""
     return np.arctan(input)
@@ -87,25 +96,25 @@ def _sinh_rule(g: Any, y: Any, x: Any) -> Any:
     return g * cosh(x)
 
 
-@op(_sinh_rule, elementwise=True, floating=True)
+@op(_sinh_rule, elementwise=True, floating=True, analytic=True)
 def sinh(input: Any) -> Any:
     """The hyperbolic sine."""
     return np.sinh(input)
 
 
-@op(lambda g, y, x: g * sinh(x), elementwise=True, floating=True)
+@op(lambda g, y, x: g * sinh(x), elementwise=True, floating=True, analytic=True)
 def cosh(input: Any) -> Any:
     """The hyperbolic cosine."""
     return np.cosh(input)
 
 
-@op(lambda g, y, x: g * (1 - y * y), elementwise=True, floating=True)
+@op(lambda g, y, x: g * (1 - y * y), elementwise=True, floating=True, analytic=True)
 def tanh(input: Any) -> Any:
     """The hyperbolic tangent."""
     return np.tanh(input)
 
 
-@op(lambda g, y, x: g * rsqrt(x * x + 1), aliases=("arcsinh",), elementwise=True, floating=True)
+@op(lambda g, y, x: g * rsqrt(x * x + 1), aliases=("arcsinh",), elementwise=True, floating=True, analytic=True)
 def asinh(input: Any) -> Any:
     """The inverse hyperbolic sine."""
     return np.arcsinh(input)
@@ -118,6 +127,7 @@ def asinh(input: Any) -> Any:
     floating=True,
     domain=((1.1, 4.0),),
     kinks="1",
+    analytic=True,
 )
 def acosh(input: Any) -> Any:
     """The inverse hyperbolic cosine."""
@@ -131,6 +141,7 @@ def acosh(input: Any) -> Any:
     floating=True,
     domain=_INSIDE,
     kinks="-1, 1",
+    analytic=True,
 )
 def atanh(input: Any) -> Any:
     """The inverse hyperbolic tangent."""
@@ -142,7 +153,7 @@ def _sinc_rule(g: Any, y: Any, x: Any) -> Any:
     return where(x == 0, 0, g * ((cos(x * math.pi) - y) / where(x == 0, 1, x)))
 
 
-@op(_sinc_rule, aliases=("special.sinc",), elementwise=True, floating=True)
+@op(_sinc_rule, aliases=("special.sinc",), elementwise=True, floating=True, analytic=True)
 def sinc(input: Any) -> Any:
     """`sin(pi x) / (pi x)`, and 1 at 0."""
     angle = math.pi * input
