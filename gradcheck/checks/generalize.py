@@ -94,10 +94,12 @@ def verify(
     case = problem.case
     wrong = [WrongFormula(name, claim) for name, claims in case.wrong_formulas.items() for claim in claims]
     last = len(case.steps) - 1
-    if len(want.states) == len(case.steps):
+    if wrong and len(want.states) == len(case.steps):
         court = court_of(problem, want, last, settings.tolerance)
         for one in wrong:
             one.hear(court, noise)
+    if case.generalize is None and not wrong:
+        return list(comparisons)
     notes: list[str] = []
     found: list[Comparison] = []
     numbers = trials(case, settings.trials)

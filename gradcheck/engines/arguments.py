@@ -31,10 +31,10 @@ def rebuild(
     def other(value: Any) -> Any:
         return dtype(_NAMES[value]) if isinstance(value, np.dtype) else value
 
-    return (
-        tuple([convert(value, np.ndarray, tensor, other) for value in args]),
-        {name: convert(value, np.ndarray, tensor, other) for name, value in kwargs.items()},
+    given = tuple(
+        [tensor(value) if type(value) is np.ndarray else convert(value, np.ndarray, tensor, other) for value in args]
     )
+    return given, {name: convert(value, np.ndarray, tensor, other) for name, value in kwargs.items()}
 
 
 def convert(

@@ -30,6 +30,7 @@ from gradcheck.language.evaluate import Host, evaluate
 from gradcheck.language.problem import Problem
 
 Cotangents = Sequence[np.ndarray | None]
+_DIFFERENTIABLE = "fcV"
 
 
 class Tape(ABC):
@@ -221,13 +222,14 @@ class Alone:
         self.seeds: list[np.ndarray | None] = []
         self.error: TensorError | None = None
         tracked = iter(application.tracked or itertools.repeat(True))
+        leaves, make = self.leaves, tape.leaf
 
         def leaf(array: np.ndarray) -> Any:
-            differentiable = next(tracked) and dtypes.is_differentiable(array.dtype)
-            tensor = tape.leaf(array, differentiable)
-            if differentiable:
-                self.leaves.append(tensor)
-            return tensor
+            if next(tracked) and array.dtype.kind in _DIFFERENTIABLE:
+                tensor = make(array, True)
+                leaves.append(tensor)
+                return tensor
+            return make(array, False)
 
         try:
             args, kwargs = rebuild(application.args, application.kwargs, leaf, tape.host.dtype)
@@ -235,7 +237,7 @@ class Alone:
         except GradcheckError as error:
             self.error = as_tensor_error(error)
         else:
-            self.outputs = result if isinstance(result, tuple) else (result,)
+            self.outputs = result if type(result) is tuple else (result,)
 
     def pair(self, cotangents: Cotangents) -> None:
         """Choose what the backward pass starts from: outputs that require a gradient and have a cotangent."""
@@ -274,5 +276,5 @@ def as_tensor_error(error: GradcheckError) -> TensorError:
     if isinstance(error, TensorError):
         return error
     wrapped = TensorError(error.message, hint=error.hint)
-    wrapped.kind = error.kind
+    wrapped.kind, wrapped.lacks = error.kind, error.lacks
     return wrapped

@@ -89,8 +89,7 @@ class Torch(Tape):
         """One pass from all roots at once. Like the core, and before anything is accumulated, it refuses a graph that
         an earlier pass has freed, also where torch saved nothing and would not mind."""
         gradients = [
-            None if seed is None else self.leaf(seed, False).to(root.dtype)
-            for root, seed in zip(roots, seeds, strict=True)
+            None if seed is None else self._incoming(seed, root.dtype) for root, seed in zip(roots, seeds, strict=True)
         ]
         if self._freed:
             self._refuse_freed(roots)
@@ -104,6 +103,10 @@ class Torch(Tape):
             raise translate(error) from None
         if not retain_graph:
             self._freed.update(_nodes(roots))
+
+    def _incoming(self, seed: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
+        tensor = self.leaf(seed, False)
+        return tensor if tensor.dtype is dtype else tensor.to(dtype)
 
     def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
         again = [node for node in _nodes(roots) if node in self._freed]
