@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.agreement import place_of
 from gradcheck.checks.compare import agree, compare
 from gradcheck.checks.noise import allowance, raise_array, sensitivity
@@ -22,7 +23,7 @@ from gradcheck.checks.tolerance import epsilon, limits
 from gradcheck.checks.widen import with_slack
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
-from gradcheck.engines.disturb import RAISED, Disturbance
+from gradcheck.engines.disturb import Disturbance
 from gradcheck.language.case import Tolerance
 from gradcheck.language.problem import Problem
 
@@ -33,6 +34,19 @@ class Node:
 
     application: Application
     cotangents: tuple[np.ndarray | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongNode:
+    """A gradient of one op alone that is wrong: the op's place among the applications, and who says what."""
+
+    number: int
+    node: Node
+    index: int  # of the gradient, among those of the op's tensors
+    engine: Engine
+    mine: Pullback
+    theirs: Pullback
+    comparison: Comparison
 
 
 def nodes_of(applications: Sequence[Application], seed: int) -> list[Node]:
@@ -77,8 +91,12 @@ def check_nodes(
     engines: Sequence[Engine],
     reference: Engine,
     override: Tolerance | None = None,
+    into: list[WrongNode] | None = None,
 ) -> list[Comparison]:
-    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
+    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not.
+
+    What is wrong is also added to `into`, with all that is known of it.
+    """
     if not applications:
         return []
     nodes = nodes_of(applications, problem.seed)
@@ -89,8 +107,11 @@ def check_nodes(
         got = engine.pull_back(applications, cotangents, problem.dtype)
         wrong: dict[str, list[Comparison]] = {node.application.owner: [] for node in nodes}
         judge = _Judge(problem, engine, reference, override)
-        for node, mine, theirs in zip(nodes, got, want, strict=True):
-            wrong[node.application.owner] += judge.compare(node, mine, theirs)
+        for number, (node, mine, theirs) in enumerate(zip(nodes, got, want, strict=True)):
+            for index, comparison in judge.compare(node, mine, theirs):
+                wrong[node.application.owner].append(comparison)
+                if into is not None and comparison.status == "failed":
+                    into.append(WrongNode(number, node, index, engine, mine, theirs, comparison))
         for owner, failed in wrong.items():
             found += failed or [_fine(problem, engine, reference, owner)]
     return found
@@ -116,17 +137,17 @@ class _Judge:
     reference: Engine
     override: Tolerance | None
 
-    def compare(self, node: Node, mine: Pullback, theirs: Pullback) -> list[Comparison]:
-        """What is wrong, or worth a note; nothing where all agree."""
+    def compare(self, node: Node, mine: Pullback, theirs: Pullback) -> list[tuple[int, Comparison]]:
+        """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""
         if mine.error or theirs.error:
-            return list(self._raised(node, mine, theirs))
-        found: list[Comparison] = []
+            return [(0, comparison) for comparison in self._raised(node, mine, theirs)]
+        found: list[tuple[int, Comparison]] = []
         for index, (got, want) in enumerate(zip(mine.gradients, theirs.gradients, strict=True)):
             if got is not None and want is not None and got.shape == want.shape and got.dtype == want.dtype:
                 allowed = limits(want.dtype, self.problem.case.engine_tolerance, self.override)
                 if agree(got, want, allowed):
                     continue
-            found += self._look(node, index, got, want)
+            found += [(index, comparison) for comparison in self._look(node, index, got, want)]
         return found
 
     def _look(self, node: Node, index: int, got: np.ndarray | None, want: np.ndarray | None) -> Iterator[Comparison]:
@@ -199,9 +220,14 @@ def _raised_dtype(name: str) -> np.dtype:
 
 def _argument(application: Application, index: int) -> str:
     """Which array the index-th gradient belongs to, for people: `mul's argument 2`."""
-    differentiable = [
+    return f"{application.op.name}'s tensor {positions(application)[index] + 1}"
+
+
+def positions(application: Application) -> list[int]:
+    """Where, among the arrays of its arguments, those stand that get a gradient, in order."""
+    tracked = application.tracked or (True,) * sum(1 for _ in arrays(application.args, application.kwargs))
+    return [
         position
         for position, array in enumerate(arrays(application.args, application.kwargs))
-        if application.tracked[position] and dtypes.is_differentiable(array.dtype)
+        if tracked[position] and dtypes.is_differentiable(array.dtype)
     ]
-    return f"{application.op.name}'s tensor {differentiable[index] + 1}"

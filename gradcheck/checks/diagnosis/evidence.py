@@ -1,0 +1,115 @@
+"""What a hypothesis is given: one point at which a gradient is wrong, and all that is known of how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.engines.arguments import arrays, rebuild
+from gradcheck.engines.base import Application
+
+#: `ask(application, cotangents)`: the right gradients of an op alone, as the reference has them; empty where it raises.
+Ask = Callable[[Application, Sequence[np.ndarray | None]], Sequence[np.ndarray | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One op applied alone: which of its tensors' gradients is wrong, and what went in and came out."""
+
+    application: Application
+    position: int  # of the tensor among the arrays of the arguments
+    index: int  # of its gradient among those that the op's tensors get
+    cotangents: tuple[np.ndarray | None, ...]
+    wants: tuple[np.ndarray | None, ...]  # the right gradients of all its tensors
+    ask: Ask
+
+    @property
+    def tensors(self) -> list[np.ndarray]:
+        """All arrays among the arguments."""
+        return list(arrays(self.application.args, self.application.kwargs))
+
+    @property
+    def tensor(self) -> np.ndarray:
+        """The argument whose gradient is wrong."""
+        return self.tensors[self.position]
+
+    @property
+    def incoming(self) -> np.ndarray | None:
+        """The incoming gradient, of an op with one output."""
+        return self.cotangents[0] if len(self.cotangents) == 1 else None
+
+    @property
+    def output(self) -> np.ndarray | None:
+        """The result, of an op with one output."""
+        recorded = self.application.recorded
+        data = getattr(recorded, "data", recorded)
+        return data if isinstance(data, np.ndarray) else None
+
+    def with_tensors(self, changed: Mapping[int, np.ndarray]) -> np.ndarray | None:
+        """The gradient if some tensors were others, by position."""
+        return self.answer(self.replaced(changed))
+
+    def replaced(self, changed: Mapping[int, np.ndarray]) -> Application:
+        """The application with other tensors at some positions."""
+        known = iter([changed.get(i, array) for i, array in enumerate(self.tensors)])
+        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(known), np.dtype)
+        return replace(self.application, args=args, kwargs=kwargs, recorded=None)
+
+    def answer(
+        self, application: Application, cotangents: Sequence[np.ndarray | None] | None = None
+    ) -> np.ndarray | None:
+        """The right gradient of the same tensor in another application, or for other incoming gradients."""
+        found = self.ask(application, self.cotangents if cotangents is None else cotangents)
+        return found[self.index] if self.index < len(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a tensor by an op, and what the tensor's gradient receives from it."""
+
+    op: str
+    owner: str  # the graph entry in which the use stands
+    argument: int  # which tensor of the op it is, from 0
+    share: np.ndarray
+    #: What the share would be if the op's result had passed on a part of its gradient: in words, and the numbers.
+    partial: tuple[tuple[str, np.ndarray], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.op} at {self.owner}"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One point. `got` is what somebody says, `want` what is right; the rest is there as far as it is known."""
+
+    got: np.ndarray | None
+    want: np.ndarray
+    #: The largest magnitude before contributions cancel; roundings are relative to it.
+    scale: float = 0.0
+    rule: Rule | None = None
+    uses: tuple[Use, ...] = ()
+    #: What the tensor held before this pass, or before it was to be cleared.
+    earlier: np.ndarray | None = None
+    #: The right gradients of the case's other tensors.
+    others: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: What the gradient would be with other incoming gradients at the roots.
+    reseeded: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: What the gradient would be with a path of the graph cut: by words for the path.
+    cut: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def arrived(self) -> np.ndarray:
+        """`got`, or zeros where no gradient arrived."""
+        return np.zeros_like(self.want) if self.got is None else self.got
+
+
+class Guess(NamedTuple):
+    """What a mistake would give. Guesses of one hypothesis with the same key, at different points, are the same."""
+
+    key: Hashable
+    message: str
+    predicted: Any
+    sure: bool = True  # whether that the numbers fit is proof; not where they merely have the right size
