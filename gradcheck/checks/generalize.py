@@ -6,17 +6,20 @@ A formula that is right at one point may be right by accident; a wrong one must 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from gradcheck.checks.agreement import compare_evaluations
 from gradcheck.checks.claims import Court
 from gradcheck.checks.hearing import court_of, hear_check, hear_formula, hear_general
 from gradcheck.checks.noise import Noise
+from gradcheck.checks.proofs import certify
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.settings import Settings
 from gradcheck.checks.widen import widen
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.errors import TensorError
+from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, trials
@@ -103,14 +106,51 @@ def verify(
     notes: list[str] = []
     found: list[Comparison] = []
     numbers = trials(case, settings.trials)
+    problems = [problem]
     for number in numbers:
-        heard, why_not = _Trial(case, number, engines, settings).verify(wrong)
+        trial = _Trial(case, number, engines, settings)
+        heard, why_not = trial.verify(wrong)
         found += heard
         notes += [why_not] if why_not else []
-    if len(notes) == len(numbers) and case.generalize is not None:
+        problems += trial.problems
+    nearby = _nearby(problem, len(numbers) + 1, settings, wrong)
+    found += nearby
+    if len(notes) == len(numbers) and case.generalize is not None and not nearby:
         notes.append("verified at these numbers only")
     own = [*comparisons, *(one.verdict() for one in wrong if one.last is not None)]
-    return [noted(c, notes) if notes and c.what in _GENERAL else c for c in own] + found
+    general = [noted(c, notes) if notes and c.what in _GENERAL else c for c in own] + found
+    return certify(problems, general) if case.generalize is not None and case.formulas else general
+
+
+def _nearby(problem: Problem, number: int, settings: Settings, wrong: Sequence[WrongFormula]) -> list[Comparison]:
+    """Formulas where the literals among the inputs are moved a little: those that are right at one point alone fail.
+
+    Nothing if there is nothing to move, or if the graph is not defined (or not finite) there.
+    """
+    case = problem.case
+    literals = [name for name, value in case.inputs.items() if value.expr is None and name not in case.shapes]
+    if case.generalize is None or not literals or not (case.formulas or wrong):
+        return []
+    try:
+        moved = draw(case, problem.seed, nudged=True)
+    except GradcheckError:
+        return []
+    want = settings.reference.evaluate(moved)
+    if _unusable(case, want) or not _is_finite(want):
+        return []
+    about = {"trial": number, "seed": problem.seed, "sizes": dict(moved.sizes)}
+    noise = Noise(settings.reference, moved, want)
+    court = court_of(moved, want, len(case.steps) - 1, settings.tolerance, about)
+    for one in wrong:
+        one.hear(court, noise)
+    heard = [c for c in hear_general(court, noise) if c.what == "formula"]
+    message = "holds at the numbers given, if at all, but not at others"
+    return [replace(c, message=message) if c.status == "failed" and not c.message else c for c in heard]
+
+
+def _is_finite(evaluation: Evaluation) -> bool:
+    gradients = (g for state in evaluation.states for g in state.gradients.values() if g is not None)
+    return all(bool(np.all(np.isfinite(g))) for g in gradients if g.dtype.kind in "fc")
 
 
 def noted(comparison: Comparison, notes: Sequence[str]) -> Comparison:
@@ -126,6 +166,8 @@ class _Trial:
     number: int
     engines: Sequence[Engine]
     settings: Settings
+    #: What was drawn in the end, if anything.
+    problems: list[Problem] = field(default_factory=list)
 
     def verify(self, wrong: Sequence[WrongFormula]) -> tuple[list[Comparison], str]:
         """Engines against the reference, formulas and checks against its gradients; or why that was not possible."""
@@ -144,6 +186,7 @@ class _Trial:
             if all(c.status == "passed" for c in found) and any(_says_nothing(c) for c in found if c.what in _GENERAL):
                 reason = "every element of a formula is NaN"
                 continue
+            self.problems.append(problem)
             return found, ""
         return [], f"trial {self.number + 1} could not be verified in {ATTEMPTS} draws: {reason}"
 

@@ -56,3 +56,14 @@ def redraw(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Gener
     if array.dtype.kind == "c":
         numbers = (numbers + 1j * generator.standard_normal(shape)) * np.sqrt(0.5)
     return np.asarray(numbers).astype(array.dtype)
+
+
+def nudge(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Numbers near those of a literal, of the same signs, so that they stay where the graph is defined; for a zero, one
+    that is small beside the others."""
+    if array.dtype.kind in "biu" or not array.size:
+        return array
+    factors = generator.uniform(0.5, 1.5, array.shape)
+    largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) or 1.0
+    small = generator.uniform(-0.5, 0.5, array.shape) * largest
+    return np.where(array == 0, small, array * factors).astype(array.dtype)

@@ -20,20 +20,22 @@ from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.evaluate import NUMPY, evaluate, free_names, ops_in
 from gradcheck.language.expr import Expr
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, Drawing, redraw, stream
+from gradcheck.language.random import RANDOM, Drawing, nudge, redraw, stream
 from gradcheck.language.trial_sizes import symbolic, trial_sizes
 
 
-def draw(case: Case, seed: int | None = None, trial: int | None = None, *, attempt: int = 0,
+def draw(case: Case, seed: int | None = None, trial: int | None = None, *, attempt: int = 0, nudged: bool = False,
          max_elements: int = MAX_ELEMENTS) -> Problem:  # fmt: skip
     """The case with its own numbers, or those of a trial (from 0); `seed` instead of the case's own.
+
+    `nudged` moves the inputs that are literals a little, at the case's own sizes.
 
     Deterministic. Raises InvalidCase where a value of the case itself cannot be computed; in a trial TensorError,
     where the sizes do not go together: another `attempt` draws others, and in the end the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
     with using_default_dtype(dtypes.real_of(dtype)), np.errstate(all="ignore"):
-        return _Sampler(case, case.seed if seed is None else seed, trial, attempt, max_elements).problem()
+        return _Sampler(case, case.seed if seed is None else seed, trial, attempt, nudged, max_elements).problem()
 
 
 def is_general(case: Case) -> bool:
@@ -67,8 +69,8 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
 class _Sampler:
     """Draws one problem."""
 
-    def __init__(self, case: Case, seed: int, trial: int | None, attempt: int, max_elements: int) -> None:
-        self.case, self.seed, self.trial, self.attempt = case, seed, trial, attempt
+    def __init__(self, case: Case, seed: int, trial: int | None, attempt: int, nudged: bool, max_elements: int) -> None:
+        self.case, self.seed, self.trial, self.attempt, self.nudged = case, seed, trial, attempt, nudged
         self.max_elements = max_elements
         self.dtype = dtypes.BY_NAME[case.dtype]
         own = {**case.words, **case.dims}
@@ -113,6 +115,8 @@ class _Sampler:
 
     def _value(self, name: str, value: Value, shape: Any, *, floating: bool) -> np.ndarray:
         """The value by its own expression or numbers; in a trial, one with a shape anew."""
+        if value.expr is None and floating and self.nudged:
+            return nudge(np.asarray(value.array).astype(self.dtype), stream(self.seed, f"{name}/nudged"))
         if value.expr is None and (self.trial is None or shape is None):
             return np.asarray(value.array)
         generator = stream(self.seed, name, self.trial, self.attempt)

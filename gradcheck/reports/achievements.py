@@ -13,7 +13,7 @@ def achievements(case: CaseResult) -> list[str]:
     remarks = []
     if formulas:
         number = len({(c.tensor, c.formula) for c in formulas})
-        remarks.append(f"{count(number, 'formula')} {'holds' if number == 1 else 'hold'}{_elsewhere(formulas)}")
+        remarks.append(f"{count(number, 'formula')} {_standing(formulas, number)}{_elsewhere(formulas)}")
     refuted = len({(c.tensor, c.formula) for c in passed if c.what == "wrong_formula"})
     if refuted:
         remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, 'wrong formula')} refuted")
@@ -27,6 +27,14 @@ def achievements(case: CaseResult) -> list[str]:
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")
     return remarks
+
+
+def _standing(formulas: list[Comparison], number: int) -> str:
+    """`proved` if the exact oracle has proved them all, else that they hold, and how many of them are proved."""
+    proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
+    if proved == number:
+        return "proved"
+    return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
 
 
 def _elsewhere(formulas: list[Comparison]) -> str:

@@ -57,10 +57,30 @@ def test_a_rule_that_is_wrong_at_some_sizes_alone_is_found_by_a_trial(check: Che
 
 
 def test_nothing_to_vary_is_said(check: Check) -> None:
-    case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, formulas: {x: ones_like(x)}}")
+    case = check("{inputs: {x: 'arange(2)'}, graph: {loss: x.sum()}, formulas: {x: ones_like(x)}}")
     assert case.status == "passed"
     (formula,) = those(case, "formula")
     assert "verified at these numbers only" in formula.notes
+
+
+def test_literals_without_shapes_are_moved_so_that_a_formula_right_at_one_point_fails(check: Check) -> None:
+    case = check("{inputs: {x: [2, 2]}, graph: {loss: (x * x * x).sum()}, formulas: {x: [6 * x, 3 * x ** 2]}}")
+    wrong, right = those(case, "formula")[-2:]
+    assert (wrong.status, right.status) == ("failed", "passed")
+    assert "not at others" in wrong.message
+
+
+def test_a_derivation_that_is_wrong_only_beside_the_numbers_given_is_refuted(check: Check) -> None:
+    case = check("{inputs: {x: [2, 2]}, graph: {loss: (x * x).sum()}, wrong_formulas: {x: 4 * ones_like(x)}}")
+    assert case.status == "passed"
+
+
+def test_numbers_that_cannot_be_moved_stay(check: Check) -> None:
+    """Beside these the graph is not defined; that is no reproach to the formula."""
+    case = check(
+        "{inputs: {x: [1.0]}, graph: {loss: acos(x / 1.0000001).sum()}, formulas: {x: '-1 / sqrt(1.0000001 ** 2 - x ** 2)'}}"
+    )
+    assert case.status == "passed", failed(case)
 
 
 def test_generalize_false_asks_for_no_trials_and_no_note(check: Check) -> None:

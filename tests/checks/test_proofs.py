@@ -1,0 +1,63 @@
+"""Certificates: what is proved, what is only tried, and what a proof sees that numbers do not."""
+
+from __future__ import annotations
+
+from tests.checks.conftest import Check, failed, those
+
+CHAIN = """
+inputs: {x: [[2, 3], [1, 4]], y: [[3, 4], [5, 6], [7, 8]]}
+graph: {r: y @ x, loss: r.sum()}
+formulas: {y: "(x.sum(dim=1, keepdim=True) @ torch.ones([1, y.shape[0]])).T"}
+shapes: {x: [c, d], y: [b, c]}
+"""
+
+
+def test_a_ring_formula_carries_a_certificate_for_every_size(check: Check) -> None:
+    case = check(CHAIN)
+    own = those(case, "formula")[0]
+    assert own.certificate is not None
+    assert own.certificate["method"] == "exact"
+    assert own.certificate["bound"] < 1e-18
+    assert own.certificate["degree"] > 0
+    assert len(own.certificate["sizes"]) == 4
+    assert own.certificate["unknowns"] == []
+
+
+def test_an_exponential_is_an_unknown_of_the_proof(check: Check) -> None:
+    case = check("{inputs: {x: 'randn(3)'}, graph: {p: 'softmax(x, dim=0)', loss: (p * p).sum()},"
+                 " formulas: {x: p * (2 * p - (2 * p * p).sum())}}")  # fmt: skip
+    own = those(case, "formula")[0]
+    assert own.certificate is not None
+    assert own.certificate["unknowns"] == ["exp"]
+
+
+def test_what_the_oracle_does_not_serve_is_said(check: Check) -> None:
+    case = check("{inputs: {x: 'randn(3)'}, graph: {loss: erf(x).sum()}, formulas: {x: 2 / pi ** 0.5 * exp(-x * x)}}")
+    own = those(case, "formula")[0]
+    assert own.status == "passed"
+    assert own.certificate is None
+    assert any(note.startswith("not proved: ") for note in own.notes)
+
+
+def test_a_formula_wrong_by_less_than_the_tolerance_is_refuted(check: Check) -> None:
+    case = check("{inputs: {x: 'randn(3)'}, graph: {loss: (x * x).sum()}, formulas: {x: 2 * x + x / 10 ** 12}}")
+    (formula,) = [c for c in failed(case) if c.trial is None]
+    assert "not for all values" in formula.message
+
+
+def test_a_number_that_was_rounded_refutes_nothing(check: Check) -> None:
+    case = check(
+        "{inputs: {x: 'randn(3)'}, graph: {loss: (x / 2 ** 0.5).sum()}, formulas: {x: 'full_like(x, 0.5 ** 0.5)'}}"
+    )
+    assert case.status == "passed", failed(case)
+
+
+def test_large_graphs_are_left_to_numbers(check: Check) -> None:
+    lines = ["h0: x * 1.0", *(f"h{i}: h{i - 1} + x" for i in range(1, 12_000))]
+    graph = "\n".join(f"  {line}" for line in lines)
+    case = check(
+        f"inputs: {{x: randn(2)}}\ngraph:\n{graph}\nbackward: {{h11999: [1, 1]}}\nformulas: {{x: 'full_like(x, 12000)'}}"
+    )
+    own = those(case, "formula")[0]
+    assert own.status == "passed"
+    assert own.certificate is None
