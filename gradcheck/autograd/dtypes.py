@@ -31,6 +31,8 @@ ALIASES = {"half": "float16", "float": "float32", "double": "float64", "cfloat":
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _COMPLEX_OF = {np.dtype(np.float64): np.dtype(np.complex128)}
 HALVES = frozenset({np.dtype(np.float16), BFLOAT16})
+#: What each lower precision is computed in instead, where rounding is to be told from error.
+RAISED = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 def category(dtype: np.dtype) -> int:

@@ -69,6 +69,8 @@ class Op:
     #: The forward is an analytic function of its tensors, and computes it for complex numbers too: a complex step is
     #: exact through it. Never where a part of a number, its size or its order decides, as in `abs`, `max` or `x > 0`.
     analytic: bool = False
+    #: The first argument is a symmetric (Hermitian) matrix of which one triangle is read; so is its gradient.
+    symmetric: bool = False
     #: Which argument is a sequence of tensors (`cat`, `einsum`); its rule returns a list of cotangents.
     sequence: int | None = None
     #: The parameter that takes sizes or tensors written out, as in `x.reshape(2, 3)`, or in one list.

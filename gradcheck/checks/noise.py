@@ -19,13 +19,14 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import RAISED
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.compare import wide
 from gradcheck.checks.ground import Ground
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import epsilon
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.engines.disturb import RAISED, Disturbance, DisturbingHost, PlainArrays
+from gradcheck.engines.disturb import Disturbance, DisturbingHost, PlainArrays
 from gradcheck.engines.tape import Tape
 from gradcheck.errors import GradcheckError
 from gradcheck.language.expr import Dtype, walk

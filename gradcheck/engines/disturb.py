@@ -14,11 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import RAISED
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.language.evaluate import NUMPY, Host
-
-#: What each lower precision is computed in instead.
-RAISED = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,7 @@ def _cholesky_rule(g: Any, y: Any, input: Any, upper: bool = False) -> Any:
 @op(
     _cholesky_rule,
     name="linalg.cholesky",
+    symmetric=True,
     rounds=True,
     aliases=("cholesky",),
     holomorphic=False,

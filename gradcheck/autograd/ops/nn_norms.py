@@ -131,7 +131,7 @@ def batch_norm(
     if count == 1:
         raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
     if count:
-        values = np.asarray(input)
+        values = np.asarray(ops.detach(input))
         _update(running_mean, values.mean(dims), momentum)
         _update(running_var, values.var(dims, ddof=1), momentum)
     return _scaled(_standardized(input, dims, eps), weight, bias)

@@ -1,0 +1,117 @@
+"""Directional derivatives by differences, with an error bar: no step size is ever trusted.
+
+Steps shrink by a factor of four from an eighth of the tensor's own size. Each kind of difference (central, from the
+right, from the left) fills a Richardson tableau; the entry that agrees best with its neighbours is the derivative, and
+how well it agrees is the error bar (Ridders, "Accurate computation of F'(x) and F'(x)F''(x)", 1982). Differences are
+taken root by root, before anything is added up, and divided by the step that was really taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+#: Steps are `first * 4**-k` for k below this.
+LEVELS = 15
+_FACTOR = 4.0
+#: A derivative this well known needs no finer steps.
+_ENOUGH = 1e-13
+#: One-sided derivatives that differ by less than this, relative to their size, are one.
+_SAME = 1e-7
+#: A tableau's bar is a difference of two entries, either of which may be lucky.
+_MARGIN = 4.0
+
+#: `share(t)`: the terms of the sum where the tensor is moved by `t` times the direction, and the step really taken.
+Share = Callable[[float], tuple[np.ndarray, float]]
+
+
+@dataclass(slots=True)
+class Tableau:
+    """Richardson extrapolation to a step of 0. `power` is that of the first error term in the step, and the distance
+    between powers."""
+
+    power: int
+    row: list[float] = field(default_factory=list)
+    value: float = np.nan
+    error: float = np.inf
+
+    def add(self, estimate: float, noise: float) -> None:
+        """The estimate at the next smaller step, of which rounding alone may have spoilt `noise`."""
+        new = [estimate]
+        weight = 1.0
+        for j, above in enumerate(self.row):
+            weight *= _FACTOR**self.power
+            new.append(new[j] + (new[j] - above) / (weight - 1.0))
+            error = max(abs(new[j + 1] - new[j]), abs(new[j + 1] - above), noise)
+            if error < self.error:  # never true of NaN
+                self.value, self.error = new[j + 1], error
+        self.row = new
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """The derivative along one direction; `error` is absolute, infinite where nothing converged.
+
+    `left` and `right` are the one-sided derivatives where they differ, else None.
+    """
+
+    value: float
+    error: float
+    left: float | None = None
+    right: float | None = None
+
+    @property
+    def kinked(self) -> bool:
+        """Whether there is no derivative, but one from either side."""
+        return self.left is not None
+
+
+def slope(share: Share, first: float, unit: float) -> Slope:
+    """The derivative of the sum of `share`'s terms at 0, from steps of `first` downwards. `unit` is the relative
+    rounding of the arithmetic."""
+    at_rest, _ = share(0.0)
+    size = _size(at_rest)
+    central, right, left = Tableau(2), Tableau(1), Tableau(1)
+    jump = 0.0
+    for level in range(LEVELS):
+        step = first * _FACTOR**-level
+        (ahead, forth), (behind, back) = share(step), share(-step)
+        noise = unit * max(size, _size(ahead), _size(behind)) / (forth - back)
+        rise, fall = _total(ahead, at_rest) / forth, _total(behind, at_rest) / back
+        central.add(_total(ahead, behind) / (forth - back), noise)
+        right.add(rise, noise)
+        left.add(fall, noise)
+        jump = rise - fall
+        if central.error <= _ENOUGH * abs(central.value) and not _differ(left, right):
+            break
+    if _differ(left, right) and abs(jump) >= 0.5 * abs(right.value - left.value):
+        return Slope(central.value, _MARGIN * central.error, left.value, right.value)
+    return _best(central, left, right)
+
+
+def _best(central: Tableau, left: Tableau, right: Tableau) -> Slope:
+    """The central difference, or, where the second derivative jumps, the mean of the one-sided ones."""
+    gap = max(left.error, right.error) + 0.5 * abs(right.value - left.value)
+    if gap < central.error:
+        return Slope(0.5 * (left.value + right.value), _MARGIN * gap)
+    return Slope(central.value, _MARGIN * central.error)
+
+
+def _differ(left: Tableau, right: Tableau) -> bool:
+    gap = abs(right.value - left.value)
+    return gap > _MARGIN * (left.error + right.error) + _SAME * max(abs(left.value), abs(right.value))
+
+
+def _total(ahead: np.ndarray, behind: np.ndarray) -> float:
+    return float(np.sum((ahead - behind).real))
+
+
+def _size(terms: np.ndarray) -> float:
+    return float(np.sum(np.abs(terms)))
+
+
+def slopes(shares: Sequence[Share], firsts: Sequence[float], unit: float) -> list[Slope]:
+    """One slope for each direction."""
+    return [slope(share, first, unit) for share, first in zip(shares, firsts, strict=True)]

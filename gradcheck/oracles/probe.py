@@ -1,0 +1,150 @@
+"""Probe: an array that depends on the tensor that is moved, so that any forward shows how it answers.
+
+Ops are applied to probes as they are to tensors, those inside composed ops too. What comes of anything else stays a
+plain array; so does what is detached, which keeps the value that it has where nothing is moved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.operators import Operators
+from gradcheck.errors import Unsupported
+
+_COMPLEX = np.dtype(np.complex128)
+_FLOAT64 = np.dtype(np.float64)
+
+
+@dataclass(slots=True)
+class Walk:
+    """One evaluation. In a complex step every number stands for a real one, and ops must be analytic.
+
+    `still` holds what was detached, in order, where nothing is moved; the evaluation at rest fills it.
+    """
+
+    complex_step: bool
+    at_rest: bool = False
+    still: list[np.ndarray] = field(default_factory=list)
+    detached: int = 0
+    narrowest: int = 64  # the fewest bytes of any real or imaginary part on the way
+
+    def detach(self, array: np.ndarray) -> np.ndarray:
+        """The value through which no change flows."""
+        if self.complex_step:
+            return np.ascontiguousarray(array.real)
+        if self.at_rest:
+            self.still.append(array)
+            return array
+        self.detached += 1
+        return self.still[self.detached - 1]
+
+
+class Probe(Operators):
+    """data    the values where the tensor has moved to; in a complex step the derivative is in the imaginary part
+    walk    the evaluation it belongs to
+    """
+
+    __slots__ = ("data", "walk")
+
+    def __init__(self, data: np.ndarray, walk: Walk) -> None:
+        self.data, self.walk = data, walk
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What it stands for; wider floats than float64 are nobody's business."""
+        dtype = self.data.dtype
+        if self.walk.complex_step and dtype.kind == "c":
+            return _FLOAT64
+        if dtype.itemsize > (16 if dtype.kind == "c" else 8):
+            return _COMPLEX if dtype.kind == "c" else _FLOAT64
+        return dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.data.ndim
+
+    def dim(self) -> int:
+        return self.data.ndim
+
+    def numel(self) -> int:
+        return math.prod(self.data.shape)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """For masks and indices, which do not move; anything else would lose the derivative."""
+        if self.data.dtype.kind not in "biu":
+            raise Unsupported("a plain array is needed where one moves")
+        return np.array(self.data, dtype=dtype, copy=copy)
+
+    @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
+        listed = args[op.sequence] if op.sequence is not None else ()
+        walk = next(arg.walk for arg in (*args, *listed) if type(arg) is Probe)
+        if op.name == "detach":
+            return walk.detach(args[0].data)
+        if op.name == "to" and _is_floating(args[1]):
+            return args[0]  # every precision is raised to the same
+        if any(parameter.name == "generator" for parameter in op.parameters):
+            raise Unsupported(f"{op.name} draws numbers")
+        if walk.complex_step and not op.analytic:
+            raise Unsupported(f"{op.name} is not analytic")
+        made = op.compute(_plain(op, args, walk.complex_step))
+        if isinstance(made, tuple):
+            return tuple([_probe(op, part, walk) for part in made])
+        return _probe(op, made, walk)
+
+
+def _probe(op: Op, made: np.ndarray, walk: Walk) -> Probe:
+    if walk.complex_step and made.dtype.kind == "f":
+        raise Unsupported(f"{op.name} loses the imaginary part")
+    if made.dtype.kind in "fc":
+        walk.narrowest = min(walk.narrowest, made.dtype.itemsize // (2 if made.dtype.kind == "c" else 1))
+    return Probe(made, walk)
+
+
+def _is_floating(dtype: Any) -> bool:
+    """Whether this is a real floating dtype, or a tensor of one."""
+    found = getattr(dtype, "dtype", dtype)
+    named = dtypes.BY_NAME.get(found, found) if isinstance(found, str) else found
+    return isinstance(named, np.dtype) and named.kind in "fV"
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, complex) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c")
+
+
+def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
+    """The arguments with arrays for probes; ops that want one dtype get complex numbers alone."""
+    alike = complex_step and not op.elementwise
+
+    def plain(value: Any) -> Any:
+        if complex_step and isinstance(value, np.dtype) and value.kind == "f":
+            return _COMPLEX  # what real numbers are summed in, as in `sum(x, dtype=torch.float64)`
+        array = value.data if type(value) is Probe else value
+        if complex_step and array is value and _is_complex(value):
+            raise Unsupported("complex numbers of the graph's own leave no room for a complex step")
+        return array.astype(_COMPLEX) if alike and isinstance(array, np.ndarray) and array.dtype.kind == "f" else array
+
+    found = [plain(value) for value in args]
+    if op.symmetric:
+        found[0] = (found[0] + np.swapaxes(found[0].conj(), -1, -2)) / 2
+    if op.sequence is not None:
+        found[op.sequence] = [plain(value) for value in args[op.sequence]]
+    return found
+
+
+def data_of(value: Any) -> np.ndarray:
+    """The numbers of a probe, or of what did not move."""
+    return value.data if type(value) is Probe else np.asarray(value)
