@@ -114,30 +114,32 @@ def verify(
         notes += [why_not] if why_not else []
         problems += trial.problems
     nearby = _nearby(problem, len(numbers) + 1, settings, wrong)
-    found += nearby
-    if len(notes) == len(numbers) and case.generalize is not None and not nearby:
+    found += nearby or []
+    if len(notes) == len(numbers) and case.generalize is not None and nearby is None:
         notes.append("verified at these numbers only")
     own = [*comparisons, *(one.verdict() for one in wrong if one.last is not None)]
     general = [noted(c, notes) if notes and c.what in _GENERAL else c for c in own] + found
     return certify(problems, general) if case.generalize is not None and case.formulas else general
 
 
-def _nearby(problem: Problem, number: int, settings: Settings, wrong: Sequence[WrongFormula]) -> list[Comparison]:
+def _nearby(
+    problem: Problem, number: int, settings: Settings, wrong: Sequence[WrongFormula]
+) -> list[Comparison] | None:
     """Formulas where the literals among the inputs are moved a little: those that are right at one point alone fail.
 
-    Nothing if there is nothing to move, or if the graph is not defined (or not finite) there.
+    None if there is nothing to move, or if the graph is not defined (or not finite) there.
     """
     case = problem.case
     literals = [name for name, value in case.inputs.items() if value.expr is None and name not in case.shapes]
     if case.generalize is None or not literals or not (case.formulas or wrong):
-        return []
+        return None
     try:
         moved = draw(case, problem.seed, nudged=True)
     except GradcheckError:
-        return []
+        return None
     want = settings.reference.evaluate(moved)
     if _unusable(case, want) or not _is_finite(want):
-        return []
+        return None
     about = {"trial": number, "seed": problem.seed, "sizes": dict(moved.sizes)}
     noise = Noise(settings.reference, moved, want)
     court = court_of(moved, want, len(case.steps) - 1, settings.tolerance, about)
