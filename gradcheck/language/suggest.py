@@ -13,7 +13,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if len(word) > _LONGEST:
         return ""
     lower = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), lower, n=1, cutoff=0.7)
+    found = get_close_matches(word.lower(), lower, n=1, cutoff=0.65)
     return lower[found[0]] if found else ""
 
 
