@@ -13,7 +13,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if len(word) > _LONGEST:
         return ""
     lower = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), lower, n=1, cutoff=0.65)
+    cutoff = 0.7 if len(word) < 3 else 0.65  # two letters of three, in any order, are near; one of two is not
+    found = get_close_matches(word.lower(), lower, n=1, cutoff=cutoff)
     return lower[found[0]] if found else ""
 
 
