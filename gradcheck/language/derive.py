@@ -36,7 +36,7 @@ def derive(problem: Problem, step: int | None = None, *, expand: bool = False) -
     children by their own gradients, `grad(child)`; with `expand` of names and of the roots' incoming gradients alone.
     Raises what the forward pass raises, and Unsupported where a gradient cannot be written down.
     """
-    formulas = _derive(problem, step, expand)
+    formulas = derived(problem, step, expand)
     name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
     if count > MAX_NODES:
         raise Unsupported(f"the gradient of {name} is a formula of {count:,} parts, more than {MAX_NODES:,}",
@@ -48,10 +48,10 @@ def derivation(problem: Problem, step: int | None = None, *, expand: bool = Fals
     """The same, with steps (a case's `let`) for what formulas have in common; no graph's are too long to be written."""
     case = problem.case
     taken = {*problem.sizes, *case.dims, *case.inputs, *problem.inputs, *problem.constants, *case.graph, *case.let}
-    return share(_derive(problem, step, expand), taken)
+    return share(derived(problem, step, expand), taken)
 
 
-def _derive(problem: Problem, step: int | None, expand: bool) -> dict[str, Expr]:
+def derived(problem: Problem, step: int | None, expand: bool) -> dict[str, Expr]:
     passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
     if not passes:
         raise Unsupported("the case has no backward pass to derive gradients of")

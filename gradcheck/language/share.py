@@ -36,7 +36,7 @@ def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int 
     let: dict[str, Expr] = {}
     written: list[Expr] = []
     for node, children, count, size in zip(parts.nodes, parts.children, uses, parts.sizes, strict=True):
-        expr = _with_children(node, [written[child] for child in children])
+        expr = with_children(node, [written[child] for child in children])
         if count > 1 and size >= least and isinstance(node, Call):
             name = next(names)
             let[name] = expr
@@ -89,7 +89,7 @@ class _Parts:
         return index
 
 
-def _with_children(node: Expr, children: list[Expr]) -> Expr:
+def with_children(node: Expr, children: list[Expr]) -> Expr:
     """The same kind of expression over other parts."""
     if all(new is old for new, old in zip(children, node.children, strict=True)):
         return node
