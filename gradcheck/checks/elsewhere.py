@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.engines.base import Application
+from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import Core, CoreHost
 from gradcheck.engines.record import Recorder
 from gradcheck.errors import GradcheckError
@@ -45,6 +45,34 @@ def nudged(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     factors = generator.uniform(LOW, HIGH, array.shape)
     wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
     return np.asarray(wide * factors).astype(array.dtype)
+
+
+class Elsewhere:
+    """The other points of one problem, and what is computed there; each when first asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problems = {0: problem}
+        self._applications: dict[int, list[Application]] = {}
+        self._evaluations: dict[tuple[str, int], Evaluation] = {}
+
+    def problem(self, number: int) -> Problem:
+        """The problem itself for 0, others from 1 on."""
+        if number not in self._problems:
+            self._problems[number] = elsewhere(self._problems[0], number)
+        return self._problems[number]
+
+    def applications(self, number: int) -> list[Application]:
+        """The ops that the graph applies there."""
+        if number not in self._applications:
+            self._applications[number] = applications_of(self.problem(number))
+        return self._applications[number]
+
+    def evaluation(self, engine: Engine, number: int) -> Evaluation:
+        """What an engine makes of it."""
+        key = (engine.name, number)
+        if key not in self._evaluations:
+            self._evaluations[key] = engine.evaluate(self.problem(number))
+        return self._evaluations[key]
 
 
 def applications_of(problem: Problem) -> list[Application]:

@@ -46,7 +46,10 @@ class Comparison:
     want_array: np.ndarray | None = field(default=None, repr=False, compare=False)
     mask: np.ndarray | None = field(default=None, repr=False, compare=False)  # True where they differ
     certificate: Mapping[str, Any] | None = None
+    verdict: str = ""  # on failure, who stands alone: "core is wrong: torch and complex step agree to 2e-16"
     diagnoses: tuple[Mapping[str, str], ...] = ()
+    cause: str = ""  # where gradients go wrong first, in a sentence, if this is the failure that shows it
+    consequence_of: str = ""  # the operation or tensor ("matmul at r") but for which this would be right
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.agreement import compare_evaluations, place_of
+from gradcheck.checks.explain import explain
 from gradcheck.checks.generalize import verify
 from gradcheck.checks.hearing import hear
-from gradcheck.checks.nodes import check_nodes
+from gradcheck.checks.nodes import WrongNode, check_nodes
 from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.settings import Settings
@@ -58,9 +59,11 @@ def _check(
         return comparisons, failures
     if not recorder.closed:  # the core is not among the engines
         Core().evaluate(problem, recorder=recorder)
-    comparisons += check_nodes(problem, recorder.applications(), engines, reference, settings.tolerance)
+    applications, wrong = recorder.applications(), list[WrongNode]()
+    comparisons += check_nodes(problem, applications, engines, reference, settings.tolerance, wrong)
     comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
-    return verify(problem, want, comparisons, engines, settings, noise), failures
+    verified = verify(problem, want, comparisons, engines, settings, noise)
+    return explain(problem, evaluations, verified, wrong, engines, reference, len(applications)), failures
 
 
 def _evaluate(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:

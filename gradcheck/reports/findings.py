@@ -26,29 +26,45 @@ _SUBJECT = {"expected_value": "value", "expected": "gradient"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: the comparison that says most about it, and others that say it too."""
+    """One thing that is wrong: the comparison that says most about it, others that say it too, and what is wrong only
+    because of it."""
 
     lead: Comparison
     others: tuple[Comparison, ...] = ()
+    consequences: tuple[Comparison, ...] = ()
 
 
 def findings(case: CaseResult) -> list[Finding]:
     """Comparisons that failed or could not be decided, grouped by what they are about.
 
-    Values come in the order of the graph, gradients against it, as a backward pass flows: so the first is the cause.
+    Values come in the order of the graph, gradients against it, as a backward pass flows. What was found to be a cause
+    comes first of these; its consequences go with it.
     """
+    causes = {_known_as(c): c for c in case.comparisons if c.cause and c.status in UNSETTLED}
     groups: dict[tuple[object, ...], list[Comparison]] = {}
+    behind: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in case.comparisons:
-        if comparison.status in UNSETTLED:
+        if comparison.status not in UNSETTLED:
+            continue
+        known_as = comparison.engine, comparison.consequence_of
+        if known_as in causes and not comparison.cause:
+            behind.setdefault(known_as, []).append(comparison)
+        else:
             groups.setdefault(_subject(comparison), []).append(comparison)
     positions = {key: index for index, key in enumerate(groups)}
 
-    def rank(key: tuple[object, ...]) -> tuple[int, int, int]:
+    def rank(key: tuple[object, ...]) -> tuple[int, bool, int, int]:
         lead = groups[key][0]
         order = _ORDER[lead.what]
-        return order, lead.step, -positions[key] if order == 3 else positions[key]
+        caused = order > 1 and any(c.cause for c in groups[key])
+        return 2 if caused else order, not caused, lead.step, -positions[key] if order == 3 else positions[key]
 
-    return [_finding(groups[key]) for key in sorted(groups, key=rank)]
+    return [_finding(groups[key], behind) for key in sorted(groups, key=rank)]
+
+
+def _known_as(cause: Comparison) -> tuple[str, str]:
+    """The engine, and what its consequences call the cause: the words before the colon."""
+    return cause.engine, cause.cause.partition(":")[0]
 
 
 def _subject(comparison: Comparison) -> tuple[object, ...]:
@@ -58,9 +74,10 @@ def _subject(comparison: Comparison) -> tuple[object, ...]:
     return what, comparison.tensor, comparison.step, comparison.formula, comparison.engine
 
 
-def _finding(group: list[Comparison]) -> Finding:
-    first, *others = sorted(_folded(group), key=lambda c: (c.what in _SUBJECT, c.trial is not None))
-    return Finding(first, tuple(others))
+def _finding(group: list[Comparison], behind: dict[tuple[str, str], list[Comparison]]) -> Finding:
+    first, *others = sorted(_folded(group), key=lambda c: (not c.cause, c.what in _SUBJECT, c.trial is not None))
+    known = dict.fromkeys(_known_as(c) for c in group if c.cause)
+    return Finding(first, tuple(others), tuple(c for key in known for c in behind.get(key, ())))
 
 
 def _folded(group: list[Comparison]) -> list[Comparison]:

@@ -17,7 +17,7 @@ from gradcheck.reports.findings import UNSETTLED, Finding, findings
 from gradcheck.reports.problems import BAD, locate
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
-from gradcheck.reports.words import error_line, headline, trial, verdict
+from gradcheck.reports.words import consequences, error_line, headline, reasons, trial, verdict
 
 #: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
 IN_FULL, IN_BRIEF = 3, 8
@@ -160,7 +160,9 @@ def _detailed(found: list[Finding]) -> int:
 
 def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     lead = finding.lead
-    lines = _indented(headline(lead), look, style="red")
+    lines = _indented(plain(lead.cause) or headline(lead), look, style="red")
+    if lead.cause:
+        lines += _indented(headline(lead), look, indent=4)
     where = locate(case, lead.place)
     if where.line:
         lines.append(Text.assemble("    at ", (plain(str(where)), "cyan")))
@@ -171,9 +173,12 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     lines += evidence(lead, look)
     for note in lead.notes:
         lines += _indented(f"note: {plain(note)}", look, indent=4, hanging=10)
-    for diagnosis in lead.diagnoses:
-        lines += _indented(f"cause: {plain(diagnosis.get('message', ''))}", look, indent=4, hanging=11, style="bold")
-    return [*lines, *_others(finding.others, look)]
+    for word, message in reasons(lead):
+        lines += _indented(f"{word}: {message}", look, indent=4, hanging=11, style="bold")
+    lines += _others(finding.others, look)
+    if finding.consequences:
+        lines += _indented(consequences(finding.consequences), look, indent=4)
+    return lines
 
 
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:

@@ -95,7 +95,10 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "message": c.message,
         "notes": list(c.notes),
         "trial": c.trial,
+        "verdict": c.verdict,
         "certificate": c.certificate,
+        "cause": c.cause,
+        "consequence_of": c.consequence_of,
         "diagnoses": [dict(diagnosis) for diagnosis in c.diagnoses],
     }
     return fields | ({"formula": c.formula} if c.formula else {})

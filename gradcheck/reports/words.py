@@ -107,9 +107,37 @@ def trial(c: Comparison) -> str:
 
 def one_line(c: Comparison) -> str:
     """All that fits into a line of a log: the sentence, the worst element, the trial."""
-    parts = [headline(c), worst(c), trial(c) and f"in {trial(c)}"]
-    parts += [plain(d.get("message", "")) for d in c.diagnoses]
+    parts = [plain(c.cause) or headline(c), worst(c), trial(c) and f"in {trial(c)}"]
+    parts += [message for _, message in reasons(c) if c.diagnoses[0].get("kind") != "unknown"]
     return "; ".join(part for part in parts if part)
+
+
+def reasons(c: Comparison) -> list[tuple[str, str]]:
+    """Why it is wrong, each reason with the word that introduces it; the best first."""
+    return [("or" if index else "cause", plain(d.get("message", ""))) for index, d in enumerate(c.diagnoses)]
+
+
+#: How many of the tensors that are wrong only because of another are named.
+_NAMED = 8
+
+
+def consequences(wrong: tuple[Comparison, ...]) -> str:
+    """`wrong only because of this: the gradients of y, x and w`."""
+    parts = []
+    nodes = list(dict.fromkeys(plain(c.tensor) for c in wrong if c.what == "node"))
+    if nodes:
+        parts.append(f"the same rule at {_listed(nodes)}")
+    tensors = list(dict.fromkeys(plain(c.tensor) for c in reversed(wrong) if c.what != "node"))
+    if tensors:
+        parts.append(f"the gradient{'s' * (len(tensors) > 1)} of {_listed(tensors)}")
+    return f"wrong only because of this: {'; '.join(parts)}"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {count(len(names) - _NAMED, 'more tensor')}"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def error_line(error: Failure) -> str:

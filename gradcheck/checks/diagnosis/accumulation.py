@@ -31,7 +31,9 @@ def stale(e: Evidence) -> Iterator[Guess]:
 def later_pass(e: Evidence) -> Iterator[Guess]:
     """This pass's gradient replaces what had accumulated."""
     if e.earlier is not None and np.any(e.earlier) and e.earlier.shape == e.want.shape:
-        text = "accumulated by overwriting: each pass replaces the gradient of those before, to which it should be added"
+        text = (
+            "accumulated by overwriting: each pass replaces the gradient of those before, to which it should be added"
+        )
         yield Guess("passes", text, e.want - e.earlier)
 
 

@@ -31,7 +31,9 @@ def permuted(e: Evidence) -> Iterator[Guess]:
     for order in permutations(range(e.want.ndim)):
         changed = tuple(e.want.shape[axis] for axis in order)
         if order not in (last, tuple(range(e.want.ndim))) and changed == e.got.shape:
-            yield Guess(order, f"the axes are permuted: it is what is right with permute{order}", e.want.transpose(order))
+            yield Guess(
+                order, f"the axes are permuted: it is what is right with permute{order}", e.want.transpose(order)
+            )
 
 
 @hypothesis("flipped")

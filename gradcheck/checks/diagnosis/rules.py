@@ -118,7 +118,9 @@ def saved_value(e: Evidence) -> Iterator[Guess]:
         if not dtypes.is_differentiable(tensor.dtype):
             continue
         if output is not None and output.shape == tensor.shape:
-            text = f"computed with the op's result in place of its {ordinal(position)} tensor: the saved value was overwritten"
+            text = (
+                f"computed with the op's result in place of its {ordinal(position)} tensor, as if that was overwritten"
+            )
             yield Guess(("output", position), text, rule.with_tensors({position: output}))
         if rule.incoming is not None and rule.incoming.shape == tensor.shape:
             text = f"computed with the incoming gradient in place of the op's {ordinal(position)} tensor"
@@ -161,15 +163,15 @@ def _moved(application: Application, step: int) -> Iterator[tuple[int, Applicati
 
 def _step(arg: Any, step: int) -> Any:
     """The argument with its integers moved; None where it has none."""
-    if isinstance(arg, bool) or isinstance(arg, str):
+    if isinstance(arg, (bool, str)):
         return None
     if isinstance(arg, int):
         return arg + step
     if isinstance(arg, np.ndarray):
         return arg + step if arg.dtype.kind in "iu" and arg.dtype.kind != "b" else None
     if isinstance(arg, slice):
-        moved = [_step(part, step) for part in (arg.start, arg.stop)]
-        return None if moved == [None, None] else slice(*moved, arg.step)
+        start, stop = _step(arg.start, step), _step(arg.stop, step)
+        return None if start is stop is None else slice(start, stop, arg.step)
     if isinstance(arg, tuple):
         parts = [_step(part, step) for part in arg]
         if any(part is not None for part in parts):

@@ -70,7 +70,11 @@ def ratio(e: Evidence) -> complex | float | None:
 def _key(constant: complex | float) -> complex | float:
     """The constant to seven digits, so that rounding does not make it another at the next point."""
     number = complex(constant)
-    return complex(float(f"{number.real:.6e}"), float(f"{number.imag:.6e}")) if number.imag else float(f"{number.real:.6e}")
+    return (
+        complex(float(f"{number.real:.6e}"), float(f"{number.imag:.6e}"))
+        if number.imag
+        else float(f"{number.real:.6e}")
+    )
 
 
 def _name(constant: complex | float, e: Evidence) -> str:
