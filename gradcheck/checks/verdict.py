@@ -11,7 +11,8 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.agreement import compare_evaluations, place_of
-from gradcheck.checks.explain import explain
+from gradcheck.checks.appeal import appeal
+from gradcheck.checks.causes import explain
 from gradcheck.checks.generalize import verify
 from gradcheck.checks.hearing import hear
 from gradcheck.checks.nodes import WrongNode, check_nodes
@@ -63,6 +64,8 @@ def _check(
     comparisons += check_nodes(problem, applications, engines, reference, settings.tolerance, wrong)
     comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
     verified = verify(problem, want, comparisons, engines, settings, noise)
+    if settings.oracle != "none":
+        verified = appeal(problem, verified, {reference.name: want, **evaluations}, noise, wrong)
     return explain(problem, evaluations, verified, wrong, engines, reference, len(applications)), failures
 
 

@@ -21,19 +21,28 @@ POINTS = 2
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One explanation. `points` is at how many points the numbers came out as the mistake would give them."""
+    """One explanation. `points` is at how many points the numbers came out as the mistake would give them.
+
+    It is `proved` if they did so at enough points, to the last digit; `alone` if no other explanation is left.
+    """
 
     kind: str
     message: str
     points: int
-    certain: bool
+    proved: bool
+    alone: bool
+
+    @property
+    def certain(self) -> bool:
+        """Whether it can be nothing else, of all that is in the catalogue."""
+        return self.proved and self.alone
 
     def as_mapping(self) -> dict[str, str]:
         """As a comparison carries it."""
         times = "at 1 point" if self.points == 1 else f"at {self.points} points"
         return {
             "kind": self.kind,
-            "message": self.message if self.certain else f"perhaps: {self.message}",
+            "message": self.message if self.proved else f"perhaps: {self.message}",
             "evidence": f"computed, this mistake gives what came out, {times}",
             "confidence": "confirmed" if self.certain else "possible",
         }
@@ -46,6 +55,7 @@ class _Suspect:
     hypothesis: Hypothesis
     key: Hashable
     message: str
+    sure: bool
     hits: int = 0
 
 
@@ -72,7 +82,7 @@ def _accused(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Suspect]:
         for guess in _guesses(hypothesis, evidence):
             tried.setdefault(hypothesis.kind)
             if matches(guess.predicted, evidence):
-                yield _Suspect(hypothesis, guess.key, guess.message, 0 if right else 1)
+                yield _Suspect(hypothesis, guess.key, guess.message, guess.sure, 0 if right else 1)
 
 
 def _still(suspects: Sequence[_Suspect], evidence: Evidence) -> Iterator[_Suspect]:
@@ -103,7 +113,7 @@ def _told(suspects: list[_Suspect]) -> list[Diagnosis]:
         if suspect.hits and suspect.hypothesis.kind not in covered:
             best.setdefault(suspect.hypothesis.kind, suspect)
     return [
-        Diagnosis(kind, suspect.message, suspect.hits, suspect.hits >= POINTS)
+        Diagnosis(kind, suspect.message, suspect.hits, suspect.sure and suspect.hits >= POINTS, len(best) == 1)
         for kind, suspect in list(best.items())[:MOST]
     ]
 
