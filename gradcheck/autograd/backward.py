@@ -16,13 +16,20 @@ from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, S
 
 #: `pull(tensor, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
 Pull = Callable[[Tensor, Any], Iterable[tuple[Tensor, Any]]]
+#: `watch(roots, seeds, pull)` gives the `pull` to sweep with instead: one that observes what passes through it.
+Watch = Callable[[Sequence[Tensor], Sequence[Any], Pull], Pull]
 
 
 def backward(
-    roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bool = False, create_graph: bool = False
+    roots: Sequence[Tensor],
+    gradients: Sequence[Any],
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    watch: Watch | None = None,
 ) -> None:
-    """Accumulate into `grad` what flows from all `roots` at once, in one sweep."""
-    found = _gradients(roots, gradients, frozenset(), retain_graph=retain_graph, create_graph=create_graph)
+    """Accumulate into `grad` what flows from all `roots` at once, in one sweep. Observed where no graph is created."""
+    found = _gradients(roots, gradients, frozenset(), retain_graph=retain_graph, create_graph=create_graph, watch=watch)
     for tensor, gradient in found.items():
         if tensor.grad is None:
             tensor.grad = gradient
@@ -59,7 +66,7 @@ def sweep(
     Linear in tensors and uses, and iterative: no graph is too deep. A tensor used k times by one child receives k
     contributions. `release` frees on the way what the graph saved for its rules.
     """
-    pending = _count_pending(roots)
+    pending = count_pending(roots)
     sums: dict[Tensor, Any] = {}
     owned: set[Tensor] = set()  # whose sum is an array that the sweep made, free to be added to in place
     for root, seed in zip(roots, seeds, strict=True):
@@ -98,7 +105,7 @@ def _add(creator: Tensor, known: Any, share: Any, owned: set[Tensor]) -> Any:
     return total
 
 
-def _count_pending(roots: Sequence[Tensor]) -> dict[Tensor, int]:
+def count_pending(roots: Sequence[Tensor]) -> dict[Tensor, int]:
     """For every tensor below `roots` that requires a gradient, how many contributions it will receive."""
     pending = dict.fromkeys(roots, 0)
     stack = list(pending)
@@ -128,13 +135,16 @@ def _gradients(
     *,
     retain_graph: bool,
     create_graph: bool,
+    watch: Watch | None = None,
 ) -> dict[Tensor, Tensor]:
     seeds = [_seed(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
     if create_graph:
         with np.errstate(all="ignore"):
             return sweep(roots, seeds, _pull_tensors, keep=keep)
     with no_grad(), np.errstate(all="ignore"):
-        found = sweep(roots, [seed.data for seed in seeds], _pull_arrays, keep=keep, release=not retain_graph)
+        starts = [seed.data for seed in seeds]
+        pull = watch(roots, starts, _pull_arrays) if watch else _pull_arrays
+        found = sweep(roots, starts, pull, keep=keep, release=not retain_graph)
     return {tensor: wrap(array) for tensor, array in _unshared(found)}
 
 

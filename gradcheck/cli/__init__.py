@@ -11,6 +11,8 @@ COMMANDS: dict[str, str] = {
     "run": "gradcheck.cli.run",
     "validate": "gradcheck.cli.validate",
     "list": "gradcheck.cli.list",
+    "explain": "gradcheck.cli.explain",
+    "trace": "gradcheck.cli.trace",
     "ops": "gradcheck.cli.ops",
     "schema": "gradcheck.cli.schema",
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gradcheck.cli.boundary import NothingToDo
 from gradcheck.cli.keywords import compile_keywords
 from gradcheck.cli.options import DEFAULT_PATHS
-from gradcheck.errors import InvalidCase
+from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -42,6 +42,17 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
     if not kept and not errors:
         raise _nothing(paths, cases)
     return Selection(kept, errors)
+
+
+def select_one(path: str) -> Case:
+    """The one case that a path, or `FILE::NAME`, names. Raises InvalidCase, and UsageError where there are several."""
+    found = select([path])
+    if len(found.cases) == 1 and not found.errors:
+        return found.cases[0]
+    if found.errors:
+        raise found.errors[0]
+    names = ", ".join(f"'{case.id}'" for case in found.cases[:3]) + (", …" if len(found.cases) > 3 else "")
+    raise UsageError(f"{path} holds {len(found.cases)} cases, and this is about one", hint=f"name it: {names}")
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def test_version(gradcheck: Any) -> None:
     ("arguments", "message"),
     [
         (("validat",), "did you mean 'validate'?"),
-        (("frobnicate",), "the commands are run, validate, list, ops, schema"),
+        (("frobnicate",), "the commands are run, validate, list, "),
         (("run", "--enigne", "core"), "Did you mean '--engine'?"),
         (("run", "--dtype", "float65"), "'float65' is not one of"),
         (("run", "--report", "json"), "'json' is not FORMAT=PATH"),
