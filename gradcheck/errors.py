@@ -21,6 +21,7 @@ class GradcheckError(Exception):
     """The base of everything that gradcheck raises on purpose."""
 
     kind = "error"
+    lacks = ""  # what an engine would need, where it cannot express something
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -52,9 +53,13 @@ class UsageError(GradcheckError):
 
 
 class Unsupported(GradcheckError):
-    """An engine cannot express what a case asks of it."""
+    """An engine cannot express what a case asks of it; `lacks` is the missing op or ability, in a word or two."""
 
     kind = "unsupported"
+
+    def __init__(self, message: str, *, hint: str = "", lacks: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.lacks = lacks
 
 
 class TensorError(GradcheckError):

@@ -1,4 +1,6 @@
-"""Engines by name. Adding one is a line here; nothing is imported before it is asked for."""
+"""Engines by name. Adding one is a line here; nothing is imported before it is asked for.
+
+Anybody else's is named by `file.py:Tensor`, `package.module:Tensor` or an entry point (see `resolve`)."""
 
 from __future__ import annotations
 
@@ -27,8 +29,15 @@ ENGINES: dict[str, Callable[[], Engine]] = {"core": _core, "torch": _torch}
 def engine(name: str) -> Engine:
     """The engine of this name. Raises UsageError for an unknown name, or one that cannot be imported."""
     if name not in ENGINES:
-        near = get_close_matches(name, ENGINES, n=1)
-        known = ", ".join(ENGINES)
+        from gradcheck.engines.resolve import entry_points, from_entry_point, resolve
+
+        if ":" in name:
+            return resolve(name)
+        offered = entry_points()
+        if name in offered:
+            return from_entry_point(offered[name])
+        near = get_close_matches(name, (*ENGINES, *offered), n=1)
+        known = f"{', '.join((*ENGINES, *offered))}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
         raise UsageError(
             f"there is no engine {name!r}", hint=f"did you mean {near[0]!r}?" if near else f"there are {known}"
         )

@@ -65,6 +65,8 @@ class Tensor:
         return self._make(self.data.sum(), [self], "sum")
 
     def mm(self, other):
+        if self.data.ndim != 2 or other.data.ndim != 2:
+            raise NotImplementedError("matrices only")
         return self._make(self.data @ other.data, [self, other], "mm")
 
     def __repr__(self):

@@ -44,6 +44,8 @@ class Tensor:
         return Tensor(self.data**power, [(self, lambda g: g * power * self.data ** (power - 1))])
 
     def __matmul__(self, other):
+        if self.data.ndim != 2 or other.data.ndim != 2:
+            raise NotImplementedError("matrices only")
         return Tensor(self.data @ other.data, [(self, lambda g: g @ other.data.T), (other, lambda g: self.data.T @ g)])
 
     def sum(self):

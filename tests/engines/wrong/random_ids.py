@@ -11,47 +11,90 @@ _numbers = random.Random(5)
 
 
 class Tensor:
-    def __init__(self, data, autograd=False, creators=None, creation_op=None):
-        self.data = np.array(data)
-        self.autograd = autograd
-        self.creators = creators or []
-        self.creation_op = creation_op
+    def __init__(self, data, makers=()):
+        self.data = np.asarray(data)
+        self.makers = makers  # (tensor, what its gradient is, given this one's)
         self.grad = None
-        self.id = _numbers.randrange(6)
-        self.children = {}  # by number, how many gradients a child still owes
-        for creator in self.creators:
-            creator.children[self.id] = creator.children.get(self.id, 0) + 1
+        self.id = _numbers.randrange(12)
 
-    def backward(self, grad=None, grad_origin=None):
-        if not self.autograd:
-            return
-        if grad is None:
-            grad = Tensor(np.ones_like(self.data))
-        if grad_origin is not None:
-            if self.children[grad_origin.id] == 0:
-                raise RuntimeError("cannot backprop more than once")
-            self.children[grad_origin.id] -= 1
-        self.grad = grad if self.grad is None else Tensor(self.grad.data + grad.data)
-        if grad_origin is None or all(owed == 0 for owed in self.children.values()):
-            self._pass_on()
+    def backward(self, gradient=None):
+        arrived = {self.id: np.ones_like(self.data) if gradient is None else np.asarray(gradient)}
+        for tensor in self._order():
+            whole = arrived.pop(tensor.id)
+            tensor.grad = whole if tensor.grad is None else tensor.grad + whole
+            for maker, share in tensor.makers:
+                arrived[maker.id] = arrived[maker.id] + share(whole) if maker.id in arrived else share(whole)
 
-    def _pass_on(self):
-        if self.creation_op == "add":
-            for creator in self.creators:
-                creator.backward(Tensor(self.grad.data), self)
-        elif self.creation_op == "mul":
-            left, right = self.creators
-            left.backward(Tensor(self.grad.data * right.data), self)
-            right.backward(Tensor(self.grad.data * left.data), self)
-        elif self.creation_op == "sum":
-            (creator,) = self.creators
-            creator.backward(Tensor(np.broadcast_to(self.grad.data, creator.data.shape)), self)
+    def _order(self):
+        """Every tensor after all that were made from it."""
+        waiting, stack, order = {}, [self], []
+        seen = {self.id}
+        while stack:
+            for maker, _ in stack.pop().makers:
+                waiting[maker.id] = waiting.get(maker.id, 0) + 1
+                if maker.id not in seen:
+                    seen.add(maker.id)
+                    stack.append(maker)
+        ready = [self]
+        while ready:
+            tensor = ready.pop()
+            order.append(tensor)
+            for maker, _ in tensor.makers:
+                waiting[maker.id] -= 1
+                if not waiting[maker.id]:
+                    ready.append(maker)
+        return order
 
     def __add__(self, other):
-        return Tensor(self.data + other.data, self.autograd or other.autograd, [self, other], "add")
+        other = as_tensor(other)
+        return Tensor(
+            self.data + other.data,
+            [(self, lambda g: unbroadcast(g, self.data.shape)), (other, lambda g: unbroadcast(g, other.data.shape))],
+        )
 
     def __mul__(self, other):
-        return Tensor(self.data * other.data, self.autograd or other.autograd, [self, other], "mul")
+        other = as_tensor(other)
+        return Tensor(
+            self.data * other.data,
+            [
+                (self, lambda g: unbroadcast(g * other.data, self.data.shape)),
+                (other, lambda g: unbroadcast(g * self.data, other.data.shape)),
+            ],
+        )
+
+    def __pow__(self, power):
+        return Tensor(self.data**power, [(self, lambda g: g * power * self.data ** (power - 1))])
+
+    def __matmul__(self, other):
+        if self.data.ndim != 2 or other.data.ndim != 2:
+            raise NotImplementedError("matrices only")
+        return Tensor(self.data @ other.data, [(self, lambda g: g @ other.data.T), (other, lambda g: self.data.T @ g)])
 
     def sum(self):
-        return Tensor(self.data.sum(), self.autograd, [self], "sum")
+        return Tensor(self.data.sum(), [(self, lambda g: np.broadcast_to(g, self.data.shape).copy())])
+
+    def tanh(self):
+        result = np.tanh(self.data)
+        return Tensor(result, [(self, lambda g: g * (1 - result**2))])
+
+    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, other):
+        return self + -as_tensor(other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+def as_tensor(value):
+    return value if isinstance(value, Tensor) else Tensor(value)
+
+
+def unbroadcast(gradient, shape):
+    if gradient.shape == shape:
+        return gradient
+    extra = gradient.ndim - len(shape)
+    gradient = gradient.sum(axis=tuple(range(extra)))
+    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and gradient.shape[axis] != 1)
+    return gradient.sum(axis=stretched, keepdims=True) if stretched else gradient

@@ -1,0 +1,75 @@
+"""What somebody's engine raises, in gradcheck's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from gradcheck.engines.base import Evaluation, State
+from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.language.case import Case, Step
+
+
+class EngineError(TensorError):
+    """An exception of an engine that has no typed errors: what it means is for the case to say."""
+
+    kind = "engine_error"
+
+
+class EndlessRecursion(TensorError):
+    """The engine calls itself deeper than Python goes."""
+
+    kind = "recursion"
+
+
+#: Exceptions of code that meant something else; no engine refuses a request in these words.
+_SLIPS = ("AttributeError", "NameError", "UnboundLocalError", "KeyError", "ImportError")
+
+
+@contextmanager
+def translating(what: str) -> Iterator[None]:
+    """Raise what an engine raises inside as TensorErrors that say where; lack of memory and of time pass through."""
+    try:
+        yield
+    except (GradcheckError, MemoryError):
+        raise
+    except RecursionError:
+        message = f"{what} recurses deeper than Python allows"
+        raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
+    except Exception as error:
+        raise EngineError(f"{what} raised {said(error)}") from error
+
+
+def said(error: BaseException) -> str:
+    """`ValueError: shapes do not fit`, on one line."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+
+
+def as_asked(case: Case, evaluation: Evaluation) -> Evaluation:
+    """The same, where an exception is taken for the kind of error that its step asks for: an engine's own exceptions
+    have no kinds, and a refusal is a refusal."""
+    first = case.steps[0] if case.steps else None
+    states = tuple(
+        replace(state, error=_meant(step, state.error)) if state.error else state
+        for step, state in zip(case.steps, evaluation.states, strict=False)
+    )
+    error = evaluation.error
+    if error is not None and first is not None and not states:
+        error = _meant(first, error)
+    elif states and error is evaluation.states[-1].error:
+        error = states[-1].error
+    return replace(evaluation, states=states, error=error)
+
+
+def _meant(step: Step, error: TensorError) -> TensorError:
+    cause = error.__cause__
+    if step.raises is None or not isinstance(error, EngineError) or type(cause).__name__ in _SLIPS:
+        return error
+    meant = TensorError(error.message, hint=error.hint)
+    meant.kind = step.raises
+    return meant
+
+
+__all__ = ["EndlessRecursion", "EngineError", "State", "as_asked", "said", "translating"]

@@ -1,0 +1,166 @@
+"""Engines by what a person writes after `--engine`: a name, `file.py:Tensor`, `package.module:Tensor`.
+
+A name is one of gradcheck's own engines or of the entry-point group `gradcheck.engines`, which any installed package
+can join. What is found may be an `Engine`, a class of engines, or a Tensor class in the usual style (see `duck`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata, util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from gradcheck.engines.base import Engine
+from gradcheck.engines.duck.output import Output
+from gradcheck.errors import GradcheckError, UsageError
+from gradcheck.language.suggest import did_you_mean
+
+GROUP = "gradcheck.engines"
+
+
+def resolve(spec: str) -> Engine:
+    """The engine that `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
+    where, _, attribute = spec.rpartition(":")
+    if not where or not attribute:
+        raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
+    is_file = where.endswith(".py") or os.sep in where
+    module = _loading(spec, lambda: _from_file(where) if is_file else _from_module(where))
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"there is no {attribute} in {where}", hint=_what_is_there(attribute, module))
+        found = getattr(found, part)
+    home = Path(where).stem if is_file else where
+    return as_engine(found, f"{home}.{attribute}", spec)
+
+
+def entry_points() -> dict[str, metadata.EntryPoint]:
+    """The engines that installed packages offer, by name."""
+    return {point.name: point for point in metadata.entry_points(group=GROUP)}
+
+
+def from_entry_point(point: metadata.EntryPoint) -> Engine:
+    """The engine of an installed package. Raises UsageError where it cannot be loaded."""
+    return as_engine(_loading(point.name, point.load), point.name, point.value)
+
+
+def as_engine(found: Any, name: str, spec: str) -> Engine:
+    """An `Engine` as it is, a class of engines made, a Tensor class adopted."""
+    if isinstance(found, type) and _is_engine(found):
+        found = _loading(spec, found)
+    if not isinstance(found, type) and _is_engine(found):
+        if not getattr(found, "name", ""):
+            found.name = name
+        return found  # type: ignore[no-any-return]
+    if inspect.ismodule(found) or not callable(found):
+        raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
+    from gradcheck.engines.duck import adopt
+
+    return adopt(found, name)
+
+
+def _is_engine(found: Any) -> bool:
+    return all(callable(getattr(found, method, None)) for method in ("evaluate", "pull_back"))
+
+
+def _what_is_there(attribute: str, module: ModuleType) -> str:
+    """The nearest name, else the classes that look like engines."""
+    public = [name for name in vars(module) if not name.startswith("_")]
+    classes = [name for name in public if callable(getattr(vars(module)[name], "backward", None))]
+    return did_you_mean(attribute, public, f"it has {', '.join(classes)}" if classes else "")
+
+
+def _loading(spec: str, load: Any) -> Any:
+    """What the person's code gives; whatever it raises is told in a line, and what it prints is told with it."""
+    output = Output()
+    try:
+        with output.capturing():
+            return load()
+    except GradcheckError:
+        raise
+    except SystemExit as error:
+        raise UsageError(f"{spec}: it ends the program when it is imported", hint=_guard_hint) from error
+    except Exception as error:
+        text = str(error).strip().splitlines()
+        place = _place(error)
+        message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
+        printed = output.take().strip()
+        raise UsageError(message, hint=f"it printed {printed[-200:]!r}" if printed else "") from error
+
+
+_guard_hint = "put what should run only as a program below  if __name__ == '__main__':"
+
+
+def _place(error: BaseException) -> str:
+    """Where in the person's code it was raised."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}:{error.lineno})"
+    trace, last = error.__traceback__, None
+    while trace is not None:
+        last, trace = trace, trace.tb_next
+    if last is None or "importlib" in last.tb_frame.f_code.co_filename or __file__ == last.tb_frame.f_code.co_filename:
+        return ""
+    return f" ({last.tb_frame.f_code.co_filename}:{last.tb_lineno})"
+
+
+# Modules --------------------------------------------------------------------------------------------
+
+
+def _from_module(name: str) -> ModuleType:
+    with _importable(Path.cwd()):
+        return importlib.import_module(name)
+
+
+def _from_file(where: str) -> ModuleType:
+    """The module in a file; one of a package under its full name, so that its relative imports work."""
+    path = Path(where)
+    if not path.is_file():
+        near = [str(p) for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        raise UsageError(f"there is no file {where}", hint=did_you_mean(where, near, ""))
+    path = path.resolve()
+    names, folder = [path.stem], path.parent
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    if len(names) > 1:
+        with _importable(folder):
+            return importlib.import_module(".".join(names))
+    return _alone(path)
+
+
+def _alone(path: Path) -> ModuleType:
+    """A file on its own, under a name that hides no other module; its neighbours can be imported."""
+    name = f"gradcheck_engine_{path.stem}_{abs(hash(str(path))):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path.name} is no Python file")
+    module = util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _importable(path.parent):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """The folder's modules can be imported inside; those of gradcheck and torch that are there already come first."""
+    text = str(folder)
+    sys.path.insert(0, text)
+    try:
+        yield
+    finally:
+        if text in sys.path:
+            sys.path.remove(text)
