@@ -54,20 +54,24 @@ def run(
     seed: int | None = None,
     trials: int | None = None,
     timeout: float | None = None,
+    oracle: str = "auto",
+    order: int = 1,
     maxfail: int | None = None,
     on_result: Callable[[CaseResult, int], object] | None = None,
 ) -> RunResult:
     """Check cases: paths of files, folders and `FILE::NAME`, or cases, or what `load` returned.
 
     Engines are named ("core", "torch") or objects. `rtol` and `atol` replace every tolerance, `seed` every case's
-    own, `dtype` every case's; `timeout` is in seconds, for each case. The run stops after `maxfail` cases that failed,
+    own, `dtype` every case's; `timeout` is in seconds, for each case. `oracle` "numeric" checks every gradient against
+    differences of the forward too, not only what failed ("auto"); "none" never asks. `order` 2 checks gradients of
+    gradients too. The run stops after `maxfail` cases that failed,
     crashed or are invalid. `on_result` is called with each result and how many there will be in all.
 
     Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
     KeyboardInterrupt what has finished is returned, with `interrupted` set.
     """
     start = time.perf_counter()
-    chosen = settings(engines, reference, dtype, rtol, atol, seed, trials, timeout)
+    chosen = settings(engines, reference, dtype, rtol, atol, seed, trials, timeout, oracle, order)
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
     interrupted = False

@@ -11,6 +11,9 @@ from gradcheck.engines.base import Engine
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Case, Tolerance
 
+#: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
+ORACLES = ("auto", "numeric", "none")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -23,6 +26,8 @@ class Settings:
     seed: int | None = None
     trials: int | None = None
     timeout: float | None = None
+    oracle: str = "auto"
+    order: int = 1
     options: str = ""  # the same as on the command line, for the reproduce command
 
     def apply(self, case: Case) -> Case:
@@ -49,8 +54,14 @@ def settings(
     seed: int | None,
     trials: int | None,
     timeout: float | None,
+    oracle: str = "auto",
+    order: int = 1,
 ) -> Settings:
     """Checked choices. Raises UsageError."""
+    if oracle not in ORACLES:
+        raise UsageError(f"there is no oracle {oracle!r}", hint=f"there are {', '.join(ORACLES)}")
+    if order not in (1, 2):
+        raise UsageError(f"gradients of order {order} are not checked", hint="those of order 1 and 2 are")
     if dtype is not None and (dtype not in dtypes.BY_NAME or not dtypes.is_differentiable(dtypes.BY_NAME[dtype])):
         raise UsageError(f"a case cannot run in the dtype {dtype!r}", hint="it is a floating or complex one")
     for name, number in (("rtol", rtol), ("atol", atol), ("trials", trials), ("timeout", timeout)):
@@ -75,7 +86,9 @@ def settings(
         seed=seed,
         trials=trials,
         timeout=timeout,
-        options=_options(engines, reference, dtype, rtol, atol, trials),
+        oracle=oracle,
+        order=order,
+        options=_options(engines, reference, dtype, rtol, atol, trials, oracle, order),
     )
 
 
@@ -86,6 +99,8 @@ def _options(
     rtol: float | None,
     atol: float | None,
     trials: int | None,
+    oracle: str,
+    order: int,
 ) -> str:
     words: list[str] = []
     if list(engines) != ["core"]:
@@ -94,6 +109,8 @@ def _options(
         words.append(f"--reference {_word(reference)}")
     pairs = (("dtype", dtype), ("rtol", rtol), ("atol", atol), ("trials", trials))
     words += [f"--{name} {value}" for name, value in pairs if value is not None]
+    words += [f"--oracle {oracle}"] if oracle != "auto" else []
+    words += [f"--order {order}"] if order != 1 else []
     return "".join(f" {word}" for word in words)
 
 

@@ -88,6 +88,12 @@ class Outputs:
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True, max=1e8), metavar="SECONDS", help="For each case."
 )
+@click.option(
+    "--oracle",
+    type=click.Choice(["auto", "numeric", "none"]),
+    help="Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.",
+)
+@click.option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too.")
 @options.verbose
 @click.option("-q", "--quiet", count=True, help="Show only what is wrong.")
 @click.option(

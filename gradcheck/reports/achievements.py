@@ -26,6 +26,9 @@ def achievements(case: CaseResult) -> list[str]:
     raised = sum(c.what == "raises" for c in passed)
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")
+    conventions = {(c.tensor, c.step) for c in case.comparisons if c.status == "not_differentiable"}
+    if conventions:
+        remarks.append(f"another convention at {count(len(conventions), 'kink')}")
     return remarks
 
 

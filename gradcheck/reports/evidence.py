@@ -71,7 +71,7 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
     outcome = _outcome(group)
     if trials:
         outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
-    remarks = [outcome, plain(first.message), *map(plain, first.notes)]
+    remarks = [outcome, plain(first.verdict) or plain(first.message), *map(plain, first.notes)]
     return what, name, "/".join(parties(first)), size, "; ".join(filter(None, remarks))
 
 

@@ -163,6 +163,8 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     lines = _indented(plain(lead.cause) or headline(lead), look, style="red")
     if lead.cause:
         lines += _indented(headline(lead), look, indent=4)
+    if lead.verdict:
+        lines += _indented(plain(lead.verdict), look, indent=4, style="bold")
     where = locate(case, lead.place)
     if where.line:
         lines.append(Text.assemble("    at ", (plain(str(where)), "cyan")))

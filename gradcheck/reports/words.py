@@ -107,7 +107,7 @@ def trial(c: Comparison) -> str:
 
 def one_line(c: Comparison) -> str:
     """All that fits into a line of a log: the sentence, the worst element, the trial."""
-    parts = [plain(c.cause) or headline(c), worst(c), trial(c) and f"in {trial(c)}"]
+    parts = [plain(c.cause) or headline(c), plain(c.verdict), worst(c), trial(c) and f"in {trial(c)}"]
     parts += [message for _, message in reasons(c) if c.diagnoses[0].get("kind") != "unknown"]
     return "; ".join(part for part in parts if part)
 
