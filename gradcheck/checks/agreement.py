@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def compare_evaluations(
             known = cache[array.dtype] = limits(array.dtype, *stated)
         return known
 
-    found = list(_outcomes(case, got, want))
+    found = [*_outcomes(case, got, want), *_changed(problem, got, want)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
         about = {"step": index, "engine": got.engine, "reference": want.engine, "trial": trial}
         if index == 0 or case.steps[index].action == "forward":
@@ -60,6 +61,16 @@ def compare_evaluations(
             pair = mine.gradients[name], theirs.gradients[name]
             found.append(_compare("gradient", name, pair, limits_of(pair[1]), case, about))
     return found
+
+
+def _changed(problem: Problem, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
+    """Inputs and constants are nobody's to change."""
+    given = {**problem.inputs, **problem.constants}
+    for name, now in got.changed.items():
+        about = {"engine": got.engine, "reference": want.engine}
+        exact = Limits(0.0, 0.0)
+        found = _compare("value", name, (now, given[name]), exact, problem.case, about)
+        yield replace(found, message=f"{got.engine} has changed {name}, which it was given")
 
 
 def _compare(
@@ -135,6 +146,7 @@ def _raised(
         reference=want.engine,
         place=place,
         message="" if agreed and not unsupported else _difference(got, mine, want, theirs),
+        lacks=mine.lacks if mine else "",
         notes=tuple(error.hint for error in (theirs,) if error and "torch itself" in error.hint),
     )
 

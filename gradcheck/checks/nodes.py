@@ -171,7 +171,12 @@ class _Judge:
             for who, side in ((self.engine, mine), (self.reference, theirs))
         )
         status: Any = "unsupported" if "unsupported" in kinds else "failed"
-        yield Comparison(status=status, message=f"{node.application.op.name} alone: {told}", **self._about(node))
+        yield Comparison(
+            status=status,
+            message=f"{node.application.op.name} alone: {told}",
+            lacks=mine.error.lacks if mine.error else "",
+            **self._about(node),
+        )
 
     def _about(self, node: Node) -> dict[str, Any]:
         owner = node.application.owner

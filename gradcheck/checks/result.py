@@ -48,6 +48,7 @@ class Comparison:
     certificate: Mapping[str, Any] | None = None
     verdict: str = ""  # on failure, who stands alone: "core is wrong: torch and complex step agree to 2e-16"
     diagnoses: tuple[Mapping[str, str], ...] = ()
+    lacks: str = ""  # what the engine would need, where the status is "unsupported"
     cause: str = ""  # where gradients go wrong first, in a sentence, if this is the failure that shows it
     consequence_of: str = ""  # the operation or tensor ("matmul at r") but for which this would be right
 
@@ -79,6 +80,7 @@ class CaseResult:
     tags: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
 
 
 @dataclass(frozen=True, slots=True)

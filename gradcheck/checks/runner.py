@@ -165,20 +165,35 @@ def _position(place: Place) -> tuple[tuple[str, ...], int]:
 
 def _run_one(case: Case, chosen: Settings) -> CaseResult:
     start = time.perf_counter()
+    limit = _limit(chosen)
     try:
-        with deadline(chosen.timeout):
-            return check_case(case, chosen)
+        with deadline(limit):
+            return _with_output(check_case(case, chosen), chosen)
     except InvalidCase as error:
         found = _failed(case, chosen, "invalid", _failure(error))
     except OutOfTime:
-        message = f"ran out of time after {chosen.timeout:g} seconds"
+        message = f"ran out of time after {limit:g} seconds"
         found = _failed(case, chosen, "crashed", Failure("timeout", message, case.place))
     except MemoryError as error:
         gc.collect()
         found = _failed(case, chosen, "crashed", Failure("memory", f"ran out of memory: {error}", case.place))
     except Exception as error:
         found = _failed(case, chosen, "crashed", _crash(error, case.place))
-    return replace(found, seconds=time.perf_counter() - start)
+    return _with_output(replace(found, seconds=time.perf_counter() - start), chosen)
+
+
+def _limit(chosen: Settings) -> float | None:
+    """Seconds for a case: the run's choice, else what engines that may never return ask for."""
+    if chosen.timeout is not None:
+        return chosen.timeout
+    return max((getattr(engine, "timeout", 0.0) for engine in chosen.engines), default=0.0) or None
+
+
+def _with_output(found: CaseResult, chosen: Settings) -> CaseResult:
+    """The same with what engines have printed, where there are any that are listened to."""
+    printed = {engine.name: engine.output.take() for engine in chosen.engines if hasattr(engine, "output")}
+    printed = {name: text for name, text in printed.items() if text.strip()}
+    return replace(found, output=printed) if printed else found
 
 
 def _failed(case: Case, chosen: Settings, status: CaseStatus, failure: Failure) -> CaseResult:

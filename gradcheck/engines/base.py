@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +34,8 @@ class Evaluation:
     states: tuple[State, ...]
     error: TensorError | None = None
     failed_at: str = ""
+    #: Inputs and constants whose values the engine has changed: what they are now.
+    changed: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

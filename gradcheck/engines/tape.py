@@ -276,5 +276,5 @@ def as_tensor_error(error: GradcheckError) -> TensorError:
     if isinstance(error, TensorError):
         return error
     wrapped = TensorError(error.message, hint=error.hint)
-    wrapped.kind = error.kind
+    wrapped.kind, wrapped.lacks = error.kind, error.lacks
     return wrapped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
+from gradcheck.reports.lacking import lacking_lines
 from gradcheck.reports.problems import problems
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import plain
@@ -15,4 +16,4 @@ def render(result: RunResult, look: Look) -> str:
     for case in result.cases:
         name = f"{plain(case.name)}: " if case.name else ""
         lines += [f"{problem.location}: {name}{problem.message}" for problem in problems(case)]
-    return "\n".join([*lines, summary(result)]) + "\n"
+    return "\n".join([*lines, *lacking_lines(result), summary(result)]) + "\n"

@@ -14,6 +14,7 @@ from gradcheck.reports import Look
 from gradcheck.reports.achievements import achievements
 from gradcheck.reports.evidence import evidence, table
 from gradcheck.reports.findings import UNSETTLED, Finding, findings
+from gradcheck.reports.lacking import lacking_lines, lacks
 from gradcheck.reports.problems import BAD, locate
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
@@ -21,6 +22,8 @@ from gradcheck.reports.words import consequences, error_line, headline, reasons,
 
 #: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
 IN_FULL, IN_BRIEF = 3, 8
+#: Lines of what an engine printed.
+PRINTED = 8
 
 _WORDS: dict[CaseStatus, tuple[str, str]] = {
     "passed": ("ok", "green"),
@@ -36,7 +39,7 @@ _WORDS: dict[CaseStatus, tuple[str, str]] = {
 
 def render(result: RunResult, look: Look) -> str:
     """The cases by file, then what is wrong with those that are, then the summary."""
-    lines = [*_listing(result, look), *_failures(result, look), _summary(result)]
+    lines = [*_listing(result, look), *_failures(result, look), *_lacking(result, look), _summary(result)]
     return _output(lines, look)
 
 
@@ -57,6 +60,23 @@ def _output(lines: list[Text], look: Look) -> str:
             style = segment.style
             pieces.append(style.render(segment.text, color_system=ColorSystem.STANDARD) if style else segment.text)
     return "".join(pieces)
+
+
+def _lacking(result: RunResult, look: Look) -> list[Text]:
+    """What engines could not express, once."""
+    return [line for text in lacking_lines(result) for line in _indented(text, look, indent=0, style="yellow")]
+
+
+def _printed(case: CaseResult, look: Look) -> list[Text]:
+    """The end of what engines printed meanwhile; all of it with -v."""
+    lines: list[Text] = []
+    for engine, text in case.output.items():
+        said = plain_lines(text.strip())
+        hidden = 0 if look.verbosity > 0 else max(0, len(said) - PRINTED)
+        lines += [Text(), *_indented(f"{plain(engine)} printed:", look)]
+        lines += [Text(f"    … {count(hidden, 'line')} before; -v shows all", style="dim")] if hidden else []
+        lines += [Text(f"    {line}", style="dim") for line in said[hidden:]]
+    return lines
 
 
 def _summary(result: RunResult) -> Text:
@@ -103,7 +123,7 @@ def _remark(case: CaseResult) -> str:
         return f"{unsettled} of {count(len(case.comparisons), 'comparison')} failed"
     if case.status in BAD and case.errors:
         return count(len(case.errors), "error")
-    return verdict(case) or "; ".join(error_line(error) for error in case.errors)
+    return verdict(case) or lacks(case) or "; ".join(error_line(error) for error in case.errors)
 
 
 def _failures(result: RunResult, look: Look) -> list[Text]:
@@ -127,6 +147,7 @@ def _failure(case: CaseResult, look: Look) -> list[Text]:
     if case.status == "xpassed" or not (found or case.errors):
         lines += _indented(verdict(case), look)
     lines += _findings(found, case, look)
+    lines += _printed(case, look)
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines

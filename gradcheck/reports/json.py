@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
+from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure, RunResult
 from gradcheck.reports import Look
 
@@ -39,6 +40,10 @@ def _head(result: RunResult) -> dict[str, Any]:
         "environment": dict(result.environment),
         "summary": summary,
         "interrupted": result.interrupted,
+        "lacking": [
+            {"engine": one.engine, "lacks": list(one.words), "unsupported": one.unsupported, "cases": one.cases}
+            for one in lacking(result)
+        ],
     }
 
 
@@ -54,6 +59,7 @@ def _case(case: CaseResult) -> dict[str, Any]:
         "reproduce": case.reproduce,
         "reason": case.reason,
         "tags": list(case.tags),
+        "output": dict(case.output),
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
     }
@@ -93,6 +99,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "atol": c.atol,
         "rtol": c.rtol,
         "message": c.message,
+        "lacks": c.lacks,
         "notes": list(c.notes),
         "trial": c.trial,
         "verdict": c.verdict,
