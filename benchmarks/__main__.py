@@ -8,7 +8,7 @@ from importlib import import_module
 
 import numpy as np
 
-BENCHMARKS = ("chain", "scale", "matmul", "files")
+BENCHMARKS = ("chain", "scale", "matmul", "files", "peers")
 
 
 def main(names: list[str]) -> int:
@@ -22,7 +22,7 @@ def main(names: list[str]) -> int:
     for name in names or BENCHMARKS:
         for row in import_module(f"benchmarks.{name}").rows():
             print(row, flush=True)
-            kept = kept and row.kept
+            kept = kept and (row.kept or not row.promised)
     return 0 if kept else 1
 
 

@@ -38,7 +38,7 @@ def race(contestants: Mapping[str, Callable[[], object]], rounds: int = 9) -> Ti
 
 @dataclass(frozen=True)
 class Row:
-    """One promise, and what was measured of it."""
+    """What was measured, and the promise about it; `promised` is empty for what is others' to promise."""
 
     what: str
     measured: str
@@ -47,5 +47,5 @@ class Row:
     details: str
 
     def __str__(self) -> str:
-        verdict = "yes" if self.kept else "**no**"
+        verdict = "" if not self.promised else "yes" if self.kept else "**no**"
         return f"| {self.what} | {self.measured} | {self.promised} | {verdict} | {self.details} |"
