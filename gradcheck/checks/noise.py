@@ -34,7 +34,8 @@ from gradcheck.language.problem import Problem
 
 Arrays = Sequence[np.ndarray | None]
 
-_FINE, _COARSE, _DRAWS = 1e-9, 1e-6, 6
+#: The finer, the worse-conditioned a point may be before the answer is not linear any more; far above roundings, though.
+_FINE, _COARSE, _DRAWS = 1e-13, 1e-10, 6
 #: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
 #: computed in single precision and rounds once; one that is composed of others rounds in between.
 _MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
