@@ -25,6 +25,7 @@ from gradcheck.engines.duck.style import Style
 from gradcheck.engines.record import Recorder
 from gradcheck.engines.tape import Alone, Cotangents, Tape, as_tensor_error
 from gradcheck.errors import GradcheckError, NonScalarBackward, Unsupported
+from gradcheck.language.problem import Problem
 
 #: Seconds for each case, unless the run says otherwise: somebody's engine may loop for ever.
 TIMEOUT = 20.0
@@ -45,38 +46,52 @@ class Duck(Tape):
         self.output = Output()
         self._speaker = Speaker(self)
         self._composing: set[Op] = set()
-        self._passes = 0  # since the graph was last evaluated
+        self._spent = False  # whether a backward pass has gone through all that has been computed
+        self._given: list[tuple[np.ndarray, Held]] = []  # the leaves of this evaluation, and what they were made from
 
     # An engine ----------------------------------------------------------------------------------
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
-        """What the engine prints is kept; numbers without a dtype take the case's."""
-        self._passes = 0
-        with self.output.capturing(), using_default_dtype(dtypes.real_of(dtype)):
+        """Numbers without a dtype take the case's."""
+        with using_default_dtype(dtypes.real_of(dtype)):
             yield
 
     def evaluate(
-        self, problem: Any, disturbance: Disturbance | None = None, recorder: Recorder | None = None
+        self, problem: Problem, disturbance: Disturbance | None = None, recorder: Recorder | None = None
     ) -> Evaluation:
-        """As any tape does; what the engine raises is taken for what the case asks it to raise."""
-        try:
-            return as_asked(problem.case, super().evaluate(problem, disturbance, recorder))
-        except GradcheckError as error:  # not even the inputs could be made
-            return Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
+        """As any tape does; what the engine raises is taken for what the case asks it to raise, and what it does to
+        its inputs is noted."""
+        self._given = []
+        with self.output.capturing():
+            try:
+                found = as_asked(problem.case, super().evaluate(problem, disturbance, recorder))
+            except GradcheckError as error:  # not even the inputs could be made
+                found = Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
+            return replace(found, changed=self._changed(problem))
+
+    def _changed(self, problem: Problem) -> dict[str, np.ndarray]:
+        """Inputs and constants that are no longer what they were."""
+        names = {id(array): name for name, array in (*problem.inputs.items(), *problem.constants.items())}
+        found = {}
+        for array, held in self._given:
+            name = names.get(id(array))
+            now = self.current(held) if name else array
+            if name and not np.array_equal(now, array, equal_nan=array.dtype.kind in "fc"):
+                found[name] = now
+        return found
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """Each op in a backward pass of its own, so that the trouble of one is not another's."""
         found = []
-        with self.session(dtype):
+        with self.output.capturing(), self.session(dtype):
             for application, incoming in zip(applications, cotangents, strict=True):
                 found.append(self._pull_back_one(replace(application, recorded=None), incoming))
         return found
 
     def _pull_back_one(self, application: Application, incoming: Cotangents) -> Pullback:
-        self._passes = 0
         try:
             run = Alone(self, application)
             run.pair(incoming)
@@ -92,7 +107,9 @@ class Duck(Tape):
         """A tensor of the engine; an index or a mask stays an array."""
         if not dtypes.is_differentiable(array.dtype):
             return Held(self, None, array)
-        return self._leaf(array, requires_grad)
+        held = self._leaf(array, requires_grad)
+        self._given.append((array, held))
+        return held
 
     def _leaf(self, array: np.ndarray, requires_grad: bool) -> Held:
         what = f"{self.style.name}(array of shape {list(array.shape)}, {array.dtype})"
@@ -174,17 +191,23 @@ class Duck(Tape):
 
     def backward(self, roots: list[Held], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass from all roots at once; where `backward` takes no gradient, from the sum of root times gradient."""
-        if self._passes and not self.abilities.keeps_graph:
-            raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
-        if not retain_graph and not self.style.retaining:
-            raise Unsupported(f"{self.name} cannot be told to free a graph", lacks="retain_graph")
+        self._refuse(roots, retain_graph)
         roots, seeds = self._starts(roots, seeds)
         keep = retain_graph if self.style.retaining else None
         for root, seed in zip(roots, seeds, strict=True):
             with translating("backward()"):
                 given = () if seed is None else seeded(self.style, self.abilities.seed, seed)
                 self.style.backward(root.tensor, *given, retain_graph=keep)
-        self._passes += 1
+        self._spent = True
+
+    def _refuse(self, roots: list[Held], retain_graph: bool) -> None:
+        """Unsupported for passes that cannot be asked of this engine."""
+        if self._spent and not self.abilities.keeps_graph:
+            raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
+        if not retain_graph and not self.style.retaining:
+            raise Unsupported(f"{self.name} cannot be told to free a graph", lacks="retain_graph")
+        if not self.style.flag and not all(root.requires_grad for root in roots):
+            raise Unsupported(f"{self.name} cannot be told that no gradient is wanted", lacks="a flag for gradients")
 
     def _starts(self, roots: list[Held], seeds: list[np.ndarray | None]) -> tuple[list[Held], list[np.ndarray | None]]:
         for root in roots:
@@ -222,6 +245,7 @@ class Duck(Tape):
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """An op on all its arguments in order. Raises Unsupported where the engine cannot express it."""
+        self._spent = False
         held = list(tensors_in(bound))
         if op.name == "detach":
             return self._detached(bound[0])

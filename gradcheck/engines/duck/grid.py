@@ -31,7 +31,11 @@ class Grid(Duck):
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Held:
         """An array of the engine's numbers; of plain ones where no gradient is wanted."""
-        return self._leaf(array, True) if requires_grad else Held(self, None, array)
+        if not requires_grad:
+            return Held(self, None, array)
+        held = self._leaf(array, True)
+        self._given.append((array, held))
+        return held
 
     def _leaf(self, array: np.ndarray, requires_grad: bool) -> Held:
         if array.dtype != _FLOAT64:
@@ -103,17 +107,14 @@ class Grid(Duck):
 
     def backward(self, roots: list[Held], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """From the one number that a root is, or from the sum of all roots' numbers times their gradients."""
-        if self._passes and not self.abilities.keeps_graph:
-            raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
-        if not retain_graph:
-            raise Unsupported(f"{self.name} cannot be told to free a graph", lacks="retain_graph")
+        self._refuse(roots, retain_graph)
         roots, _ = self._starts(roots, seeds)
         root = roots[0].tensor.reshape(-1)[0]
         if not self.style.is_tensor(root):
             raise Unsupported("a backward pass from a plain number", lacks="passes from constants")
         with translating("backward()"):
             self.style.backward(root)
-        self._passes += 1
+        self._spent = True
 
     def _total(self, roots: list[Held], seeds: list[np.ndarray | None]) -> Held:
         with translating("the sum of roots times gradients"):
@@ -143,6 +144,7 @@ class Grid(Duck):
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """An op on arrays of numbers. Raises Unsupported where the engine's numbers cannot express it."""
+        self._spent = False
         held = list(tensors_in(bound))
         if op.name == "detach":
             return Held(self, None, bound[0].array)

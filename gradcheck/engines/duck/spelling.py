@@ -44,7 +44,7 @@ class Library(NamedTuple):
         """The first public function of this name."""
         for module in self.modules:
             found = getattr(module, name, None)
-            if callable(found) and not isinstance(found, type):
+            if callable(found):
                 return found  # type: ignore[no-any-return]
         raise Absent(name)
 

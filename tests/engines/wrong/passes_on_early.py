@@ -10,6 +10,8 @@ class Tensor:
         self.grad = None
 
     def backward(self, gradient=None):
+        if gradient is None and self.data.size != 1:
+            raise ValueError("only a tensor of one element has a gradient of 1")
         self._receive(np.ones_like(self.data) if gradient is None else np.asarray(gradient))
         queue, seen = [self], {self}
         while queue:  # breadth first, each once: too early for whoever is reached by paths of different lengths
@@ -35,25 +37,28 @@ class Tensor:
         return Tensor(
             self.data * other.data,
             [
-                (self, lambda g: unbroadcast(g * other.data, self.data.shape)),
-                (other, lambda g: unbroadcast(g * self.data, other.data.shape)),
+                (self, lambda g: unbroadcast(g * np.conj(other.data), self.data.shape)),
+                (other, lambda g: unbroadcast(g * np.conj(self.data), other.data.shape)),
             ],
         )
 
     def __pow__(self, power):
-        return Tensor(self.data**power, [(self, lambda g: g * power * self.data ** (power - 1))])
+        return Tensor(self.data**power, [(self, lambda g: g * np.conj(power * self.data ** (power - 1)))])
 
     def __matmul__(self, other):
         if self.data.ndim != 2 or other.data.ndim != 2:
             raise NotImplementedError("matrices only")
-        return Tensor(self.data @ other.data, [(self, lambda g: g @ other.data.T), (other, lambda g: self.data.T @ g)])
+        return Tensor(
+            self.data @ other.data,
+            [(self, lambda g: g @ other.data.conj().T), (other, lambda g: self.data.conj().T @ g)],
+        )
 
     def sum(self):
         return Tensor(self.data.sum(), [(self, lambda g: np.broadcast_to(g, self.data.shape).copy())])
 
     def tanh(self):
         result = np.tanh(self.data)
-        return Tensor(result, [(self, lambda g: g * (1 - result**2))])
+        return Tensor(result, [(self, lambda g: g * np.conj(1 - result**2))])
 
     def __neg__(self):
         return self * -1
