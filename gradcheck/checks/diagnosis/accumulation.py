@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import combinations, islice, product
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from gradcheck.checks.diagnosis.catalogue import hypothesis
 from gradcheck.checks.diagnosis.evidence import Evidence, Guess, Use
 
 #: How many uses, other tensors and combinations are tried: it is one mistake that is looked for, not any sum that fits.
-_MOST_USES, _MOST_OTHERS, _MOST_COMBINATIONS = 64, 64, 256
+_MOST_USES, _MOST_PAIRED, _MOST_OTHERS, _MOST_COMBINATIONS = 64, 8, 64, 256
 
 
 @hypothesis("stale", covers=("overwritten", "counted_twice", "factor", "mixed_up"))
@@ -55,6 +55,10 @@ def dropped(e: Evidence) -> Iterator[Guess]:
     for index, use in _uses(e):
         text = f"a use is dropped: of its {len(e.uses)} uses the one in {use} has not arrived"
         yield Guess(index, text, e.want - use.share)
+    if 3 < len(e.uses) <= _MOST_PAIRED:
+        for (i, one), (j, other) in combinations(enumerate(e.uses), 2):
+            text = f"uses are dropped: of its {len(e.uses)} uses those in {one} and {other} have not arrived"
+            yield Guess((i, j), text, e.want - one.share - other.share)
 
 
 @hypothesis("counted_twice", covers=("factor",))
@@ -104,7 +108,7 @@ def path_dropped(e: Evidence) -> Iterator[Guess]:
             yield Guess((path, "sign"), text, 2 * without - e.want)
 
 
-@hypothesis("detached", covers=("use_dropped", "path_dropped", "truncated", "summed", "saved_value", "forward_value",
+@hypothesis("detached", covers=("use_dropped", "path_dropped", "summed", "saved_value", "forward_value",
                                 "incoming_ignored", "incoming_passed_on", "swapped", "factor"))  # fmt: skip
 def detached(e: Evidence) -> Iterator[Guess]:
     """No gradient at all."""

@@ -106,7 +106,8 @@ def _guesses(hypothesis: Hypothesis, evidence: Evidence) -> Iterator[Guess]:
 
 
 def _told(suspects: list[_Suspect]) -> list[Diagnosis]:
-    """One for each kind, without what a more specific one covers."""
+    """One for each kind, without what a more specific one covers; mere likelihood only where there is no proof."""
+    suspects = [suspect for suspect in suspects if suspect.sure] or suspects
     covered = {kind for suspect in suspects for kind in suspect.hypothesis.covers}
     best: dict[str, _Suspect] = {}
     for suspect in suspects:
@@ -130,10 +131,15 @@ def matches(predicted: Any, evidence: Evidence) -> bool:
         error = np.abs(left - right)
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         finite = np.isfinite(right)
-        scale = float(np.max(np.abs(right), where=finite, initial=evidence.scale))
+        scale = max(_largest(right), _largest(wide(evidence.want)), evidence.scale)
         allowed = base(_coarser(got.dtype, evidence.want.dtype))
         close = error <= allowed.rtol * np.abs(right) + allowed.atol * scale
         return bool((same | (finite & close)).all())
+
+
+def _largest(array: np.ndarray) -> float:
+    magnitude = np.abs(array)
+    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
 
 
 def _coarser(one: np.dtype, other: np.dtype) -> np.dtype:

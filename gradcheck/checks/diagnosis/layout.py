@@ -14,10 +14,10 @@ from gradcheck.checks.diagnosis.evidence import Evidence, Guess
 _MOST_AXES = 4
 
 
-@hypothesis("transposed", covers=("reshaped", "permuted"))
+@hypothesis("transposed", covers=("reshaped", "permuted", "operand_transposed"))
 def transposed(e: Evidence) -> Iterator[Guess]:
     """A matrix, or each of a batch of them, with rows for columns."""
-    if e.got is not None and e.want.ndim >= 2 and min(e.want.shape[-2:]) > 1:
+    if e.got is not None and e.want.ndim >= 2 and (min(e.want.shape[-2:]) > 1 or e.got.shape != e.want.shape):
         which = "" if e.want.ndim == 2 else " in its last two axes"
         yield Guess("mT", f"it is the transpose of what is right{which}", np.swapaxes(e.want, -1, -2))
 

@@ -59,10 +59,8 @@ def truncated_result(e: Evidence) -> Iterator[Guess]:
     if e.got is None or e.want.dtype.kind not in "fV":
         return
     for name, function in (("cut off", np.trunc), ("rounded down", np.floor), ("rounded", np.rint)):
-        whole = function(wide(e.want))
-        if np.any(whole):
-            kind = f" (its dtype is {e.got.dtype.name})" if e.got.dtype.kind in "iu" else ""
-            yield Guess(name, f"it is {name} to integers{kind}", whole)
+        kind = f" (its dtype is {e.got.dtype.name})" if e.got.dtype.kind in "iu" else ""
+        yield Guess(name, f"it is {name} to integers{kind}", function(wide(e.want)))
 
 
 @hypothesis("truncated")
