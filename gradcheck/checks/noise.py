@@ -111,6 +111,10 @@ class Noise:
         """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
         return allowance(self._found.get((what, step, tensor)), self._unit, self._largest)
 
+    def allow(self, moved: np.ndarray | None) -> np.ndarray | None:
+        """What roundings explain where something is as sensitive as `moved` (see `sensitivity`) to them."""
+        return allowance(moved, self._unit, self._largest)
+
     def of_claim(self, step: int, differences: Callable[[Ground], list[np.ndarray]]) -> list[np.ndarray | None]:
         """The same for what a claim after a step subtracts from what; none where it cannot be estimated."""
         if not isinstance(self._reference, Tape):

@@ -10,7 +10,18 @@ import numpy as np
 
 from gradcheck.errors import Place
 
-What = Literal["value", "gradient", "expected_value", "expected", "formula", "wrong_formula", "check", "raises", "node"]
+What = Literal[
+    "value",
+    "gradient",
+    "expected_value",
+    "expected",
+    "formula",
+    "wrong_formula",
+    "check",
+    "raises",
+    "node",
+    "gradient2",
+]
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
 

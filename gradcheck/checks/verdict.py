@@ -10,14 +10,16 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.agreement import compare_evaluations, place_of
+from gradcheck.checks.agreement import compare_evaluations, compare_with_file, place_of
 from gradcheck.checks.appeal import appeal
 from gradcheck.checks.causes import explain
+from gradcheck.checks.claims import unheard
 from gradcheck.checks.generalize import verify
 from gradcheck.checks.hearing import hear
 from gradcheck.checks.nodes import WrongNode, check_nodes
 from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
+from gradcheck.checks.second_order import check_second_order
 from gradcheck.checks.settings import Settings
 from gradcheck.checks.widen import widen
 from gradcheck.engines.base import Engine, Evaluation
@@ -55,8 +57,12 @@ def _check(
     comparisons: list[Comparison] = []
     for got in evaluations.values():
         comparisons += widen(compare_evaluations(problem, got, want, settings.tolerance), noise)
+    for evaluation in (want, *evaluations.values()):
+        comparisons += compare_with_file(problem.case, evaluation)
     failures = tuple(_unexpected(problem.case, {reference.name: want, **evaluations}))
-    if not want.states or failures:
+    if not want.states and want.error and not failures:
+        comparisons += unheard(problem.case, want)
+    if not want.states or failures or (want.error and want.error.kind == "unsupported"):
         return comparisons, failures
     if not recorder.closed:  # the core is not among the engines
         Core().evaluate(problem, recorder=recorder)
@@ -64,6 +70,8 @@ def _check(
     comparisons += check_nodes(problem, applications, engines, reference, settings.tolerance, wrong)
     comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
     verified = verify(problem, want, comparisons, engines, settings, noise)
+    if settings.order == 2:
+        verified += check_second_order(problem, engines, reference, settings.tolerance, noise)
     if settings.oracle != "none":
         verified = appeal(problem, verified, {reference.name: want, **evaluations}, noise, wrong)
     return explain(problem, evaluations, verified, wrong, engines, reference, len(applications)), failures
@@ -91,6 +99,10 @@ def _surprises(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failur
         if error.kind not in (first, "unsupported"):
             where = place_of(case, evaluation.failed_at)
             yield 0, Failure(error.kind, f"{evaluation.failed_at}: {error.message}", where, error.hint)
+            return
+        for index, step in enumerate(case.steps[1:], 1):
+            why = f"step {index + 1} was not run: {evaluation.failed_at} could not be evaluated in the first place"
+            yield index, Failure("not_run", why, step.place)
         return
     for index, (step, state) in enumerate(zip(case.steps, evaluation.states, strict=False)):
         error_kind = state.error.kind if state.error else None

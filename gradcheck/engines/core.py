@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import backward, pull
+from gradcheck.autograd.backward import backward, grad, pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor, wrap
@@ -44,6 +44,10 @@ class Core(Tape):
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass from all roots at once."""
         backward(roots, seeds, retain_graph=retain_graph)
+
+    def differentiate(self, roots: list[Tensor], leaves: list[Tensor], seeds: list[np.ndarray | None]) -> list[Any]:
+        """By a sweep that records itself."""
+        return list(grad(roots, leaves, seeds, create_graph=True))
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype

@@ -24,7 +24,7 @@ from gradcheck.engines.arguments import rebuild
 from gradcheck.engines.base import Application, Evaluation, Pullback, State
 from gradcheck.engines.disturb import Disturbance, DisturbingHost
 from gradcheck.engines.record import Recorder
-from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Step
 from gradcheck.language.evaluate import Host, evaluate
 from gradcheck.language.problem import Problem
@@ -55,6 +55,11 @@ class Tape(ABC):
     @abstractmethod
     def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass from all roots at once; None stands for a gradient of 1."""
+
+    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[np.ndarray | None]) -> list[Any]:
+        """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again; None
+        where none does. Raises TensorError; an engine that cannot do it says so."""
+        raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def evaluate(
         self, problem: Problem, disturbance: Disturbance | None = None, recorder: Recorder | None = None

@@ -108,6 +108,21 @@ class Torch(Tape):
         tensor = self.leaf(seed, False)
         return tensor if tensor.dtype is dtype else tensor.to(dtype)
 
+    def differentiate(
+        self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[np.ndarray | None]
+    ) -> list[Any]:
+        """From the sum of `conj(seed) * root`, a scalar whose gradient at each root is its seed."""
+        total = torch.zeros((), dtype=torch.get_default_dtype())
+        for root, seed in zip(roots, seeds, strict=True):
+            term = root if seed is None else self.leaf(seed, False).to(root.dtype).conj() * root
+            total = total + (term.real if term.is_complex() else term).sum()
+        if not total.requires_grad:
+            return [None] * len(leaves)
+        try:
+            return list(torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True))
+        except _ERRORS as error:
+            raise translate(error) from None
+
     def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
         again = [node for node in _nodes(roots) if node in self._freed]
         if again:

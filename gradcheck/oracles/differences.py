@@ -8,7 +8,7 @@ taken root by root, before anything is added up, and divided by the step that wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -112,6 +112,22 @@ def _size(terms: np.ndarray) -> float:
     return float(np.sum(np.abs(terms)))
 
 
-def slopes(shares: Sequence[Share], firsts: Sequence[float], unit: float) -> list[Slope]:
-    """One slope for each direction."""
-    return [slope(share, first, unit) for share, first in zip(shares, firsts, strict=True)]
+def derivative(function: Callable[[float], np.ndarray], first: float, unit: float) -> tuple[np.ndarray, np.ndarray]:
+    """The derivative at 0 of a function of a number whose value is an array, by central differences; and its error
+    bar, absolute, infinite where nothing converged. `first` is the first step, a power of two."""
+    at_rest = function(0.0)
+    row: list[np.ndarray] = []
+    value = np.full(at_rest.shape, np.nan, dtype=at_rest.dtype)
+    error = np.full(at_rest.shape, np.inf)
+    for level in range(LEVELS):
+        step = first * _FACTOR**-level
+        ahead, behind = function(step), function(-step)
+        noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
+        new = [(ahead - behind) / (2.0 * step)]
+        for j, above in enumerate(row):
+            new.append(new[j] + (new[j] - above) / (_FACTOR ** (2 * (j + 1)) - 1.0))
+            bar = np.maximum(np.maximum(np.abs(new[j + 1] - new[j]), np.abs(new[j + 1] - above)), noise)
+            better = bar < error
+            value, error = np.where(better, new[j + 1], value), np.where(better, bar, error)
+        row = new
+    return value, _MARGIN * error

@@ -23,7 +23,7 @@ def achievements(case: CaseResult) -> list[str]:
     gradients = len({(c.tensor, c.step) for c in passed if c.what in ("gradient", "expected")})
     if gradients:
         remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
-    raised = sum(c.what == "raises" for c in passed)
+    raised = len({c.step for c in passed if c.what == "raises"})
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")
     conventions = {(c.tensor, c.step) for c in case.comparisons if c.status == "not_differentiable"}

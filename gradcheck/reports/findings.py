@@ -16,6 +16,7 @@ _ORDER = {
     "node": 2,
     "gradient": 3,
     "expected": 3,
+    "gradient2": 4,
     "formula": 4,
     "wrong_formula": 5,
     "check": 6,
@@ -44,7 +45,7 @@ def findings(case: CaseResult) -> list[Finding]:
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     behind: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in case.comparisons:
-        if comparison.status not in UNSETTLED:
+        if comparison.status not in UNSETTLED or (case.errors and _is_told(comparison)):
             continue
         known_as = comparison.engine, comparison.consequence_of
         if known_as in causes and not comparison.cause:
@@ -60,6 +61,11 @@ def findings(case: CaseResult) -> list[Finding]:
         return 2 if caused else order, not caused, lead.step, -positions[key] if order == 3 else positions[key]
 
     return [_finding(groups[key], behind) for key in sorted(groups, key=rank)]
+
+
+def _is_told(comparison: Comparison) -> bool:
+    """Whether the errors of the case say it: that a step raised what it should not have, or did not raise."""
+    return comparison.what == "raises" and comparison.reference == "case"
 
 
 def _known_as(cause: Comparison) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.reports.text import brief, count, pair, plain
 
 #: Claims of which two engines, or an engine and the file, are the parties.
-_BETWEEN_ENGINES = ("value", "gradient", "expected_value", "expected")
+_BETWEEN_ENGINES = ("value", "gradient", "gradient2", "expected_value", "expected")
 #: Beyond this many units in the last place, the count says nothing that the relative error does not.
 _MANY_ULP = 1e6
 
@@ -37,6 +37,7 @@ def subject(c: Comparison) -> str:
         "check": f"check `{plain(c.formula)}`",
         "raises": "outcome",
         "node": f"gradient rule in {tensor}",
+        "gradient2": f"second-order gradient of {tensor}",
     }[c.what]
     return f"{text} after step {c.step + 1}" if c.step else text
 

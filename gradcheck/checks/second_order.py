@@ -1,0 +1,230 @@
+"""Second order: gradients of `<gradient, v>` for random v, engine against reference, and against differences.
+
+That product's gradient is the Hessian times v, which is also how the first gradients change along v: two evaluations
+of first gradients a step, whatever the number of inputs, and no second-order rule takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.agreement import place_of
+from gradcheck.checks.compare import compare, wide
+from gradcheck.checks.noise import Noise, raise_precision, sensitivity
+from gradcheck.checks.result import Comparison
+from gradcheck.checks.tolerance import base, limits
+from gradcheck.checks.widen import with_slack
+from gradcheck.checks.witnesses import Room, Witness, sentence
+from gradcheck.engines.base import Engine
+from gradcheck.engines.disturb import Disturbance
+from gradcheck.engines.second import Gradients, Second, last_pass, second_order
+from gradcheck.engines.tape import Tape
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Tolerance
+from gradcheck.language.evaluate import ops_in
+from gradcheck.language.problem import Problem
+from gradcheck.oracles.differences import derivative
+
+#: An error bar wider than this, relative to the largest element, confirms nothing.
+_BLURRED = 1e-5
+
+
+def check_second_order(
+    problem: Problem, engines: Sequence[Engine], reference: Engine, override: Tolerance | None, noise: Noise
+) -> list[Comparison]:
+    """For each engine and input a comparison with the reference. Nothing where the case has no backward pass, or the
+    reference or an engine no second order: that is not the case's claim."""
+    step = last_pass(problem)
+    if step is None or not isinstance(reference, Tape):
+        return []
+    probes = _probes(problem, step)
+    want = second_order(reference, problem, step, probes)
+    if want.error is not None:
+        return []
+    trusted: dict[str, Witness] | None = None
+    found: list[Comparison] = []
+    for engine in engines:
+        if not isinstance(engine, Tape):
+            continue
+        got = second_order(engine, problem, step, probes)
+        if got.error is not None and got.error.kind == "unsupported":
+            continue
+        if trusted is None:
+            trusted = _differences(reference, problem, step, probes)
+        judge = _Judge(problem, step, probes, engine, reference, override, noise, trusted)
+        found += judge.compare(got, want)
+    return found
+
+
+def _probes(problem: Problem, step: int) -> dict[str, np.ndarray]:
+    """Random numbers of each input's shape and dtype, at the time of this step."""
+    generator = np.random.default_rng([problem.seed, 0x70726F6265])
+    arrays = _leaves(problem, step)
+    found = {}
+    for name, array in arrays.items():
+        if dtypes.is_differentiable(array.dtype):
+            drawn = generator.standard_normal(array.shape)
+            if array.dtype.kind == "c":
+                drawn = drawn + 1j * generator.standard_normal(array.shape)
+            found[name] = np.asarray(drawn).astype(array.dtype)
+    return found
+
+
+def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
+    arrays = dict(problem.inputs)
+    for changed in problem.forwards[:step]:
+        arrays |= {name: array for name, array in changed.items() if name in arrays}
+    return arrays
+
+
+# The oracle ----------------------------------------------------------------------------------------
+
+
+def _differences(tape: Tape, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> dict[str, Witness]:
+    """How first gradients, in double precision, change along the probes; nothing where that cannot be computed, or
+    where something is detached: first gradients change with it, their gradients know nothing of it."""
+    if any("detach" in ops_in(claim.expr) for claim in problem.case.graph.values()):
+        return {}
+    raised = raise_precision(problem)
+    leaves = {name: wide(array) for name, array in _leaves(raised, step).items() if name in probes}
+    ways = {name: wide(probe) for name, probe in probes.items()}
+    shapes = {name: leaf.shape for name, leaf in leaves.items()}
+    try:
+        flat, bar = derivative(
+            lambda t: _flat(_first(tape, raised, step, _moved(leaves, ways, t)), shapes),
+            _step(leaves, ways),
+            2.0**-50,
+        )
+    except GradcheckError:
+        return {}
+    found, start = {}, 0
+    for name, shape in shapes.items():
+        stop = start + int(np.prod(shape))
+        value = flat[start:stop] if leaves[name].dtype.kind == "c" else flat[start:stop].real
+        found[name] = Witness("differences", value, bar[start:stop], independent=True)
+        start = stop
+    return found
+
+
+def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
+    return {name: np.asarray(leaf + t * ways[name]) for name, leaf in leaves.items()}
+
+
+def _first(tape: Tape, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
+    """The first gradients where the inputs are these."""
+    steps = problem.case.steps
+    alone = replace(problem.case, steps=(steps[step],))
+    moved = replace(
+        problem, case=alone, inputs={**problem.inputs, **leaves}, seeds=(problem.seeds[step],), forwards=({},)
+    )
+    evaluation = tape.evaluate(moved, Disturbance(0.0, np.random.default_rng(0)))  # raises precision alone
+    error = evaluation.error or (evaluation.states[-1].error if evaluation.states else None)
+    if error is not None:
+        raise error
+    return evaluation.states[-1].gradients
+
+
+def _flat(gradients: Gradients, shapes: Mapping[str, tuple[int, ...]]) -> np.ndarray:
+    parts = []
+    for name, shape in shapes.items():
+        gradient = gradients.get(name)
+        parts.append(np.zeros(int(np.prod(shape))) if gradient is None else wide(gradient).ravel())
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _step(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> float:
+    """A first step that moves every input by no more than an eighth of its usual size."""
+    ratios = []
+    for name, leaf in leaves.items():
+        reach = float(np.max(np.abs(ways[name]), initial=0.0))
+        size = float(np.median(np.abs(leaf))) if leaf.size else 0.0
+        if reach:
+            ratios.append((size if np.isfinite(size) and size > 0 else 1.0) / reach)
+    return float(2.0 ** np.floor(np.log2(min(ratios, default=1.0) / 8.0)))
+
+
+# Comparison ----------------------------------------------------------------------------------------
+
+
+class _Judge:
+    """Compares one engine's second order with the reference's."""
+
+    def __init__(
+        self, problem: Problem, step: int, probes: Mapping[str, np.ndarray], engine: Engine, reference: Tape,
+        override: Tolerance | None, noise: Noise, trusted: Mapping[str, Witness],
+    ) -> None:  # fmt: skip
+        self.problem, self.step, self.probes, self.trusted = problem, step, probes, trusted
+        self.engine, self.reference, self.override, self.noise = engine, reference, override, noise
+        self._moved: dict[str, np.ndarray | None] | None = None
+
+    def compare(self, got: Second, want: Second) -> Iterator[Comparison]:
+        """A comparison for each input."""
+        if got.error is not None:
+            name = next(iter(self.probes), "")
+            text = f"{self.engine.name} raised {got.error.kind}: {got.error}"
+            yield Comparison(status="failed", message=text, **self._about(name))
+            return
+        for name in self.probes:
+            mine, theirs = got.second.get(name), want.second.get(name)
+            judge = theirs if theirs is not None else mine
+            allowed = limits(judge.dtype, self.problem.case.engine_tolerance, self.override) if judge is not None else (
+                base(np.dtype(np.float64)))  # fmt: skip
+            found = compare(mine, theirs, allowed, **self._about(name))
+            if found.status == "failed" and found.mask is not None and self.noise.may_explain(found):
+                found = with_slack(found, self._slack(name))
+            yield self._judged(found, name, mine, theirs)
+
+    def _judged(self, found: Comparison, name: str, mine: np.ndarray | None, theirs: np.ndarray | None) -> Comparison:
+        """With what differences of first gradients say."""
+        oracle = self.trusted.get(name)
+        if oracle is None or not oracle.answer.size:
+            return found
+        flat = [np.zeros(oracle.answer.shape) if one is None else wide(one).ravel() for one in (mine, theirs)]
+        got, want = Witness(self.engine.name, flat[0]), Witness(self.reference.name, flat[1])
+        if got.answer.shape != want.answer.shape:
+            return found
+        judge = theirs if theirs is not None else mine
+        allowed = base(judge.dtype if judge is not None else np.dtype(np.float64))
+        scale = float(np.max(np.abs(want.answer), initial=0.0))
+        room = Room(np.full(got.answer.shape, allowed.atol * scale), allowed.rtol)
+        if found.status == "failed":
+            verdict = sentence(got, want, [oracle], room)
+            return replace(found, verdict=verdict) if verdict else found
+        bar = float(np.max(oracle.error, initial=0.0))
+        if not bar <= _BLURRED * scale:
+            return replace(found, notes=(*found.notes, f"differences cannot confirm it: their error bar is {bar:.1g}")
+                           if scale else found.notes)  # fmt: skip
+        slack = self._slack(name)
+        if slack is not None and slack.size == room.absolute.size:
+            room = Room(room.absolute + slack.ravel(), room.relative)
+        if oracle.agrees(got, room):
+            return replace(found, certificate={"method": "differences", "error": bar})
+        text = f"{self.engine.name} and {self.reference.name} agree, but not with differences of first gradients"
+        return replace(found, status="failed", message=text)
+
+    def _slack(self, name: str) -> np.ndarray | None:
+        """What rounding explains, by the reference on disturbed operations."""
+        if self._moved is None:
+            raised = raise_precision(self.problem)
+
+            def run(disturbance: Disturbance) -> list[np.ndarray | None]:
+                moved = second_order(self.reference, raised, self.step, self.probes, disturbance)
+                if moved.error is not None:
+                    raise moved.error
+                return [moved.second.get(one) for one in self.probes]
+
+            try:
+                self._moved = dict(zip(self.probes, sensitivity(run, self.problem.seed), strict=True))
+            except GradcheckError:
+                self._moved = {}
+        return self.noise.allow(self._moved.get(name))
+
+    def _about(self, name: str) -> dict[str, object]:
+        return {
+            "what": "gradient2", "tensor": name, "step": self.step, "engine": self.engine.name,
+            "reference": self.reference.name, "place": place_of(self.problem.case, name),
+        }  # fmt: skip
