@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from gradcheck.language.expr import Call, Expr, Literal
 from gradcheck.language.simplify.facts import Facts, Shapes
@@ -39,6 +40,7 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts)
     """The sum of simplified parts, in its one form. `total` is its shape, None for plain numbers."""
     terms = [term for part, sign in parts for term in _terms(part, sign)]
     terms = _collected(terms, know, total is None)
+    terms = _whole_rows(terms, know)
     if total is not None:
         terms = _without_zeros(terms, total, know)
         terms = _slimmed(terms, total, know)
@@ -71,6 +73,38 @@ def _collected(terms: Terms, know: Facts, numbers: bool) -> Terms:
         found.append(term)
         known.setdefault(id(rest), term)
     return [term for term in found if term.number != 0] if numbers else found
+
+
+def _whole_rows(terms: Terms, know: Facts) -> Terms:
+    """`x[0] + x[1] + x[2]`, all that x has, as `sum(x, dim=0)`."""
+    groups: dict[tuple[int, Fraction], dict[int, Product]] = {}
+    owners: dict[int, Expr] = {}
+    for term in terms:
+        found = _row(term)
+        if found is not None:
+            owners[id(found[0])] = found[0]
+            groups.setdefault((id(found[0]), term.number), {}).setdefault(found[1], term)
+    for (key, number), rows in groups.items():
+        lengths = {shape[0] for shape in know.shapes(owners[key]) or ((0,),) if shape}
+        if len(rows) < 2 or lengths != {len(rows)} or set(rows) != set(range(len(rows))):
+            continue
+        whole = know.pool.intern(Call("sum", (owners[key],), (("dim", Literal(0)),)))
+        gone = {id(term) for term in rows.values()}
+        at = next(index for index, term in enumerate(terms) if id(term) in gone)
+        rest = [term for term in terms if id(term) not in gone]
+        terms = [*rest[:at], Product(number, {id(whole): (whole, 1)}), *rest[at:]]
+    return terms
+
+
+def _row(term: Product) -> tuple[Expr, int] | None:
+    """x and 0 of `x[0]`."""
+    factors = list(term.factors.values())
+    if len(factors) != 1 or term.divisors or factors[0][1] != 1:
+        return None
+    node = factors[0][0]
+    if not isinstance(node, Call) or not is_call(node, "getitem", 2) or not isinstance(node.args[1], Literal):
+        return None
+    return (node.args[0], node.args[1].value) if type(node.args[1].value) is int else None
 
 
 def _without_zeros(terms: Terms, total: Shapes, know: Facts) -> Terms:

@@ -1,0 +1,42 @@
+"""`gradcheck explain`: a case's graph, its values, and every gradient as a formula."""
+
+from __future__ import annotations
+
+import click
+
+from gradcheck.cli import options
+
+
+@click.command("explain", cls=options.ConfiguredCommand)
+@options.paths
+@options.selection
+@click.option(
+    "--format", "format", type=click.Choice(["text", "yaml", "latex"]), default="text", show_default=True,
+    help="For reading, for pasting into a case, for a paper.",
+)  # fmt: skip
+@click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Instead of the case's own seed.")
+@options.verbose
+def command(
+    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None,
+    verbose: int,
+) -> int:  # fmt: skip
+    """Explain cases: the graph, its values, and each gradient as a formula in the case language.
+
+    Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
+    and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
+    """
+    from gradcheck.checks.explanation import explain
+    from gradcheck.cli.boundary import USAGE
+    from gradcheck.cli.output import width, write_stderr, write_stdout
+    from gradcheck.cli.select import select
+    from gradcheck.reports.explain import render
+    from gradcheck.reports.text import plain
+
+    selection = select(paths, keyword, tags)
+    for number, case in enumerate(selection.cases):
+        text = render(explain(case, seed, expand=expand), format, width())
+        write_stdout(("\n" if number else "") + text)
+    for error in selection.errors:
+        write_stderr(plain(str(error)))
+    return USAGE if selection.errors else 0
