@@ -54,6 +54,8 @@ def compare_evaluations(
             for name in _names(case, mine.values, theirs.values):
                 pair = mine.values.get(name), theirs.values.get(name)
                 found.append(_compare("value", name, pair, limits_of(pair[1]), case, about))
+        if bool(mine.error) != bool(theirs.error):  # said by `_outcomes`; only one of them has run the step
+            continue
         for name in {**theirs.gradients, **mine.gradients}:
             if name not in mine.gradients or name not in theirs.gradients:
                 found.append(_nobody(name, name in mine.gradients, case, about))
@@ -149,6 +151,31 @@ def _raised(
         lacks=mine.lacks if mine else "",
         notes=tuple(error.hint for error in (theirs,) if error and "torch itself" in error.hint),
     )
+
+
+def compare_with_file(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
+    """For each step that raised something, or should have: was it what the case says? What an engine cannot express
+    is not judged."""
+    outcomes = [(index, state.error) for index, state in enumerate(evaluation.states)]
+    if not outcomes:  # the first forward pass broke
+        outcomes = [(0, evaluation.error)]
+    for index, error in outcomes:
+        step = case.steps[index]
+        kind = error.kind if error else None
+        if kind == "unsupported" or kind is step.raises is None:
+            continue
+        agreed = kind == step.raises
+        asked = f"raise {step.raises}" if step.raises else "raise nothing"
+        yield Comparison(
+            what="raises",
+            tensor=evaluation.failed_at or next(iter(step.roots), ""),
+            step=index,
+            status="passed" if agreed else "failed",
+            engine=evaluation.engine,
+            reference="case",
+            place=place_of(case, evaluation.failed_at) if evaluation.failed_at else step.place,
+            message="" if agreed else f"{evaluation.engine} {_outcome(error)}; step {index + 1} should {asked}",
+        )
 
 
 def _difference(got: Evaluation, mine: TensorError | None, want: Evaluation, theirs: TensorError | None) -> str:

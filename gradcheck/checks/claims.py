@@ -12,11 +12,11 @@ from gradcheck.autograd.op import Op
 from gradcheck.checks.agreement import place_of
 from gradcheck.checks.compare import compare
 from gradcheck.checks.ground import Ground
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import Comparison, What
 from gradcheck.checks.tolerance import base, of_claim
-from gradcheck.engines.base import State
+from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place
-from gradcheck.language.case import Claim, Tolerance, Value
+from gradcheck.language.case import Case, Claim, Step, Tolerance, Value
 from gradcheck.language.evaluate import NUMPY, Host
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import claimed
@@ -84,6 +84,29 @@ def compare_with_none(actual: np.ndarray | None, about: dict[str, Any]) -> Compa
     if actual is None:
         return Comparison(status="passed", **about)
     return compare(actual, None, base(actual.dtype), **about)
+
+
+def unheard(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
+    """All that a case claims, where its graph could not be evaluated: failed, since nobody can hear it. That there is
+    no gradient (`null`) is true then."""
+    last = len(case.steps) - 1
+    levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
+    message = f"not compared: {evaluation.failed_at} could not be evaluated"
+
+    def missed(what: What, step: int, tensor: str, place: Place, formula: str = "") -> Comparison:
+        return Comparison(
+            what=what, tensor=tensor, step=step, status="failed", engine=evaluation.engine, reference="case",
+            place=place, formula=formula, message=message,
+        )  # fmt: skip
+
+    for step, level in levels:
+        yield from (missed("expected_value", step, name, value.place) for name, value in level.values.items())
+        yield from (missed("expected", step, name, value.place) for name, value in level.expected.items() if value)
+        yield from (missed("check", step, "", claim.place, claim.text) for claim in level.checks)
+    for name, claims in case.formulas.items():
+        yield from (missed("formula", last, name, claim.place, claim.text) for claim in claims)
+    for name, claims in case.wrong_formulas.items():
+        yield from (missed("wrong_formula", last, name, claim.place, claim.text) for claim in claims)
 
 
 def _unheard(court: Court, name: str, stated: Value | None, engine: str) -> Comparison:

@@ -62,6 +62,10 @@ def translate(error: Exception) -> TensorError:
         return DomainError(message)
     if isinstance(error, NotImplementedError) and "derivative" not in message:
         return DtypeMismatch(message)
+    if "is not implemented" in message and "derivative" in message:
+        unsupported = TensorError(message, hint="detach what has no gradient here")
+        unsupported.kind, unsupported.lacks = Unsupported.kind, "a derivative"
+        return unsupported
     for kind, pattern in _MEANINGS:
         if pattern.search(message):
             return kind(message)

@@ -92,7 +92,8 @@ def test_a_rule_that_makes_another_shape_is_an_error_of_that_case(check: Check, 
     plant("sum", lambda g, y, x, *settings: g)
     case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
     assert case.status == "failed"
-    (outcome,) = failed(case, "raises")
+    outcome, told = failed(case, "raises")
+    assert (told.reference, told.message.partition(" (")[0]) == ("case", "core raised shape_mismatch")
     assert "shape_mismatch" in outcome.message
     assert case.errors[0].kind == "shape_mismatch"
 
@@ -139,3 +140,8 @@ def test_a_wrong_forward_is_found_before_the_gradients(check: Check, monkeypatch
         object.__setattr__(op, "forward", forward)
     wrong = failed(case)
     assert (wrong[0].what, wrong[0].tensor) == ("value", "h")
+
+
+def test_incoming_gradients_of_lone_complex_numbers(check: Check) -> None:
+    case = check("{dtype: complex128, inputs: {a: 'randn(2)'}, graph: {s: a.sum() * 2, l: abs(s)}}")
+    assert case.status == "passed", case.errors

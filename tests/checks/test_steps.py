@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.checks.conftest import Check, failed, those
 
 STEPS = """
@@ -120,6 +122,9 @@ def test_an_error_that_nobody_asked_for_fails_the_case_once(check: Check) -> Non
     (error,) = case.errors
     assert error.kind == "non_scalar_backward"
     assert "[torch, core]" in error.message
+    assert {(c.engine, c.reference, c.status) for c in those(case, "raises")} == {
+        ("core", "torch", "passed"), ("core", "case", "failed"), ("torch", "case", "failed"),
+    }  # fmt: skip
 
 
 def test_an_error_that_is_asked_for_in_vain_fails_the_case(check: Check) -> None:
@@ -134,6 +139,10 @@ def test_an_error_that_is_asked_for_in_vain_fails_the_case(check: Check) -> None
     assert case.status == "failed"
     assert case.errors[0].kind == "not_raised"
     assert case.errors[0].place.line == 5
+    core, torch = sorted(failed(case, "raises"), key=lambda c: c.engine)
+    assert (core.engine, core.reference, core.place.line) == ("core", "case", 5)
+    assert core.message == "core raised nothing; step 1 should raise non_scalar_backward"
+    assert torch.message.startswith("torch raised nothing")
 
 
 def test_another_error_than_the_one_asked_for_fails_the_case(check: Check) -> None:
@@ -195,3 +204,46 @@ def test_an_entry_that_hands_its_input_on_has_a_gradient_of_its_own(check: Check
         """
     )
     assert case.status == "passed", failed(case)
+
+
+def test_what_the_reference_cannot_differentiate_is_unsupported_and_nothing_else(check: Check) -> None:
+    case = check("{inputs: {x: [1, 2]}, graph: {y: (x // 2).sum() + x.sum()}, expected: {x: [1, 1]}}")
+    assert case.status == "unsupported", case.errors
+    assert [c.status for c in those(case, "raises")] == ["unsupported"]
+    assert not failed(case, "gradient")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "expected: {x: [1, 1]}",
+        "values: {x: [1, 2]}",
+        "formulas: {x: ones(2)}",
+        "wrong_formulas: {x: ones(3)}",
+        'checks: ["x == x"]',
+    ],
+)
+def test_claims_that_nobody_can_hear_fail(check: Check, claim: str) -> None:
+    broken = "{inputs: {x: [1, 2]}, graph: {y: 'x[5]'}, steps: [{backward: y, raises: index_out_of_range}], %s}"
+    assert check(broken % "expected: {x: null}").status == "passed"
+    case = check(broken % claim)
+    assert case.status == "failed"
+    assert [c.message for c in failed(case)] == ["not compared: y could not be evaluated"]
+
+
+def test_steps_behind_a_forward_pass_that_failed_are_missed(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [1, 2]}
+        graph: {y: "x[5]"}
+        steps: [{backward: y, raises: index_out_of_range}, {backward: y}]
+        """
+    )
+    assert case.status == "failed"
+    assert [error.kind for error in case.errors] == ["not_run"]
+
+
+def test_a_tensor_may_be_called_all(check: Check) -> None:
+    text = "{inputs: {x: [1, 2], all: [3, 4]}, graph: {y: (x * all).sum()}, steps: [{backward: y}, %s]}"
+    assert check(text % "{zero_grad: [all], expected: {x: [3, 4], all: null}}").status == "passed"
+    assert check(text % "{zero_grad: all, expected: {x: null, all: null}}").status == "passed"

@@ -198,7 +198,7 @@ class _Reader:
         return roots
 
     def _cleared(self, path: Path, said: list[str]) -> tuple[str, ...]:
-        if said == ["all"]:
+        if said == [model.EVERYTHING]:
             return ()
         for i, name in enumerate(said):
             self.scope.refers((*path, i), _DIFFERENTIABLE, "the tensor", name)

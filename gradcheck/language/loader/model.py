@@ -29,9 +29,15 @@ def _roots(value: Any) -> Any:
     return {value: None} if isinstance(value, str) else value
 
 
+#: What `zero_grad: all` stands for; no tensor can have this name, but one may be called `all`.
+EVERYTHING = "*"
+
+
 def _names(value: Any) -> Any:
     """`zero_grad: x` is short for `zero_grad: [x]`."""
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return [EVERYTHING if value == "all" else value]
+    return value
 
 
 def _generalize(value: Any) -> Any:
@@ -46,6 +52,7 @@ class Strict(BaseModel):
 
 
 _RootMapping = Annotated[dict[str, MaybeValue], Field(min_length=1)]
+_Names = Annotated[list[Text], Field(min_length=1)]
 Roots = Annotated[_RootMapping, BeforeValidator(_roots, json_schema_input_type=Text | _RootMapping)]
 
 
@@ -55,7 +62,7 @@ class Step(Strict):
     backward: Roots = Field(
         default_factory=dict, description="Run the backward pass from these roots; gradients accumulate."
     )
-    zero_grad: Annotated[list[str], BeforeValidator(_names, json_schema_input_type=Text | list[Text])] = Field(
+    zero_grad: Annotated[_Names, BeforeValidator(_names, json_schema_input_type=Text | _Names)] = Field(
         default_factory=list, description="Forget the gradients of a name, of a list of names, or of `all`."
     )
     forward: dict[str, Value] = Field(
@@ -101,7 +108,9 @@ class Case(Strict):
     backward: Roots = Field(
         default_factory=dict, description="Where the backward pass starts. Default: the last name of `graph`."
     )
-    steps: list[Step] = Field(default_factory=list, description="Instead of `backward`: several passes, in order.")
+    steps: Annotated[list[Step], Field(min_length=1)] = Field(
+        default_factory=list, description="Instead of `backward`: several passes, in order."
+    )
     values: dict[str, Value] = Field(default_factory=dict, description="Forward values that must come out.")
     expected: dict[str, MaybeValue] = Field(
         default_factory=dict, description="Gradients that must come out; null for none."
