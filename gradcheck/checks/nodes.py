@@ -23,7 +23,8 @@ from gradcheck.checks.tolerance import epsilon, limits
 from gradcheck.checks.widen import with_slack
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
-from gradcheck.engines.disturb import Disturbance
+from gradcheck.engines.disturb import Disturbance, disturbed
+from gradcheck.engines.tape import Tape
 from gradcheck.language.case import Tolerance
 from gradcheck.language.problem import Problem
 
@@ -81,7 +82,7 @@ class _Normal:
 def _cotangent(source: _Normal, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     drawn = source.draw(shape)
     if dtype.kind == "c":
-        drawn = drawn + 1j * source.draw(shape)
+        drawn = np.asarray(drawn + 1j * source.draw(shape))  # a sum of 0-d arrays is a NumPy scalar, which is no array
     return drawn.astype(dtype, copy=False)
 
 
@@ -204,7 +205,8 @@ class _Judge:
 
             again = replace(application, recorded=None, **_replaced(application, [moved(array) for array in raised]))
             cotangents = [None if c is None else moved(c) for c in incoming]
-            return list(self.reference.pull_back([again], [cotangents], wide)[0].gradients)
+            reference = disturbed(self.reference, disturbance) if isinstance(self.reference, Tape) else self.reference
+            return list(reference.pull_back([again], [cotangents], wide)[0].gradients)
 
         slack = sensitivity(run, self.problem.seed)
         unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.problem.dtype)])

@@ -51,7 +51,7 @@ def test_wrong_ones_are_found(record: Record, tmp_path: Path) -> None:
     assert of_engine(found) == "wrong"
 
 
-@pytest.mark.parametrize("record", HARD[1::3], ids=names(HARD[1::3]))
+@pytest.mark.parametrize("record", HARD[::2], ids=names(HARD[::2]))
 def test_hard_ones_are_not_flagged(record: Record, tmp_path: Path) -> None:
     found = trial(record, tmp_path)
     assert of_formulas(found) == "right"

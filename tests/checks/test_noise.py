@@ -1,0 +1,37 @@
+"""What rounding explains is allowed at points where little can be computed, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.checks.conftest import Check, failed
+
+HILBERT = "1 / (arange(1, 9)[:, None] + arange(0, 8)[None, :]).to(float64)"
+
+ILL_CONDITIONED = {
+    "an inverse": f"{{inputs: {{x: '{HILBERT}'}}, graph: {{y: inv(x)}}, backward: {{y: randn_like(y)}},"
+    " formulas: {x: '-(inv(x).T @ grad(y) @ inv(x).T)'}}",
+    "close to the end of a domain": "{inputs: {x: [0.999999999, -0.99999]}, graph: {loss: acos(x).sum()},"
+    " formulas: {x: '-1 / sqrt((1 - x) * (1 + x))'}}",
+    "a rule that cancels": "{inputs: {x: [18, 20, -19]}, graph: {loss: tanh(x).sum()},"
+    " formulas: {x: '1 / cosh(x) ** 2'}}",
+    "a rule that cancels, of large gradients": "{inputs: {x: [30, -40]}, graph: {loss: (1e9 * sigmoid(x)).sum()},"
+    " formulas: {x: '1e9 * sigmoid(x) * sigmoid(-x)'}}",
+}
+
+
+@pytest.mark.parametrize("text", ILL_CONDITIONED.values(), ids=ILL_CONDITIONED)
+def test_rounding_is_no_failure(check: Check, text: str) -> None:
+    case = check(text)
+    assert case.status == "passed", failed(case)
+    assert any("rounding noise" in note for comparison in case.comparisons for note in comparison.notes)
+
+
+@pytest.mark.parametrize("error", ["1e-6", "1e-3"])
+def test_an_error_beyond_rounding_is_one(check: Check, plant: Callable[..., None], error: str) -> None:
+    plant("tanh", lambda g, y, x: g * (1 - y * y) * (1 + float(error)))
+    case = check("{inputs: {x: [5, 8, -7]}, graph: {loss: tanh(x).sum()}}")
+    assert failed(case, "gradient")
+    assert failed(case, "node")
