@@ -202,15 +202,20 @@ class _Run:
         self.run_graph(leaves, arrays)
 
     def gradients(self, copied: bool) -> dict[str, np.ndarray | None]:
-        """What has accumulated, by name; copied where later steps might add to it in place."""
+        """What has accumulated, by name; copied where later steps might add to it in place. A constant is among them
+        only if a gradient has arrived there, where none should."""
         plain = self.tape.array
         found: dict[str, np.ndarray | None] = {}
         for name, tensor in self.tensors.items():
-            gradient = tensor.grad if tensor.requires_grad else None
+            gradient = tensor.grad
             if gradient is None:
                 found[name] = None
             else:
                 found[name] = plain(gradient).copy() if copied else plain(gradient)
+        for name, tensor in self.constants.items():
+            gradient = tensor.grad
+            if gradient is not None:
+                found[name] = plain(gradient).copy()
         return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.core import Core
 from tests.checks.conftest import Check, failed, those
 
 
@@ -238,3 +241,23 @@ def test_parts_of_a_tuple_are_compared_and_claimed(check: Check) -> None:
     assert case.status == "passed", failed(case)
     assert {"m[0]", "m[1]"} <= {c.tensor for c in those(case, "value")}
     assert {"m[0]", "m[1]"} <= {c.tensor for c in those(case, "gradient")}
+
+
+class Greedy(Core):
+    """A core that gives every floating leaf a gradient, constants too."""
+
+    name = "greedy"
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> Tensor:
+        return super().leaf(array, array.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("claim", ["", ", expected: {c: null}"])
+def test_a_gradient_that_arrives_in_a_constant_is_seen(check: Check, claim: str) -> None:
+    text = f"{{inputs: {{x: [1, 2]}}, constants: {{c: [3.0, 4.0]}}, graph: {{y: (x * c).sum()}}{claim}}}"
+    assert check(text).status == "passed"
+    case = check(text, engines=[Greedy()])
+    assert case.status == "failed"
+    wrong = failed(case)
+    assert {(c.what, c.tensor) for c in wrong} == {("gradient", "c"), *([("expected", "c")] if claim else [])}
+    assert {c.message for c in wrong} == {"a gradient arrived, none was expected"}
