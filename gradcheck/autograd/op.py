@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import default_dtype
+from gradcheck.autograd.binding import bind
+from gradcheck.autograd.compute import compute
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 #: `rule(cotangent, output, *arguments)` gives the cotangent of one argument. It is written in ops and operators
@@ -115,7 +115,7 @@ class Op:
         """The forward on plain arrays, with torch's dtype promotion and gradcheck's typed errors."""
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are values here, as in torch
-                return _compute(self, list(args))
+                return compute(self, list(args))
         except np.linalg.LinAlgError as error:
             raise DomainError(f"{self.name}: {error}") from error
         except IndexError as error:
@@ -133,7 +133,7 @@ class Op:
             fill = self._fills.get(len(args))
             if fill is not None:
                 return args + fill
-        return _bind(self, args, kwargs)
+        return bind(self, args, kwargs)
 
     @property
     def signature(self) -> str:
@@ -145,116 +145,6 @@ class Op:
             star = "*" if p.name == self.variadic else ""
             parts.append(star + p.name + ("" if p.required or star else f"={p.default!r}"))
         return f"{self.name}({', '.join(parts)})"
-
-
-def _bind(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    values: dict[str, Any] = {}
-    positional = [p for p in op.parameters if not p.keyword_only]
-    for index, parameter in enumerate(positional):
-        if parameter.name == op.variadic:
-            rest = args[index:]
-            if rest:
-                single = len(rest) == 1 and isinstance(rest[0], (list, tuple))
-                values[parameter.name] = tuple(rest[0]) if single else tuple(rest)
-            break
-        if index < len(args):
-            values[parameter.name] = args[index]
-    else:
-        if len(args) > len(positional):
-            raise ArgumentError(f"{op.name} takes at most {len(positional)} arguments, {len(args)} were given",
-                                hint=f"its signature is {op.signature}")  # fmt: skip
-    for name, value in kwargs.items():
-        _add_keyword(op, values, name, value)
-    bound = []
-    for parameter in op.parameters:
-        if parameter.name in values:
-            bound.append(values[parameter.name])
-        elif parameter.required:
-            raise ArgumentError(f"{op.name} lacks its argument '{parameter.name}'",
-                                hint=f"its signature is {op.signature}")  # fmt: skip
-        else:
-            bound.append(parameter.default)
-    return tuple(bound)
-
-
-#: NumPy's words for torch's; both are taken.
-KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim"}
-
-
-def _add_keyword(op: Op, values: dict[str, Any], name: str, value: Any) -> None:
-    names = [p.name for p in op.parameters]
-    if name not in names and KEYWORD_ALIASES.get(name) in names:
-        name = KEYWORD_ALIASES[name]
-    if name not in names:
-        raise ArgumentError(f"{op.name} has no argument '{name}'", hint=f"its signature is {op.signature}")
-    if name in values:
-        raise ArgumentError(f"{op.name} is given its argument '{name}' twice", hint=f"its signature is {op.signature}")
-    values[name] = tuple(value) if name == op.variadic and isinstance(value, (list, tuple)) else value
-
-
-def _compute(op: Op, args: list[Any]) -> Any:
-    """Promote, compute (halves in float32, as torch does on a CPU), and round back."""
-    target: np.dtype | None = None
-    if op.elementwise:
-        args, target = _promote(op, args)
-        if "bifc"[dtypes.category(target)] not in op.takes:
-            raise DtypeMismatch(f"{op.name} does not take {target}")
-    sequence = args[op.sequence] if op.sequence is not None else ()
-    arrays = [a for a in (*args, *sequence) if isinstance(a, _ARRAYS)]
-    if op.uniform:
-        require_one_dtype(op.name, *arrays)
-    if not op.rounds and any(a.dtype in dtypes.HALVES for a in arrays):
-        if target is None:
-            target = dtypes.result_dtype([a for a in arrays if a.dtype.kind in "fVc"])
-        return _lower(op.forward(*_raise_halves(op, args)), target)
-    result = op.forward(*args)
-    return result if isinstance(result, (np.ndarray, tuple)) else np.asarray(result)
-
-
-def require_one_dtype(name: str, *tensors: Any) -> None:
-    """Raise DtypeMismatch unless all `tensors` have the same dtype."""
-    found = {tensor.dtype for tensor in tensors}
-    if len(found) > 1:
-        words = " and ".join(sorted(str(dtype) for dtype in found))
-        raise DtypeMismatch(f"{name}: expected all tensors to have the same dtype, not {words}")
-
-
-_ARRAYS = (np.ndarray, np.generic)
-_OPERANDS = (np.ndarray, np.generic, bool, int, float, complex)
-
-
-def _promote(op: Op, args: list[Any]) -> tuple[list[Any], np.dtype]:
-    start, stop = int(op.masked), len(op.rules)
-    operands = [a for a in args[start:stop] if isinstance(a, _OPERANDS)]
-    if not operands:
-        raise ArgumentError(f"{op.name} takes tensors and numbers, not {args[start]!r:.60}")
-    first = getattr(operands[0], "dtype", None)
-    becomes_floating = op.floating and first is not None and first.kind in "biu"
-    if first is not None and not becomes_floating and all(getattr(a, "dtype", None) is first for a in operands):
-        return args, first
-    target = dtypes.result_dtype(operands)
-    if op.floating and target.kind in "biu":
-        target = default_dtype()
-    for i in range(start, stop):
-        if isinstance(args[i], _OPERANDS):
-            args[i] = np.asarray(args[i], dtype=target)
-    return args, target
-
-
-def _raise_halves(op: Op, args: list[Any]) -> list[Any]:
-    def raised(value: Any) -> Any:
-        if isinstance(value, _ARRAYS) and value.dtype in dtypes.HALVES:
-            return value.astype(np.float32)
-        return value
-
-    return [[raised(v) for v in a] if i == op.sequence else raised(a) for i, a in enumerate(args)]
-
-
-def _lower(result: Any, target: np.dtype) -> Any:
-    if isinstance(result, tuple):
-        return tuple(_lower(part, target) for part in result)
-    array = np.asarray(result)
-    return array.astype(target) if array.dtype == np.float32 else array
 
 
 def op(

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import KEYWORD_ALIASES, Op
+from gradcheck.autograd.binding import KEYWORD_ALIASES
+from gradcheck.autograd.op import Op
 from gradcheck.engines.tape import Tape
 from gradcheck.engines.torch_errors import no_counterpart, translate
 from gradcheck.errors import BackwardTwice

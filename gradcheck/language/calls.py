@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from gradcheck.autograd.op import ALIASES, KEYWORD_ALIASES, TABLE, Op, lookup
+from gradcheck.autograd.binding import KEYWORD_ALIASES
+from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.errors import ArgumentError
 from gradcheck.language import names

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE, composite, op, require_one_dtype
+from gradcheck.autograd.compute import require_one_dtype
+from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import canonical_all, integer
 from gradcheck.autograd.ops.order import movedim, permute
 from gradcheck.autograd.ops.products import matmul

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import require_one_dtype
+from gradcheck.autograd.compute import require_one_dtype
 from gradcheck.autograd.ops.by_name import ops
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE, composite, op, require_one_dtype
+from gradcheck.autograd.compute import require_one_dtype
+from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.shape import expand, reshape, squeeze, unsqueeze
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
