@@ -28,9 +28,10 @@ class Selection:
 def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Selection:
     """Read the paths and keep what is asked for; `NothingToDo` where that is nothing."""
     from gradcheck.language.loader import load
+    from gradcheck.language.loader.discover import split_id
 
     matches = compile_keywords(keyword) if keyword is not None else None
-    targets = [_split(path) for path in paths or _default()]
+    targets = [split_id(path) for path in paths or _default()]
     loaded = load(list(dict.fromkeys(file for file, _ in targets)))
     cases, errors = _named(targets, loaded.cases, loaded.errors)
     wanted = set(tags)
@@ -55,14 +56,6 @@ def select_one(path: str) -> Case:
     raise UsageError(f"{path} holds {len(found.cases)} cases, and this is about one", hint=f"name it: {names}")
 
 
-def _split(path: str) -> tuple[str, str]:
-    """`FILE::NAME` in two; the name is empty where all of a path is meant."""
-    if Path(path).exists():
-        return path, ""
-    file, _, name = path.partition("::")
-    return file, name
-
-
 def _default() -> tuple[str, ...]:
     if not Path(DEFAULT_PATHS[0]).exists():
         hint = "name a file or a folder, or set paths in [tool.gradcheck] of pyproject.toml"
@@ -71,13 +64,13 @@ def _default() -> tuple[str, ...]:
 
 
 def _named(
-    targets: list[tuple[str, str]], cases: tuple[Case, ...], errors: tuple[InvalidCase, ...]
+    targets: list[tuple[str, str | None]], cases: tuple[Case, ...], errors: tuple[InvalidCase, ...]
 ) -> tuple[list[Case], tuple[InvalidCase, ...]]:
     """What the targets name. Errors beside a case that was named and is valid are not its business."""
-    names = {(_key(file), name) for file, name in targets if name}
+    names = {(_key(file), name) for file, name in targets if name is not None}
     if not names:
         return list(cases), errors
-    whole = {Path(file).resolve() for file, name in targets if not name}
+    whole = {Path(file).resolve() for file, name in targets if name is None}
     by_file: dict[str, list[str]] = {}
     for case in cases:
         by_file.setdefault(_key(case.place.file), []).append(case.name)

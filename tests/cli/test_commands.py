@@ -151,3 +151,12 @@ def test_schema_is_json_alone(gradcheck: Any) -> None:
     outcome = gradcheck("schema")
     assert json.loads(outcome.out)["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert outcome.err == ""
+
+
+def test_files_and_names_may_hold_the_sign_between_them(tmp_path: Path, gradcheck: Any) -> None:
+    file = tmp_path / "cases" / "a::b.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("name: c::d\ninputs: {x: 1}\ngraph: {y: x * 2}\n")
+    known = gradcheck("list", str(file)).out.strip()
+    assert known.endswith("a::b.yaml::c::d")
+    assert gradcheck("list", known).out.strip() == known

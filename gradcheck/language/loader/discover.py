@@ -41,10 +41,19 @@ def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | Inval
             yield target
 
 
+def split_id(path: str) -> tuple[str, str | None]:
+    """`FILE::NAME` in two; no name where the whole is a path. Either part may hold a `::` itself: the file is the
+    shortest that is there."""
+    if "::" not in path or os.path.lexists(path):
+        return path, None
+    parts = path.split("::")
+    files = ("::".join(parts[:count]) for count in range(1, len(parts)))
+    file = next((file for file in files if os.path.isfile(file)), parts[0])
+    return file, path[len(file) + 2 :]
+
+
 def _targets(path: str) -> Iterator[Target | InvalidCase]:
-    name = None
-    if "::" in path and not os.path.lexists(path):
-        path, name = path.split("::", 1)
+    path, name = split_id(path)
     shown = PurePath(path).as_posix() if path else ""
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)
