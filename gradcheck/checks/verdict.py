@@ -21,6 +21,7 @@ from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.second_order import check_second_order
 from gradcheck.checks.settings import Settings
+from gradcheck.checks.suggestions import suggest
 from gradcheck.checks.widen import widen
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core, CoreHost
@@ -74,7 +75,8 @@ def _check(
         verified += check_second_order(problem, engines, reference, settings.tolerance, noise)
     if settings.oracle != "none":
         verified = appeal(problem, verified, {reference.name: want, **evaluations}, noise, wrong)
-    return explain(problem, evaluations, verified, wrong, engines, reference, len(applications)), failures
+    told = explain(problem, evaluations, verified, wrong, engines, reference, len(applications))
+    return (told if problem.case.xfail else suggest(problem, want, told, settings)), failures
 
 
 def _evaluate(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:

@@ -110,12 +110,24 @@ def one_line(c: Comparison) -> str:
     """All that fits into a line of a log: the sentence, the worst element, the trial."""
     parts = [plain(c.cause) or headline(c), plain(c.verdict), worst(c), trial(c) and f"in {trial(c)}"]
     parts += [message for _, message in reasons(c) if c.diagnoses[0].get("kind") != "unknown"]
+    parts += suggestions(c)
     return "; ".join(part for part in parts if part)
 
 
 def reasons(c: Comparison) -> list[tuple[str, str]]:
     """Why it is wrong, each reason with the word that introduces it; the best first."""
-    return [("or" if index else "cause", plain(d.get("message", ""))) for index, d in enumerate(c.diagnoses)]
+    found = [d for d in c.diagnoses if d.get("kind") not in _SUGGESTIONS]
+    if len(found) < len(c.diagnoses):  # what mends it says more than that no reason is known
+        found = [d for d in found if d.get("kind") != "unknown"]
+    return [("or" if index else "cause", plain(d.get("message", ""))) for index, d in enumerate(found)]
+
+
+_SUGGESTIONS = ("did_you_mean", "derived")
+
+
+def suggestions(c: Comparison) -> list[str]:
+    """What may have been meant: `did you mean  A.T @ G ?`."""
+    return [plain(d.get("message", "")) for d in c.diagnoses if d.get("kind") in _SUGGESTIONS]
 
 
 #: How many of the tensors that are wrong only because of another are named.
