@@ -15,7 +15,7 @@ def test_text_shows_the_graph_its_values_and_the_formulas(gradcheck: Gradcheck, 
     shown = gradcheck("explain", "cases/good.yaml::squares")
     assert shown.code == 0
     assert shown.err == ""
-    assert shown.out.splitlines()[:14] == [
+    assert shown.out.splitlines()[:15] == [
         "cases/good.yaml::squares",
         "",
         "inputs",
