@@ -66,7 +66,7 @@ class _Normal:
     _pool.flags.writeable = False
 
     def __init__(self, seed: int) -> None:
-        self._seed, self._next = seed, seed * 977 % len(self._pool)
+        self._seed, self._next = abs(seed), abs(seed) * 977 % len(self._pool)
 
     def draw(self, shape: tuple[int, ...]) -> np.ndarray:
         """An array of its own for large shapes, otherwise a view."""

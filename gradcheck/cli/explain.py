@@ -15,7 +15,7 @@ from gradcheck.cli import options
     help="For reading, for pasting into a case, for a paper.",
 )  # fmt: skip
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Instead of the case's own seed.")
+@click.option("--seed", type=int, metavar="N", help="Instead of the case's own seed.")
 @options.verbose
 def command(
     paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None,

@@ -83,7 +83,7 @@ class Outputs:
 @click.option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype.")
 @click.option("--rtol", type=_TOLERANCE, help="Relative tolerance, instead of the dtype's.")
 @click.option("--atol", type=_TOLERANCE, help="Tolerance relative to a tensor's largest magnitude.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Instead of each case's own seed.")
+@click.option("--seed", type=int, metavar="N", help="Instead of each case's own seed.")
 @click.option("--trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True, max=1e8), metavar="SECONDS", help="For each case."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("case", metavar="FILE[::NAME]")
 @click.option("--step", type=click.IntRange(min=1), metavar="N", help="Only this step of the case, from 1.")
 @click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Instead of the case's own seed.")
+@click.option("--seed", type=int, metavar="N", help="Instead of the case's own seed.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, with every event.")
 @options.verbose
 def command(case: str, step: int | None, tensor: str, seed: int | None, as_json: bool, verbose: int) -> int:

@@ -124,7 +124,7 @@ class _Scene:
 
     def __init__(self, problem: Problem, number: int, seed: int) -> None:
         self.problem, self.case = problem, problem.case
-        generator = np.random.default_rng([seed, number, 0x6578616374])
+        generator = np.random.default_rng([abs(seed), number, 0x6578616374])
         self.generator = generator
         self.point = Point(modular.PRIMES[number % len(modular.PRIMES)], int(generator.integers(1 << 62)))
         self.leaves: dict[str, Any] = {}

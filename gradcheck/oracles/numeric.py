@@ -134,7 +134,7 @@ def of_tensor(problem: Problem, tensor: str, step: int) -> Numeric:
 
 def directions(numeric: Numeric, count: int, chosen: np.ndarray | None = None) -> Iterator[np.ndarray]:
     """Random signs for every element, or for the chosen ones (flat indices), scaled to a length of about 1."""
-    generator = np.random.default_rng([numeric.seed, 0x6469726563])
+    generator = np.random.default_rng([abs(numeric.seed), 0x6469726563])
     size = int(np.prod(numeric.shape))
     picked = np.arange(size) if chosen is None else chosen
     length = 2.0 ** -round(np.log2(max(1, picked.size)) / 2)  # a power of two, so that steps are exact
@@ -184,7 +184,7 @@ class _Line:
         if self._rest is None:
             self._rest = shares(self.moving.terms(point, Walk(complex_step=False, at_rest=True)))
         size = _size_along(point, direction)
-        jitter = np.random.default_rng([self.seed, point.size]).choice([-_EPSILON, 0.0, _EPSILON], point.shape)
+        jitter = np.random.default_rng([abs(self.seed), point.size]).choice([-_EPSILON, 0.0, _EPSILON], point.shape)
         found = []
         for step, here in zip(_STEPS, (point, point * (1.0 + jitter)), strict=True):
             height = max(step * size, 1e-200)

@@ -200,3 +200,17 @@ def test_torch_can_be_tested_against_the_core(check: Check) -> None:
     case = check("{inputs: {x: 'randn(3)'}, graph: {loss: tanh(x).sum()}}", engines=["torch"], reference="core")
     assert case.status == "passed"
     assert {(c.engine, c.reference) for c in case.comparisons} == {("torch", "core")}
+
+
+@pytest.mark.parametrize("seed", [-1, 2**70])
+def test_any_integer_is_a_seed(check: Callable[..., CaseResult], seed: int) -> None:
+    """Where large graphs, noise, proofs and trials draw, too."""
+    case = check(f"""
+        seed: {seed}
+        inputs: {{x: "randn(70, 70)"}}
+        graph: {{y: x @ x, s: "(x - x.mean()).sum()", loss: y.relu().sum() + s}}
+        formulas: {{x: (grad(y) @ x.T) + x.T @ grad(y) + 1 - 1}}
+        checks: [s == 0]
+    """)
+    assert case.status == "passed", case.errors
+    assert case.reproduce.endswith(f" --seed {seed}")
