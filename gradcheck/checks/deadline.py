@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+#: Seconds between one interruption and the next.
+AGAIN = 1.0
+
 _HAS_TIMER = hasattr(signal, "setitimer")
 
 
@@ -34,7 +37,8 @@ def deadline(seconds: float | None) -> Iterator[None]:
             raise OutOfTime
         return
     known = signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+    # Again and again, since somebody's `except:` may swallow the first.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), AGAIN)
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from gradcheck.checks.claims import CheckHost, Court, aligned, check, formula, k
 from gradcheck.checks.ground import Ground
 from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import Comparison
-from gradcheck.checks.widen import widen, with_slack
+from gradcheck.checks.widen import judged, widen, with_slack
 from gradcheck.engines.base import Evaluation
 from gradcheck.language.case import Claim, Tolerance
 from gradcheck.language.problem import Problem
@@ -35,13 +35,18 @@ def hear(
         if not stated and not (last and (case.values or case.expected or case.formulas or case.checks)):
             continue
         court = court_of(problem, evaluations[reference], index, override)
-        states = {name: e.states[index] for name, e in evaluations.items() if index < len(e.states)}
+        states = {name: e.states[index] for name, e in evaluations.items() if index < len(e.states) and _was_able(e)}
         found += widen(known(court, step.values, step.expected, states), noise)
         found += [hear_check(court, claim, noise) for claim in step.checks]
         if last:
             found += widen(known(court, case.values, case.expected, states), noise)
             found += hear_general(court, noise)
     return found
+
+
+def _was_able(evaluation: Evaluation) -> bool:
+    """Whether the engine could express all that was asked; else its last state says nothing."""
+    return evaluation.error is None or evaluation.error.kind != "unsupported"
 
 
 def court_of(
@@ -69,15 +74,16 @@ def hear_general(court: Court, noise: Noise) -> Iterator[Comparison]:
 def hear_formula(court: Court, name: str, claim: Claim, noise: Noise, what: str = "formula") -> Comparison:
     """One formula; where it fails, once more with the allowance for rounding in it and in the gradient."""
     found = formula(court, name, claim, what)
-    if found.status != "failed" or not noise.may_explain(found):
+    if found.status != "failed" or found.mask is None or (what != "formula" and not noise.may_explain(found)):
         return found
 
     def difference(ground: Ground) -> list[np.ndarray]:
         got, want = aligned(ground.array_of(claim.expr), ground.gradients[name])
         return [got - want]
 
-    slacks = noise.of_claim(court.step, difference)
-    return with_slack(found, slacks[0] if slacks else None, noise.why_not)
+    moved = noise.of_claim(court.step, difference)
+    known = moved[0] if moved else None
+    return judged(found, noise, known) if what == "formula" else with_slack(found, noise.allow(known), noise.why_not)
 
 
 def hear_check(court: Court, claim: Claim, noise: Noise) -> Comparison:
@@ -91,10 +97,10 @@ def hear_check(court: Court, claim: Claim, noise: Noise) -> Comparison:
         ground.value_of(claim.expr, host)
         return [left - right if left.dtype.kind in "fc" else np.zeros(left.shape) for left, right in host.sides]
 
-    slacks = noise.of_claim(court.step, differences)
-    if not slacks:
+    moved = noise.of_claim(court.step, differences)
+    if not moved:
         return found
-    again = check(court, claim, lambda index: slacks[index] if index < len(slacks) else None)
+    again = check(court, claim, lambda index: noise.allow(moved[index]) if index < len(moved) else None)
     if again.status != "passed":
         return found
     return with_note(again, "within rounding noise, beyond the base tolerance")

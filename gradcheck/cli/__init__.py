@@ -13,6 +13,7 @@ COMMANDS: dict[str, str] = {
     "list": "gradcheck.cli.list",
     "explain": "gradcheck.cli.explain",
     "trace": "gradcheck.cli.trace",
+    "conform": "gradcheck.cli.conform",
     "ops": "gradcheck.cli.ops",
     "schema": "gradcheck.cli.schema",
 }

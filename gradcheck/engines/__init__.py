@@ -23,7 +23,19 @@ def _torch() -> Engine:
     return Torch(threads=1)
 
 
-ENGINES: dict[str, Callable[[], Engine]] = {"core": _core, "torch": _torch}
+def _hips() -> Engine:
+    from gradcheck.engines.hips import Hips
+
+    return Hips()
+
+
+def _jax() -> Engine:
+    from gradcheck.engines.jax import Jax
+
+    return Jax()
+
+
+ENGINES: dict[str, Callable[[], Engine]] = {"core": _core, "torch": _torch, "hips": _hips, "jax": _jax}
 
 
 def engine(name: str) -> Engine:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from gradcheck.engines.base import Evaluation, State
-from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
 
 
@@ -34,11 +35,19 @@ def translating(what: str) -> Iterator[None]:
         yield
     except (GradcheckError, MemoryError):
         raise
+    except NotImplementedError as error:
+        raise Unsupported(f"{what} is not implemented: {said(error)}", lacks=_unimplemented(error)) from error
     except RecursionError:
         message = f"{what} recurses deeper than Python allows"
         raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
     except Exception as error:
         raise EngineError(f"{what} raised {said(error)}") from error
+
+
+def _unimplemented(error: NotImplementedError) -> str:
+    """What is missing: of HIPS autograd's `VJP of roll wrt argnums (0,) not defined`, the gradient of roll."""
+    found = re.search(r"VJP of (\w+)", str(error))
+    return f"a gradient of {found[1]}" if found else f"what raises {said(error):.40}"
 
 
 def said(error: BaseException) -> str:

@@ -27,6 +27,10 @@ class Dialect(Protocol):
         """An argument as the library takes it; `fresh`: tensors of its own."""
         ...
 
+    def rehearse(self, form: Form, given: list[Any], shape: tuple[int, ...]) -> None:
+        """Raise whatever a form would raise later."""
+        ...
+
     def read(self, result: Any) -> np.ndarray | None:
         """The values of one of the library's tensors; None for anything else."""
         ...
@@ -81,7 +85,9 @@ class Speaker:
     ) -> Trial | None:
         trial = Trial(form)
         try:
-            result = form.call([self.dialect.native(op, value, True) for value in values], shape)
+            given = [self.dialect.native(op, value, True) for value in values]
+            result = form.call(given, shape)
+            self.dialect.rehearse(form, given, shape)
             array = self.dialect.read(result)
         except Absent:
             return None

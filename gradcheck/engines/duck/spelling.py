@@ -139,7 +139,7 @@ def _named(op: Op, name: str, settings: list[int], library: Library, exact: bool
     if not settings:
         styles: list[tuple[int, dict[str, int]]] = [(count, {})]
     else:
-        styles = [(count, words) for words in keywords] + [(last, {})]
+        styles = [(count, words) for words in keywords] + [(last, {}), (len(op.parameters), {})]
         if len(settings) == 2:  # sum(0, keepdims=True)
             first, second = settings
             styles += [(first + 1, {word: second}) for word in (names[second], _NUMPY_WORDS.get(names[second], ""))]
@@ -200,8 +200,9 @@ def _spread_one(name: str, library: Library, dims: Shape | None) -> Iterator[For
     def value(shape: Shape) -> Shape:
         return shape if dims is None else dims
 
-    yield Form(f".{name}(*…)", lambda args, shape: _attribute(args[0], name)(*value(shape)))
-    yield Form(f".{name}((…))", lambda args, shape: _attribute(args[0], name)(value(shape)))
+    if library.methods:
+        yield Form(f".{name}(*…)", lambda args, shape: _attribute(args[0], name)(*value(shape)))
+        yield Form(f".{name}((…))", lambda args, shape: _attribute(args[0], name)(value(shape)))
     yield Form(f"{name}(x, (…))", lambda args, shape: library.function(name)(args[0], value(shape)))
 
 
@@ -216,7 +217,8 @@ def _expand(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
 def _axes(dims: Shape, library: Library) -> Iterator[Form]:
     """Dimensions in another order."""
     yield from _spread(("permute", "transpose"), library, dims)
-    yield Form(".transpose(axes=…)", lambda args, shape: _attribute(args[0], "transpose")(axes=dims))
+    if library.methods:
+        yield Form(".transpose(axes=…)", lambda args, shape: _attribute(args[0], "transpose")(axes=dims))
     if dims == (1, 0):
         yield Form(".T", lambda args, shape: _transposed(args[0], "T"))
         yield Form(".t()", lambda args, shape: _transposed(args[0], "t"))

@@ -1,0 +1,48 @@
+"""`gradcheck conform`: which cases, ops and properties hold for an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gradcheck.cli import options
+
+
+@click.command("conform", cls=options.ConfiguredCommand)
+@click.argument("engine", metavar="ENGINE")
+@options.paths
+@click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable. [default: all]")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True, max=1e8), metavar="SECONDS", help="For each case."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@options.verbose
+def command(
+    engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: float | None, as_json: bool, verbose: int
+) -> int:
+    """Show which cases, ops and properties hold for an engine.
+
+    ENGINE is a name, FILE.py:CLASS or PACKAGE.MODULE:CLASS: any Tensor class in the usual style will do. Cases are
+    those below the paths, by default cases/ where there is such a folder.
+    """
+    import sys
+
+    from gradcheck.checks.conformance import conform
+    from gradcheck.cli.output import width, write_stdout
+    from gradcheck.engines import engine as engine_of
+    from gradcheck.reports import Look
+    from gradcheck.reports import conform as report
+
+    chosen = engine_of(engine)
+    found = conform(chosen, _cases(paths), ops=ops, timeout=timeout)
+    look = Look(width=width() if sys.stdout.isatty() else 100, verbosity=min(1, verbose))
+    write_stdout(report.as_json(found) if as_json else report.render(found, look))
+    return 0 if found.holds else 1
+
+
+def _cases(paths: tuple[str, ...]) -> list[str] | None:
+    if paths:
+        return list(paths)
+    found = [path for path in options.DEFAULT_PATHS if Path(path).exists()]
+    return found or None

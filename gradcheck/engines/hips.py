@@ -1,0 +1,33 @@
+"""HIPS autograd (https://github.com/HIPS/autograd) as an engine: `--engine hips`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import autograd
+import autograd.numpy
+import autograd.numpy.linalg
+import numpy as np
+
+from gradcheck.engines.functional import Functional
+
+
+class Hips(Functional):
+    """The functions of `autograd.numpy`, and of `autograd.scipy.special` where SciPy is, by `make_vjp`."""
+
+    def __init__(self) -> None:
+        modules = [autograd.numpy, autograd.numpy.linalg]
+        if find_spec("scipy") is not None:
+            modules.append(import_module("autograd.scipy.special"))
+        super().__init__("hips", np.asarray, (np.ndarray, np.generic), modules)
+
+    def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
+        """The gradient with respect to every argument."""
+        vjp, _ = autograd.make_vjp(lambda values: function(*[values[i] for i in range(len(arguments))]))(
+            tuple(arguments)
+        )
+        gradients: Sequence[Any] = vjp(np.ones(()))
+        return gradients

@@ -1,0 +1,87 @@
+"""What `gradcheck conform` shows: a table for people, or JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gradcheck.checks.conformance import Conformance, Standing, standing
+from gradcheck.checks.lacking import lacking
+from gradcheck.reports import Look
+from gradcheck.reports.problems import problems
+from gradcheck.reports.text import plain, wrap
+
+_ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")
+_WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "unsup"}
+
+
+def render(found: Conformance, look: Look) -> str:
+    """The table; with -v the first thing that is wrong with every op and case."""
+    lines = [plain(found.engine), ""]
+    if found.cases is not None:
+        counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
+        lines += [f"  cases       {counts}"]
+        lines += _wrong_cases(found, look)
+    lines += _ops(found, look)
+    lines += ["", "  properties"]
+    room = max(len(one.name) for one in found.properties)
+    for one in found.properties:
+        text = f"{_WORDS[one.status]:6} {one.name.ljust(room)}  {plain(one.message)}".rstrip()
+        lines += wrap(text, look.width, "    ", " " * 11)
+    return "\n".join([*lines, "", verdict(found)]) + "\n"
+
+
+def verdict(found: Conformance) -> str:
+    """The last line."""
+    parts = []
+    if found.count("wrong"):
+        parts.append(f"{found.count('wrong')} cases")
+    ops = sum(word == "wrong" for word in found.ops.values())
+    if ops:
+        parts.append(f"{ops} ops")
+    failed = sum(one.status == "fails" for one in found.properties)
+    if failed:
+        parts.append(f"{failed} properties")
+    if not parts:
+        return f"{plain(found.engine)} conforms in all that it can be asked"
+    return f"{plain(found.engine)} is wrong in {', '.join(parts)}"
+
+
+def _wrong_cases(found: Conformance, look: Look) -> list[str]:
+    assert found.cases is not None
+    lines: list[str] = []
+    for case in found.cases.cases:
+        if standing(case) == "wrong":
+            reason = problems(case)[0].message if look.verbosity > 0 else ""
+            text = f"wrong: {plain(case.id)}" + (f": {reason}" if reason else "")
+            lines += wrap(text, look.width, " " * 14, " " * 16)
+    return lines
+
+
+def _ops(found: Conformance, look: Look) -> list[str]:
+    lines: list[str] = []
+    for word in _ORDER:
+        names = [name for name, stands in found.ops.items() if stands == word]
+        title = "ops" if not lines else ""
+        text = f"{len(names)} {word}" + (f": {', '.join(names)}" if names else "")
+        lines += wrap(text, look.width, f"  {title:12}", " " * 16)
+    if look.verbosity > 0:
+        for case in found.op_results.cases:
+            if standing(case) == "wrong":
+                text = f"wrong: {plain(case.name)}: {problems(case)[0].message}"
+                lines += wrap(text, look.width, " " * 14, " " * 16)
+    return lines
+
+
+def as_json(found: Conformance) -> str:
+    """The same for programs."""
+    document: dict[str, Any] = {
+        "schema": 1,
+        "engine": found.engine,
+        "conforms": found.holds,
+        "cases": None if found.cases is None else {case.id: case.status for case in found.cases.cases},
+        "ops": found.ops,
+        "properties": [{"name": one.name, "status": one.status, "message": one.message} for one in found.properties],
+        "lacking": [] if found.cases is None else [word for one in lacking(found.cases) for word in one.words],
+    }
+    return json.dumps(document) + "\n"

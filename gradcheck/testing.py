@@ -1,0 +1,48 @@
+"""For the tests of an engine: one call, which fails with a table of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradcheck.checks.conformance import Conformance, conform
+from gradcheck.checks.runner import Source
+from gradcheck.engines import engine as engine_of
+from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import as_engine
+
+__all__ = ["check_engine"]
+
+
+def check_engine(
+    engine: str | Engine | type,
+    cases: Source | None = None,
+    *,
+    ops: Sequence[str] = (),
+    timeout: float | None = None,
+    allow: Sequence[str] = (),
+) -> Conformance:
+    """Assert that an engine is right in everything that it can be asked: ops, properties, and `cases` if any are given.
+
+    `engine` is what `--engine` takes, or a Tensor class, or an object with `evaluate` and `pull_back`. `ops` limits the
+    ops that are tried, `timeout` is in seconds for each of their cases. `allow` names properties that may fail, as
+    `gradcheck conform` shows them. Raises AssertionError with the table, and UsageError where there is no such engine.
+    """
+    found = conform(_engine(engine), cases, ops=ops, timeout=timeout)
+    if not _holds(found, allow):
+        from gradcheck.reports import Look
+        from gradcheck.reports.conform import render
+
+        raise AssertionError(render(found, Look(width=100, verbosity=1)))
+    return found
+
+
+def _engine(engine: Any) -> Engine:
+    if isinstance(engine, str):
+        return engine_of(engine)
+    return as_engine(engine, getattr(engine, "__name__", type(engine).__name__), repr(engine))
+
+
+def _holds(found: Conformance, allow: Sequence[str]) -> bool:
+    excused = tuple(one for one in found.properties if one.name not in allow)
+    return Conformance(found.engine, found.cases, found.ops, found.op_results, excused).holds
