@@ -286,7 +286,10 @@ class _Dispute:
                 return self.told(f"{one.name} is wrong: {text}, {_interval(estimate, at)}")
         if not np.all(estimate.kinked) or len(estimate.value) < disputed:
             return None
-        text = f"no derivative there, and any of {_interval(estimate, 0)} is a subgradient: {got.name} takes "
+        text = f"no derivative there, and any of {_interval(estimate, 0)} is a subgradient"
+        if np.isinf(estimate.right[0]):
+            text = "no derivative there, for the function jumps"
+        text += f": {got.name} takes "
         text += f"{_number(got.answer[0])}, {want.name} {_number(want.answer[0])}"
         if self.comparison.what not in _FREE:
             return self.told(f"another convention at a kink: {text}")

@@ -34,21 +34,23 @@ from gradcheck.language.problem import Problem
 
 Arrays = Sequence[np.ndarray | None]
 
-#: The finer, the worse-conditioned a point may be before the answer is not linear any more; far above roundings, though.
+#: The finer, the worse-conditioned a point may be before the answer is not linear any more; far above roundings yet.
 _FINE, _COARSE, _DRAWS = 1e-13, 1e-10, 6
 #: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
 #: computed in single precision and rounds once; one that is composed of others rounds in between.
 _MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
+_DOUBLE = 2.0**-52
 #: A sensitivity that grows so much as the disturbance shrinks is a jump.
 _JUMP = 30.0
-#: The allowance stays below this part of the largest magnitude anywhere in the evaluation.
+#: By rounding unit, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where roundings
+#: explain more than this limit, nothing is decided.
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 
 def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
     """What each element of the arrays that `run` computes moves by, for a relative disturbance of 1; None where there
     is no array, or none of the same shape each time. 0 where it jumps or is not finite."""
-    generator = np.random.default_rng([seed, 0x6E6F6973])
+    generator = np.random.default_rng([abs(seed), 0x6E6F6973])
     still = run(Disturbance(0.0, generator))
     fine = _spread(run, still, _FINE, generator)
     coarse = _spread(run, still, _COARSE, generator)
@@ -79,11 +81,17 @@ def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | 
 
 
 def allowance(moved: np.ndarray | None, unit: float, largest: float, *, primitive: bool = False) -> np.ndarray | None:
-    """The absolute difference that roundings of relative size `unit` explain, capped."""
+    """The absolute difference that roundings of relative size `unit` explain, up to the limit."""
+    explained = explanation(moved, unit, primitive=primitive)
+    return None if explained is None else np.minimum(explained, _cap(unit) * largest)
+
+
+def explanation(moved: np.ndarray | None, unit: float, *, primitive: bool = False) -> np.ndarray | None:
+    """The same without a limit."""
     if moved is None:
         return None
     margin = _MARGIN if unit < _HALF else 1.0 if primitive else _MARGIN_OF_HALVES
-    return np.minimum(margin * unit * moved, _cap(unit) * largest)
+    return np.asarray(margin * unit * moved)
 
 
 def _cap(unit: float) -> float:
@@ -97,6 +105,7 @@ class Noise:
         """`evaluation` is the reference's, of this problem."""
         self._reference, self._problem, self._evaluation = reference, problem, evaluation
         self._measured: dict[tuple[str, int, str], np.ndarray | None] | None = None
+        self._truth: dict[tuple[str, int, str], np.ndarray | None] | None = None
         self.why_not = ""  # why there is no estimate, if there is none
 
     def may_explain(self, failed: Comparison) -> bool:
@@ -109,14 +118,44 @@ class Noise:
 
     def slack(self, what: str, step: int, tensor: str) -> np.ndarray | None:
         """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
-        return allowance(self._found.get((what, step, tensor)), self._unit, self._largest)
+        return self.allow(self.moved(what, step, tensor))
+
+    def moved(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+        """How sensitive it is to relative roundings (see `sensitivity`). None where that is unknown."""
+        return self._found.get((what, step, tensor))
 
     def allow(self, moved: np.ndarray | None) -> np.ndarray | None:
-        """What roundings explain where something is as sensitive as `moved` (see `sensitivity`) to them."""
+        """What roundings may make of something as sensitive as this."""
         return allowance(moved, self._unit, self._largest)
 
+    def explain(self, moved: np.ndarray | None) -> np.ndarray | None:
+        """What roundings could make of it, beyond the limit too."""
+        return explanation(moved, self._unit)
+
+    @property
+    def limit(self) -> float:
+        """The most that roundings may make of anything, absolute."""
+        return _cap(self._unit) * self._largest
+
+    @property
+    def is_of_low_precision(self) -> bool:
+        """Whether something in the graph is rounded to less than double precision."""
+        return self._unit > _DOUBLE
+
+    def truth(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+        """The value or the gradient in double precision, by the reference. None where it cannot be had."""
+        if self._truth is None:
+            self._truth = {}
+            if isinstance(self._reference, Tape):
+                keys = [key for key, _ in self._arrays()]
+                exact = Disturbance(0.0, np.random.default_rng(0))
+                evaluation = self._reference.evaluate(raise_precision(self._problem), exact)
+                self._truth = dict(zip(keys, _answers(evaluation, keys), strict=True))
+        return self._truth.get((what, step, tensor))
+
     def of_claim(self, step: int, differences: Callable[[Ground], list[np.ndarray]]) -> list[np.ndarray | None]:
-        """The same for what a claim after a step subtracts from what; none where it cannot be estimated."""
+        """How sensitive to roundings it is what a claim after a step subtracts from what; none where that cannot be
+        estimated."""
         if not isinstance(self._reference, Tape):
             return []
         tape, raised = self._reference, raise_precision(self._problem)
@@ -132,7 +171,7 @@ class Noise:
                 moved = sensitivity(run, self._problem.seed)
         except (GradcheckError, ValueError):  # what cannot be computed is judged without an allowance
             return []
-        return [allowance(one, self._unit, self._largest) for one in moved]
+        return list(moved)
 
     @property
     def _found(self) -> dict[tuple[str, int, str], np.ndarray | None]:

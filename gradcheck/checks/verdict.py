@@ -12,6 +12,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.agreement import compare_evaluations, compare_with_file, place_of
 from gradcheck.checks.appeal import appeal
+from gradcheck.checks.audits import check_with_oracle
 from gradcheck.checks.causes import explain
 from gradcheck.checks.claims import unheard
 from gradcheck.checks.generalize import verify
@@ -64,13 +65,15 @@ def _check(
     if not want.states and want.error and not failures:
         comparisons += unheard(problem.case, want)
     if not want.states or failures or (want.error and want.error.kind == "unsupported"):
-        return comparisons, failures
+        return explain(problem, evaluations, comparisons, (), engines, reference, 0), failures
     if not recorder.closed:  # the core is not among the engines
         Core().evaluate(problem, recorder=recorder)
     applications, wrong = recorder.applications(), list[WrongNode]()
     comparisons += check_nodes(problem, applications, engines, reference, settings.tolerance, wrong)
     comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
     verified = verify(problem, want, comparisons, engines, settings, noise)
+    if settings.oracle == "numeric":
+        verified += check_with_oracle(problem, evaluations, settings.tolerance, noise)
     if settings.order == 2:
         verified += check_second_order(problem, engines, reference, settings.tolerance, noise)
     if settings.oracle != "none":

@@ -1,4 +1,12 @@
-"""Give a failed comparison the allowance that rounding noise explains, and see whether it still fails."""
+"""Judge a failed comparison by what rounding explains: at this point of this graph, in this precision.
+
+Three answers are possible. Rounding noise explains the difference, and it passes, with a note. It would, but only with
+an allowance beyond the stated limit: then the problem is too ill-conditioned to be decided. Or it does not, and the
+comparison has failed.
+
+In less than double precision there is one more witness: what the reference itself makes of the same inputs in double
+precision. Whoever is about as near to that as the reference's own answer in low precision is not wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +15,18 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from gradcheck.checks.compare import compare
+from gradcheck.checks.compare import compare, wide
 from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import Limits
 
 _ABOUT = ("what", "tensor", "step", "engine", "reference", "place", "formula", "trial")
 #: Claims about known numbers are as noisy as the gradient or value that they are about.
-_SAME_AS = {"expected": "gradient", "expected_value": "value"}
+_SAME_AS = {"expected": "gradient", "expected_value": "value", "formula": "gradient"}
+#: Two who compare with the reference's answer in low precision, not with what the file says.
+_AGAINST_REFERENCE = frozenset({"value", "gradient", "formula"})
+#: How many times further from double precision than the reference's worst element another may be.
+_NO_WORSE = 4.0
 
 assert {*_ABOUT} <= {field.name for field in fields(Comparison)}
 
@@ -23,24 +35,69 @@ def widen(comparisons: Iterable[Comparison], noise: Noise) -> list[Comparison]:
     """The comparisons of values and gradients, those that failed by rounding noise alone passed, with a note."""
     found = []
     for comparison in comparisons:
-        if comparison.status == "failed" and noise.may_explain(comparison):
+        if comparison.status == "failed" and comparison.mask is not None:
             what = _SAME_AS.get(comparison.what, comparison.what)
-            slack = noise.slack(what, comparison.step, comparison.tensor)
-            comparison = with_slack(comparison, slack, noise.why_not)
+            comparison = judged(comparison, noise, noise.moved(what, comparison.step, comparison.tensor))
         found.append(comparison)
     return found
 
 
+def judged(failed: Comparison, noise: Noise, moved: np.ndarray | None) -> Comparison:
+    """One failed comparison again, of something that is as sensitive as `moved` to roundings."""
+    again = with_slack(failed, noise.allow(moved), noise.why_not)
+    if again.status == "failed" and noise.is_of_low_precision and failed.what in _AGAINST_REFERENCE:
+        again = _with_truth(again, noise)
+    if again.status == "failed":
+        again = _beyond_the_limit(again, noise.explain(moved), noise.allow(moved))
+    return again
+
+
 def with_slack(failed: Comparison, slack: np.ndarray | None, why_not: str = "") -> Comparison:
     """One failed comparison again, with an absolute allowance for each element on top."""
-    want, got = failed.want_array, failed.got_array
-    if slack is None or want is None or got is None or slack.shape != want.shape:
+    if slack is None or not _fits(failed, slack):
         return replace(failed, notes=(*failed.notes, why_not)) if why_not else failed
-    about = {name: getattr(failed, name) for name in _ABOUT}
-    limits = Limits(failed.rtol or 0.0, 0.0)
-    allowed = slack + (failed.atol or 0.0)
-    again = compare(got, want, limits, slack=allowed, **about)
+    again = _compared(failed, slack)
     if again.status != "passed":
         return failed
     note = f"beyond the base tolerance by {failed.max_abs:.2g}, within the rounding noise of this graph at this point"
     return replace(again, notes=(*again.notes, note))
+
+
+def _with_truth(failed: Comparison, noise: Noise) -> Comparison:
+    """Passed if it is about as near to double precision as the reference."""
+    truth = noise.truth(_SAME_AS.get(failed.what, failed.what), failed.step, failed.tensor)
+    got, want = failed.got_array, failed.want_array
+    if truth is None or got is None or want is None or not _fits(failed, truth):
+        return failed
+    with np.errstate(all="ignore"):
+        mine, theirs = np.abs(wide(got) - truth), np.abs(wide(want) - truth)
+        worst = float(np.max(theirs, initial=0.0))
+        allowed = (failed.atol or 0.0) + (failed.rtol or 0.0) * np.abs(truth) + min(_NO_WORSE * worst, noise.limit)
+        if not np.all((mine <= allowed) | (wide(got) == truth)):
+            return failed
+    note = f"as near to double precision ({float(np.max(mine)):.2g}) as {failed.reference} is ({worst:.2g})"
+    return replace(
+        failed, status="passed", mismatched=0, notes=(*failed.notes, note), got_array=None, want_array=None, mask=None
+    )
+
+
+def _beyond_the_limit(failed: Comparison, explained: np.ndarray | None, allowed: np.ndarray | None) -> Comparison:
+    """Undecided if roundings could make as much of it, but more than may be allowed."""
+    if explained is None or allowed is None or not _fits(failed, explained):
+        return failed
+    if np.all(explained <= allowed) or _compared(failed, explained).status != "passed":
+        return failed
+    text = "too ill-conditioned to be decided: rounding alone may move it by "
+    return replace(failed, status="undecided", message=f"{text}{float(np.max(explained)):.2g} at this point")
+
+
+def _compared(failed: Comparison, slack: np.ndarray) -> Comparison:
+    want, got = failed.want_array, failed.got_array
+    assert want is not None
+    about = {name: getattr(failed, name) for name in _ABOUT}
+    return compare(got, want, Limits(failed.rtol or 0.0, 0.0), slack=slack + (failed.atol or 0.0), **about)
+
+
+def _fits(failed: Comparison, array: np.ndarray) -> bool:
+    want, got = failed.want_array, failed.got_array
+    return want is not None and got is not None and array.shape == want.shape

@@ -20,6 +20,8 @@ _FACTOR = 4.0
 _ENOUGH = 1e-13
 #: One-sided derivatives that differ by less than this, relative to their size, are one.
 _SAME = 1e-7
+#: What is no jump but rounding, in units of it.
+_JUMP = 1e4
 #: A tableau's bar is a difference of two entries, either of which may be lucky.
 _MARGIN = 4.0
 
@@ -54,7 +56,7 @@ class Tableau:
 class Slope:
     """The derivative along one direction; `error` is absolute, infinite where nothing converged.
 
-    `left` and `right` are the one-sided derivatives where they differ, else None.
+    `left` and `right` are the one-sided derivatives where they differ, else None; infinite where the function jumps.
     """
 
     value: float
@@ -75,6 +77,7 @@ def slope(share: Share, first: float, unit: float) -> Slope:
     size = _size(at_rest)
     central, right, left = Tableau(2), Tableau(1), Tableau(1)
     jump = 0.0
+    slides: list[tuple[float, float]] = []
     for level in range(LEVELS):
         step = first * _FACTOR**-level
         (ahead, forth), (behind, back) = share(step), share(-step)
@@ -84,11 +87,21 @@ def slope(share: Share, first: float, unit: float) -> Slope:
         right.add(rise, noise)
         left.add(fall, noise)
         jump = rise - fall
+        slides.append((rise, fall))
         if central.error <= _ENOUGH * abs(central.value) and not _differ(left, right):
             break
     if _differ(left, right) and abs(jump) >= 0.5 * abs(right.value - left.value):
         return Slope(central.value, _MARGIN * central.error, left.value, right.value)
+    if any(_jumps([pair[side] for pair in slides], forth, _JUMP * unit * size) for side in (0, 1)):
+        return Slope(central.value, np.inf, -np.inf, np.inf)
     return _best(central, left, right)
+
+
+def _jumps(slides: list[float], step: float, least: float) -> bool:
+    """Whether a one-sided difference grows as its step shrinks, for the function jumps by more than `least`."""
+    if len(slides) < LEVELS or not abs(slides[-1] * step) > least:
+        return False
+    return all(abs(new / old - _FACTOR) < 0.01 * _FACTOR for old, new in zip(slides[-4:-1], slides[-3:], strict=True))
 
 
 def _best(central: Tableau, left: Tableau, right: Tableau) -> Slope:
