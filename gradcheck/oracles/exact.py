@@ -3,39 +3,33 @@
 The directional derivative of the forward, by dual numbers, owes nothing to any gradient rule. If a formula G differs
 from the true gradient, `<G, V> - D` is a polynomial (or a fraction of two) that is not zero, and vanishes at a random
 point with a probability of at most its degree over the prime (Schwartz 1980, Zippel 1979). Points are added until the
-product of these bounds is below `BOUND`.
+product of these bounds is below `BOUND`. All claims of a problem are looked at together, each tensor along a direction
+of its own; only where that fails is each looked at by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-
-from gradcheck.autograd.op import TABLE
-from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
-from gradcheck.language.case import Case, Claim, Value
-from gradcheck.language.derive import derive
-from gradcheck.language.evaluate import evaluate, free_names, gradient_names
-from gradcheck.language.expr import Call, Expr
+from gradcheck.errors import GradcheckError, ShapeMismatch
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr import Expr
 from gradcheck.language.problem import Problem
-from gradcheck.oracles import modular, residue_functions, residue_ops
-from gradcheck.oracles.chain import Chain, Matrix
-from gradcheck.oracles.residue import Degree, Point, Residue, lift
-
-assert residue_ops
-assert residue_functions
+from gradcheck.oracles.degree import Degree
+from gradcheck.oracles.needs import Needs
+from gradcheck.oracles.residue import Residue, Unlucky
+from gradcheck.oracles.residue_ops import plus
+from gradcheck.oracles.scene import Scene
 
 #: How unlikely it must be that a wrong formula is accepted.
 BOUND = 1e-18
-#: A claim whose degree asks for more points than this is left to another oracle.
-MAX_POINTS = 8
-
-#: Creators whose every element is a free variable.
-_FREE = frozenset({"randn", "rand", "uniform", "normal"})
+#: A claim that asks for more points than this is left to another oracle.
+MAX_POINTS = 10
+#: So often a divisor may be 0 by bad luck.
+MAX_UNLUCKY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,61 +46,81 @@ class Proof:
 
 def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) -> list[Proof]:
     """For each `(tensor, formula)`, whether it is the tensor's gradient, at this problem's sizes and for any values."""
-    listed = list(claims)
-    why = _unfit(problem.case)
-    if why:
-        return [Proof("unsupported", why=why) for _ in listed]
-    trackers = [_Tracker() for _ in listed]
+    needs = Needs(problem)
+    why = unfit(problem.case)
+    trackers = [_Tracker(name, claim.expr, why) for name, claim in claims]
+    for tracker in trackers:
+        tracker.prepare(needs)
+    _run(problem, needs, trackers, seed)
+    again = [tracker for tracker in trackers if tracker.refuted and "sqrt" in tracker.invented]
+    for tracker in again:
+        tracker.restart()
+    _run(problem, needs, again, seed, squares=True)
+    return [tracker.proof() for tracker in trackers]
+
+
+def _run(problem: Problem, needs: Needs, trackers: list[_Tracker], seed: int, squares: bool = False) -> None:
     for number in range(MAX_POINTS):
-        going = [(tracker, claim) for tracker, claim in zip(trackers, listed, strict=True) if not tracker.done]
+        going = [tracker for tracker in trackers if not tracker.done]
         if not going:
             break
         try:
-            scene = _Scene(problem, number, seed)
+            hearing = _Hearing(Scene(problem, needs, number, seed, squares), going)
         except GradcheckError as error:
-            for tracker, _ in going:
-                tracker.give_up(error)
-            break
-        for tracker, (name, claim) in going:
-            tracker.hear(scene, name, claim)
-    return [tracker.proof() for tracker in trackers]
+            for tracker in going:
+                tracker.stumble(error)
+        else:
+            hearing.together()
 
 
 @dataclass(slots=True)
 class _Tracker:
     """One claim on its way."""
 
+    name: str
+    formula: Expr
+    why: str = ""
     points: int = 0
     degree: int = 0
     bound: float = 1.0
     refuted: bool = False
-    why: str = ""
+    unlucky: int = 0
     invented: set[str] = field(default_factory=set)
+    #: The tensors whose gradients it speaks of.
+    gradients: tuple[str, ...] = ()
 
     @property
     def done(self) -> bool:
         return self.refuted or bool(self.why) or self.bound < BOUND
 
-    def give_up(self, error: GradcheckError) -> None:
-        self.why = error.message
+    def prepare(self, needs: Needs) -> None:
+        if not self.why:
+            try:
+                self.gradients = needs.gradients(self.formula)
+            except GradcheckError as error:
+                self.why = error.message
 
-    def hear(self, scene: _Scene, name: str, claim: Claim) -> None:
-        try:
-            gap = scene.gap(name, claim.expr)
-        except ShapeMismatch:
+    def restart(self) -> None:
+        self.points, self.degree, self.bound, self.refuted, self.unlucky = 0, 0, 1.0, False, 0
+
+    def stumble(self, error: GradcheckError) -> None:
+        """At a point where it cannot be heard; another may do where a divisor was 0."""
+        self.unlucky += 1
+        if isinstance(error, ShapeMismatch):
             self.refuted = True
-            return
-        except GradcheckError as error:
-            self.give_up(error)
-            return
+        elif not isinstance(error, Unlucky) or self.unlucky >= MAX_UNLUCKY:
+            self.why = error.message
+
+    def hear(self, gap: Residue, degree: Degree) -> None:
+        """What is 0 if the formula is right. It, and what it rests on, have at most this degree."""
         self.points += 1
-        self.invented |= scene.point.invented
-        self.degree = max(self.degree, gap.degree.top)
-        self.bound *= min(1.0, gap.degree.top / scene.point.prime)
+        self.invented |= gap.point.invented
+        self.degree = max(self.degree, degree.top)
+        self.bound *= gap.point.odds(degree)
         self.refuted = bool(gap.value != 0)
 
     def proof(self) -> Proof:
-        invented = tuple(sorted(self.invented))
+        invented = tuple(sorted(self.invented - {""}))
         if self.why:
             return Proof("unsupported", why=self.why)
         if self.refuted and invented:
@@ -115,161 +129,90 @@ class _Tracker:
         if self.refuted:
             return Proof("refuted", self.points, self.degree)
         if self.bound >= BOUND:
-            return Proof("unsupported", self.points, self.degree, self.bound, why=f"its degree is {self.degree:,}")
+            why = f"its degree is {self.degree:,}, too large for {self.points} points"
+            return Proof("unsupported", self.points, self.degree, self.bound, invented, why)
         return Proof("proved", self.points, self.degree, self.bound, invented)
 
 
-class _Scene:
-    """The case at one random point."""
+class _Hearing:
+    """Some claims at one point."""
 
-    def __init__(self, problem: Problem, number: int, seed: int) -> None:
-        self.problem, self.case = problem, problem.case
-        generator = np.random.default_rng([abs(seed), number, 0x6578616374])
-        self.generator = generator
-        self.point = Point(modular.PRIMES[number % len(modular.PRIMES)], int(generator.integers(1 << 62)))
-        self.leaves: dict[str, Any] = {}
-        for name, array in problem.inputs.items():
-            self.leaves[name] = self._random(array.shape)
-        for name, array in problem.constants.items():
-            self.leaves[name] = self._constant(self.case.constants.get(name), array)
-        self.seeds = [
-            {root: self._seed(step.roots[root], given) for root, given in seeds.items()}
-            for step, seeds in zip(self.case.steps, problem.seeds, strict=True)
-        ]
-        self.names = self._forward(None)
-        self._derived: Mapping[str, Expr] | None = None
-        self._gradients: dict[str, Residue] = {}
+    def __init__(self, scene: Scene, trackers: list[_Tracker]) -> None:
+        self.scene = scene
+        self._derivatives: dict[str, Residue] = {}
+        tensors = {name for tracker in trackers for name in (tracker.name, *tracker.gradients)}
+        self.derivative = self._forward(tensors)
+        self.claimed = [(tracker, value) for tracker in trackers if (value := self._claimed(tracker)) is not None]
+        #: One claim for each tensor, the core's own where a formula speaks of it.
+        self.chosen: dict[str, Residue] = {tracker.name: value for tracker, value in reversed(self.claimed)}
+        self.chosen.update(scene.gradients)
+        if self.derivative is None or set(self.chosen) != tensors:
+            self.derivative = self._forward(set(self.chosen))
 
-    def gap(self, name: str, formula: Expr) -> Residue:
-        """`<formula, V> - D` along a random direction V of the tensor: zero if the formula is right."""
-        shape = self._tensor(self.names, name).shape
-        direction = _Direction(self.point, self.generator, shape)
-        derivative = self._derivative(self._forward((name, direction)))
-        claimed = lift(self.point, self._evaluate(formula))
-        if claimed.shape != shape:
-            raise ShapeMismatch(f"the formula has shape {claimed.shape}, its tensor {shape}")
-        return residue_ops.plus(direction.along(claimed), derivative, -1)
+    def _forward(self, tensors: set[str]) -> Residue | None:
+        """The derivative along all their directions; None where one of them cannot move."""
+        try:
+            return self.scene.forward(tensors)
+        except GradcheckError:
+            self.scene.forward(())
+            return None
 
-    def _evaluate(self, formula: Expr) -> Any:
-        wanted = set(gradient_names(formula))
-        names = dict(self.names)
-        for let, claim in self.case.let.items():
-            wanted |= set(gradient_names(claim.expr))
-            names[let] = evaluate(claim.expr, names, gradients=self._gradients_of(wanted))
-        return evaluate(formula, names, gradients=self._gradients_of(wanted))
+    def _claimed(self, tracker: _Tracker) -> Residue | None:
+        try:
+            return self.scene.claimed(tracker.name, tracker.formula)
+        except GradcheckError as error:
+            tracker.stumble(error)
+            return None
 
-    def _gradients_of(self, names: set[str]) -> Mapping[str, Residue]:
-        """`grad(p)`, by the core's rules on residues, each proved along a random direction before it is used."""
-        for name in sorted(names - set(self._gradients)):
-            if self._derived is None:
-                self._derived = derive(self.problem, expand=False)
-            self._gradients[name] = self._gradient(name)
-        return self._gradients
+    def together(self) -> None:
+        """All at once: what they claim along all directions, less the derivative, is 0 if all are right."""
+        if self.derivative is not None and self.claimed:
+            claims = [self._along(name, value) for name, value in self.chosen.items()]
+            gap = plus(reduce(plus, claims), self.derivative, -1)
+            if gap.value == 0:
+                for tracker, value in self.claimed:
+                    tracker.hear(*self._beside_the_chosen(tracker.name, value, gap))
+                return
+        for tracker, value in self.claimed:
+            self._alone(tracker, value)
 
-    def _gradient(self, name: str) -> Residue:
-        assert self._derived is not None
-        if name not in self._derived or len({tuple(seeds) for seeds in self.seeds}) != 1:
-            raise Unsupported(f"the gradient of {name} is not derived")
-        formula = self._derived[name]
-        incoming = [seeds[name] for seeds in self.seeds if name in seeds]
-        known = dict(self._gradients_of(set(gradient_names(formula)) - {name}))
-        if incoming:
-            known[name] = reduce(residue_ops.plus, incoming)
-        value = lift(self.point, evaluate(formula, self.names, gradients=known))
-        direction = _Direction(self.point, self.generator, value.shape)
-        truth = self._derivative(self._forward((name, direction)))
-        if residue_ops.plus(direction.along(value), truth, -1).value != 0:
-            raise Unsupported(f"the core's own gradient of {name} is not exact here")
-        return value
+    def _beside_the_chosen(self, name: str, value: Residue, gap: Residue) -> tuple[Residue, Degree]:
+        """A claim is right if the chosen one is, and it is the same."""
+        chosen = self.chosen[name]
+        if value is chosen:
+            return gap, gap.degree
+        difference = plus(self._along(name, value), self._along(name, chosen), -1)
+        return difference, difference.degree.beside(gap.degree)
 
-    def _forward(self, moved: tuple[str, _Direction] | None) -> dict[str, Any]:
-        """All values; with `moved`, the derivative along that direction of one tensor."""
-        names: dict[str, Any] = {**self.problem.sizes, **self.leaves}
-        if moved is not None and moved[0] in names:
-            names[moved[0]] = moved[1].moving(names[moved[0]])
-        for name, claim in self.case.graph.items():
-            value = evaluate(claim.expr, names)
-            if moved is not None and moved[0] == name:
-                value = moved[1].moving(value)
-            names[name] = value
-        return names
-
-    def _derivative(self, names: Mapping[str, Any]) -> Residue:
-        total = lift(self.point, 0)
-        for seeds in self.seeds:
-            for root, seed in seeds.items():
-                value = lift(self.point, names[root])
-                slope = value.lazy_tangent
-                if slope is None:
-                    continue
-                moving = Residue(self.point, slope, None, value.degree.derived())
-                total = total + TABLE["sum"](moving * seed)
-        return total
-
-    def _tensor(self, names: Mapping[str, Any], name: str) -> Any:
-        if name not in names or not isinstance(names[name], Residue):
-            raise Unsupported(f"{name} is one of several tensors")
-        return names[name]
-
-    def _random(self, shape: tuple[int, ...]) -> Residue:
-        return Residue(self.point, self.point.random(self.generator, shape))
-
-    def _constant(self, value: Value | None, array: np.ndarray) -> Any:
-        if array.dtype.kind in "biu":
-            return array
-        return self._random(array.shape) if value is None or _is_free(value) else lift(self.point, array)
-
-    def _seed(self, value: Value | None, given: np.ndarray | None) -> Residue:
-        if given is None:
-            return lift(self.point, 1)
-        return self._random(given.shape) if value is None or _is_free(value) else lift(self.point, given)
-
-
-class _Direction:
-    """A random direction of one tensor: the outer product of a random vector for each dimension."""
-
-    def __init__(self, point: Point, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
-        self.point = point
-        self.vectors = [point.random(generator, (size,)) for size in shape]
-
-    def moving(self, tensor: Residue) -> Residue:
-        """The tensor, its tangent this direction."""
-        if len(self.vectors) == 2:
-            column, row = self.vectors[0][:, None], self.vectors[1][None, :]
-            prime = self.point.prime
-            tangent: Any = Chain((Matrix(column, prime), Matrix(row, prime)))
+    def _alone(self, tracker: _Tracker, value: Residue) -> None:
+        try:
+            for name in tracker.gradients:
+                if self._gap(name, self.scene.gradients[name]).value != 0:
+                    tracker.why = f"the core's own gradient of {name} is not proved"
+                    return
+            gap = self._gap(tracker.name, value)
+        except GradcheckError as error:
+            tracker.stumble(error)
         else:
-            tangent = np.ones((), dtype=np.int64)
-            for vector in self.vectors:
-                tangent = tangent[..., None] * vector % self.point.prime
-        return Residue(self.point, tensor.lazy_value, tangent, tensor.degree)
+            used = (self._gap(name, self.scene.gradients[name]).degree for name in tracker.gradients)
+            tracker.hear(gap, reduce(Degree.beside, used, gap.degree))
 
-    def along(self, gradient: Residue) -> Residue:
-        """The inner product with a tensor of this shape; a number."""
-        total: Any = gradient
-        if gradient.ndim == 2:
-            total = residue_ops.chained(gradient, self.vectors[0][None, :], self.vectors[1][:, None])
-        else:
-            for vector in reversed(self.vectors):
-                total = TABLE["sum"](total * Residue(self.point, vector), -1)
-        return TABLE["reshape"](total, ()) * Residue(
-            self.point, np.ones((), dtype=np.int64), None, Degree(gradient.ndim)
-        )
+    def _gap(self, name: str, value: Residue) -> Residue:
+        """What a claim alone is off by, along a direction."""
+        if name not in self._derivatives:
+            self._derivatives[name] = self.scene.forward({name})
+        return plus(self._along(name, value), self._derivatives[name], -1)
+
+    def _along(self, name: str, value: Residue) -> Residue:
+        return self.scene.directions[name].along(value)
 
 
-def _is_free(value: Value) -> bool:
-    return isinstance(value.expr, Call) and value.expr.op in _FREE
-
-
-def _unfit(case: Case) -> str:
+def unfit(case: Case) -> str:
     """Why the oracle cannot speak of this case at all, or nothing."""
     if not case.dtype.startswith(("float", "bfloat")):
         return f"{case.dtype} is no field of real numbers"
     if any(step.action != "backward" or step.raises for step in case.steps):
         return "its steps are more than backward passes"
-    for name, value in case.inputs.items():
-        if value.expr is not None and not _is_free(value) and free_names(value.expr):
-            return f"the input {name} is made of others"
     return ""
 
 

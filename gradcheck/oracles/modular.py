@@ -7,46 +7,22 @@ below 2^53, where float64 is exact.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import ceil, log2
 from typing import Any
 
 import numpy as np
 
-#: The five largest primes below 2^31; products of two residues fit into an int64.
-PRIMES = (2147483647, 2147483629, 2147483587, 2147483579, 2147483563)
-
-#: A float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
-LARGEST_DENOMINATOR = 10_000
+#: The largest primes below 2^31 modulo which -1 is no square and 2, 3, 5, 7, 11 and 13 are, so that the constants that
+#: formulas are written with have roots; products of two residues fit into an int64.
+PRIMES = (2147483399, 2147481311, 2147478791, 2147474159, 2147472311, 2147472071, 2147470751, 2147468231, 2147467871,
+          2147467559)  # fmt: skip
+#: So many numbers are inverted faster one by one.
+_FEW = 200
 
 
 def reduce(values: np.ndarray, prime: int) -> np.ndarray:
     """Integers as residues from 0 to `prime - 1`."""
     return np.asarray(values, dtype=np.int64) % prime
-
-
-def fraction(number: float) -> Fraction:
-    """The simplest fraction that this float is nearest to (0.1 is 1/10, not the binary number beside it)."""
-    exact = Fraction(number)
-    simple = exact.limit_denominator(LARGEST_DENOMINATOR)
-    return simple if float(simple) == number else exact
-
-
-def is_rational(values: np.ndarray) -> bool:
-    """Whether every float stands for a simple fraction, and is not some real number rounded, such as `sqrt(2)`."""
-    unique = np.unique(np.asarray(values, dtype=np.float64))
-    whole = unique[unique != np.rint(unique)]
-    return all(float(Fraction(number).limit_denominator(LARGEST_DENOMINATOR)) == number for number in whole.tolist())
-
-
-def from_floats(values: np.ndarray, prime: int) -> np.ndarray:
-    """Finite floats as residues, by the fractions that they stand for."""
-    values = np.asarray(values, dtype=np.float64)
-    if np.all(values == np.rint(values)) and np.all(np.abs(values) < 2.0**62):
-        return reduce(values.astype(np.int64), prime)
-    unique, where = np.unique(values, return_inverse=True)
-    residues = [(f.numerator * pow(f.denominator, -1, prime)) % prime for f in map(fraction, unique.tolist())]
-    return np.array(residues, dtype=np.int64)[where].reshape(values.shape)
 
 
 def multiply(a: np.ndarray, b: np.ndarray, prime: int) -> np.ndarray:
@@ -68,9 +44,12 @@ def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
 
 
 def inverse(values: np.ndarray, prime: int) -> np.ndarray:
-    """`1 / values`, by Fermat's little theorem. Raises ZeroDivisionError where there is a 0."""
+    """`1 / values`, of many by Fermat's little theorem. Raises ZeroDivisionError where there is a 0."""
     if not np.all(values):
         raise ZeroDivisionError("0 has no inverse")
+    if values.size <= _FEW:
+        found = [pow(value, -1, prime) for value in values.ravel().tolist()]
+        return np.array(found, dtype=np.int64).reshape(values.shape)
     return power(values, prime - 2, prime)
 
 

@@ -1,12 +1,12 @@
 """Residue: a tensor of dual numbers modulo a prime, so that any forward yields its exact directional derivative.
 
-Ops are applied to residues as they are to tensors and formulas; how each op acts on them stands in `residue_ops`.
+Ops are applied to residues as they are to tensors and formulas; how each op acts on them stands in `residue_*`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,59 +14,19 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
-from gradcheck.oracles import modular
+from gradcheck.oracles import modular, numbers
 from gradcheck.oracles.chain import Chain, Matrix
+from gradcheck.oracles.degree import CONSTANT, RANDOM, Degree
+from gradcheck.oracles.point import Point
 
-#: How an op acts on residues: `(point, *canonical arguments)` to a Residue, or to plain arrays.
+#: How an op acts on residues: `(point, op, *canonical arguments)` to a Residue, or to plain arrays.
 Action = Callable[..., Any]
 F = TypeVar("F", bound=Action)
 ACTIONS: dict[str, Action] = {}
 
 
-@dataclass(slots=True)
-class Point:
-    """One random point: its prime, and the salt of the values that functions outside the field take at it."""
-
-    prime: int
-    salt: int
-    #: Functions whose values were made up; a difference then refutes nothing, for they may be related otherwise.
-    invented: set[str] = field(default_factory=set)
-
-    def random(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        return generator.integers(1, self.prime, shape, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Degree:
-    """Bounds on the total degrees of numerator and denominator, as polynomials in everything that is random."""
-
-    top: int = 0
-    bottom: int = 0
-
-    def __add__(self, other: Degree) -> Degree:
-        if not self.bottom and not other.bottom:
-            return Degree(max(self.top, other.top))
-        return Degree(max(self.top + other.bottom, other.top + self.bottom), self.bottom + other.bottom)
-
-    def __mul__(self, other: Degree) -> Degree:
-        return Degree(self.top + other.top, self.bottom + other.bottom)
-
-    def __pow__(self, exponent: int) -> Degree:
-        return Degree(self.top * exponent, self.bottom * exponent)
-
-    def inverted(self) -> Degree:
-        return Degree(self.bottom, self.top)
-
-    def summed(self, terms: int) -> Degree:
-        """Of a sum of so many terms, each with a denominator of its own."""
-        return Degree(self.top + (terms - 1) * self.bottom, self.bottom * terms) if terms > 1 else self
-
-    def derived(self) -> Degree:
-        """Of a directional derivative."""
-        return Degree(self.top + self.bottom, 2 * self.bottom)
-
-
-_LINEAR = Degree(1)
+class Unlucky(Unsupported):
+    """A divisor is 0 at this point; it need not be at another."""
 
 
 class Residue(Operators):
@@ -77,26 +37,21 @@ class Residue(Operators):
 
     __slots__ = ("degree", "lazy_tangent", "lazy_value", "point")
     #: What rules and formulas see: residues stand for real numbers.
-    dtype = np.dtype(np.float64)
+    dtype: np.dtype = np.dtype(np.float64)
 
-    def __init__(
-        self,
-        point: Point,
-        value: np.ndarray | Chain,
-        tangent: np.ndarray | Chain | None = None,
-        degree: Degree = _LINEAR,
-    ) -> None:
+    def __init__(self, point: Point, value: Any, tangent: Any = None, degree: Degree = RANDOM) -> None:
         self.point, self.degree = point, degree
-        self.lazy_value = value if isinstance(value, Chain) else np.asarray(value)
-        self.lazy_tangent = tangent if tangent is None or isinstance(tangent, Chain) else np.asarray(tangent)
+        self.lazy_value, self.lazy_tangent = value, tangent
 
     @property
     def value(self) -> np.ndarray:
-        return self.lazy_value.dense() if isinstance(self.lazy_value, Chain) else self.lazy_value
+        value = self.lazy_value
+        return value.dense() if type(value) is Chain else value
 
     @property
     def tangent(self) -> np.ndarray | None:
-        return self.lazy_tangent.dense() if isinstance(self.lazy_tangent, Chain) else self.lazy_tangent
+        tangent = self.lazy_tangent
+        return tangent.dense() if type(tangent) is Chain else tangent
 
     def chain(self) -> Chain:
         """The value of a matrix as a chain that can grow longer."""
@@ -110,13 +65,18 @@ class Residue(Operators):
         self.lazy_tangent = tangent = _chain(self.lazy_tangent, self.point.prime)
         return tangent
 
+    def still(self) -> Residue:
+        """The value alone."""
+        return self if self.lazy_tangent is None else type(self)(self.point, self.lazy_value, None, self.degree.still())
+
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.lazy_value.shape
+        shape: tuple[int, ...] = self.lazy_value.shape
+        return shape
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.lazy_value.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -126,32 +86,60 @@ class Residue(Operators):
         action = ACTIONS.get(op.name)
         if action is None:
             raise Unsupported(f"{op.name} is no operation of exact arithmetic")
-        flat = [*args, *(args[op.sequence] if op.sequence is not None else ())]
-        point = next(arg.point for arg in flat if isinstance(arg, Residue))
         try:
-            return action(point, op, *args)
+            return action(_point_of(op, args), op, *args)
         except ZeroDivisionError as error:
-            raise Unsupported(f"{op.name}: {error} at this point") from error
+            raise Unlucky(f"{op.name}: {error} at this point") from error
         except ValueError as error:
             raise ShapeMismatch(f"{op.name}: {error}") from error
+        except OverflowError as error:
+            raise Unsupported(f"{op.name}: {error}") from error
+
+
+class Truth(Residue):
+    """Truth values, of which nothing is known: any residues, so that what is proved holds for 0 and 1 as well."""
+
+    __slots__ = ()
+    dtype: np.dtype = np.dtype(np.bool_)
+
+
+def _point_of(op: Op, args: tuple[Any, ...]) -> Point:
+    for arg in args:
+        if isinstance(arg, Residue):
+            return arg.point
+    assert op.sequence is not None
+    return next(arg.point for arg in args[op.sequence] if isinstance(arg, Residue))
 
 
 def _chain(value: np.ndarray | Chain, prime: int) -> Chain:
-    return value if isinstance(value, Chain) else Chain((Matrix(value, prime),))
+    return value if type(value) is Chain else Chain((Matrix(value, prime),))  # type: ignore[arg-type]
 
 
 def lift(point: Point, value: Any) -> Residue:
-    """A number or an array as residues without tangent. Raises Unsupported for what is no rational number."""
+    """A number or an array as residues without tangent. Raises Unsupported for what is no number.
+
+    An infinity is some number that is made up, and so it is in what is proved: the proof holds for ever larger ones.
+    """
     if isinstance(value, Residue):
         return value
+    if type(value) is int:
+        return Residue(point, np.asarray(value % point.prime), None, CONSTANT)
     array = np.asarray(value)
-    if array.dtype.kind in "biu":
-        return Residue(point, modular.reduce(array, point.prime), degree=Degree())
-    if array.dtype.kind != "f" or not np.all(np.isfinite(array)):
+    if array.dtype.kind in "bui":
+        return Residue(point, modular.reduce(array, point.prime), None, CONSTANT)
+    if array.dtype.kind != "f" or np.any(np.isnan(array)):
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
-    if not modular.is_rational(array):
-        point.invented.add("rounded numbers")
-    return Residue(point, modular.from_floats(array, point.prime), degree=Degree())
+    return _lift_floats(point, array.astype(np.float64, copy=False))
+
+
+def _lift_floats(point: Point, array: np.ndarray) -> Residue:
+    if np.all(array == np.rint(array)) and np.all(np.abs(array) < 2.0**62):
+        return Residue(point, modular.reduce(array.astype(np.int64), point.prime), None, CONSTANT)
+    unique, places = np.unique(array, return_inverse=True)
+    found = np.array([numbers.residue(point, number) for number in unique.tolist()], dtype=np.int64)
+    is_plain = all(math.isfinite(number) and numbers.fraction(number) is not None for number in unique.tolist())
+    degree = CONSTANT if is_plain else Degree(2, 2)  # powers of a symbol
+    return Residue(point, found[places].reshape(array.shape), None, degree)
 
 
 def acts_on(*names: str) -> Callable[[F], F]:
