@@ -76,6 +76,18 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Reproduction:
+    """The smallest case found that fails in the same way: as a case file, and as Python where an engine is a Tensor
+    class that can be spoken to in a few lines."""
+
+    case: str
+    operations: int  # op applications in its graph
+    snippet: str = ""
+    file: str = ""  # where the case file is, if it was written
+    complete: bool = True  # whether nothing smaller was left to try when time was up
+
+
+@dataclass(frozen=True, slots=True)
 class CaseResult:
     """The verdict on one case, or on one file that could not be read (`name` is then empty)."""
 
@@ -91,6 +103,7 @@ class CaseResult:
     tags: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    power: Mapping[str, Any] | None = None  # planted faults and how many are caught, where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
 
 

@@ -28,6 +28,9 @@ class Settings:
     timeout: float | None = None
     oracle: str = "auto"
     order: int = 1
+    power: bool = False  # plant faults in what passes, and count those that are caught
+    derived: bool = False  # say which formulas equal the derived ones
+    evidence: bool = True  # whether failures are explained; without, only the verdict counts
     options: str = ""  # the same as on the command line, for the reproduce command
 
     def apply(self, case: Case) -> Case:
@@ -56,6 +59,8 @@ def settings(
     timeout: float | None,
     oracle: str = "auto",
     order: int = 1,
+    power: bool = False,
+    derived: bool = False,
 ) -> Settings:
     """Checked choices. Raises UsageError."""
     if oracle not in ORACLES:
@@ -88,6 +93,8 @@ def settings(
         timeout=timeout,
         oracle=oracle,
         order=order,
+        power=power,
+        derived=derived,
         options=_options(engines, reference, dtype, rtol, atol, trials, oracle, order),
     )
 

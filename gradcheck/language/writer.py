@@ -185,10 +185,11 @@ def _value(value: Value, *, flow: bool = False) -> str:
 def _parts(expr: Expr, dtype: str) -> dict[str, str]:
     """`values`, `shape` and `dtype`, which reading has made one expression; nothing where no dtype is stated."""
     shape: dict[str, str] = {}
+    inner = expr
     if dtype and isinstance(expr, Call) and expr.op == "reshape" and not expr.kwargs:
-        expr, shape = expr.args[0], {"shape": str(expr.args[1])}
-    if dtype and isinstance(expr, Call) and expr.op == "to" and expr.args[1:] == (Dtype(dtype),):
-        return {"values": _text(str(expr.args[0]), flow=True), **shape, "dtype": dtype}
+        inner, shape = expr.args[0], {"shape": str(expr.args[1])}
+    if dtype and isinstance(inner, Call) and inner.op == "to" and inner.args[1:] == (Dtype(dtype),):
+        return {"values": _text(str(inner.args[0]), flow=True), **shape, "dtype": dtype}
     return {}
 
 
