@@ -103,7 +103,9 @@ def _surprises(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failur
     first = case.steps[0].raises
     if not evaluation.states and evaluation.error:
         error = evaluation.error
-        if error.kind not in (first, "unsupported"):
+        if error.kind == "unsupported":
+            return
+        if error.kind != first:
             where = place_of(case, evaluation.failed_at)
             yield 0, Failure(error.kind, f"{evaluation.failed_at}: {error.message}", where, error.hint)
             return
