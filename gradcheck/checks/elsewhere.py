@@ -22,7 +22,7 @@ def elsewhere(problem: Problem, number: int) -> Problem:
 
     `number` counts the points; the same gives the same.
     """
-    generator = np.random.default_rng([problem.seed, number, 0x706F696E])
+    generator = np.random.default_rng([abs(problem.seed), number, 0x706F696E])
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {name: nudged(array, generator) for name, array in arrays.items()}
@@ -50,10 +50,11 @@ def nudged(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 class Elsewhere:
     """The other points of one problem, and what is computed there; each when first asked for."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, known: Mapping[str, Evaluation]) -> None:
+        """`known` are the evaluations of the problem itself, by engine."""
         self._problems = {0: problem}
         self._applications: dict[int, list[Application]] = {}
-        self._evaluations: dict[tuple[str, int], Evaluation] = {}
+        self._evaluations = {(name, 0): evaluation for name, evaluation in known.items()}
 
     def problem(self, number: int) -> Problem:
         """The problem itself for 0, others from 1 on."""
@@ -68,7 +69,7 @@ class Elsewhere:
         return self._applications[number]
 
     def evaluation(self, engine: Engine, number: int) -> Evaluation:
-        """What an engine makes of it."""
+        """What an engine makes of it, when asked first."""
         key = (engine.name, number)
         if key not in self._evaluations:
             self._evaluations[key] = engine.evaluate(self.problem(number))

@@ -26,9 +26,12 @@ _MOST_PARTS = 12
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one use of a tensor sends to it: the op's result, and which of the op's tensors it is, from 0."""
+    """What one use of a tensor sends to it: the op's result, and which of the op's tensors it is, from 0.
 
-    child: Tensor
+    The incoming gradient of a root comes from no child.
+    """
+
+    child: Tensor | None
     argument: int
     share: np.ndarray
 
@@ -111,6 +114,8 @@ class Flow:
             return shares
 
         roots, seeds = self._starts()
+        for root, seed in zip(roots, seeds, strict=True):
+            found.received.setdefault(root, []).append(Contribution(None, 0, seed))
         with np.errstate(all="ignore"):
             leaves = sweep(roots, seeds, observed)
         for leaf, gradient in leaves.items():
@@ -130,33 +135,31 @@ class Flow:
     def uses(self, followed: Followed, tensor: Tensor) -> tuple[Use, ...]:
         """What each use of the tensor contributes, and would if the op's result had passed on a part only."""
         return tuple(
-            Use(self.words(c.child), self.owners.get(c.child, ""), c.argument, c.share, self._parts_of(followed, c))
+            Use(*self._origin(c), c.argument, c.share, tuple(self._parts_of(followed, c)))
             for c in followed.received.get(tensor, ())
         )
 
-    def words(self, tensor: Tensor) -> str:
-        """The op that made it."""
-        return tensor.creation_op.name if tensor.creation_op is not None else self.names.get(tensor, "")
+    def _origin(self, c: Contribution) -> tuple[str, str]:
+        """The op and the entry that it comes from."""
+        if c.child is None or c.child.creation_op is None:
+            return "incoming gradient", "the root"
+        return c.child.creation_op.name, self.owners.get(c.child, "")
 
-    def _parts_of(self, followed: Followed, use: Contribution) -> tuple[tuple[str, np.ndarray], ...]:
-        received = followed.received.get(use.child, [])
-        if not 2 <= len(received) <= _MOST_PARTS:
-            return ()
-        name = self.names.get(use.child) or f"the result of {self.words(use.child)} at {self.owners[use.child]}"
-        found = []
-        for order, shares in (("", received), ("r", received[::-1])):
-            running = np.cumsum([wide(c.share) for c in shares], axis=0)
-            for count in range(1, len(shares)):
-                text = f"{name} passed on the sum of {count} of its {len(shares)} contributions"
-                found.append((text, running[count - 1]))
-            text = f"{name} passed on what it had, each time that a contribution arrived"
-            found.append((f"{text}{' (the last first)' if order else ''}", running.sum(0)))
-        return tuple((text, self._share(use, part)) for text, part in found)
-
-    def _share(self, use: Contribution, gradient: np.ndarray) -> np.ndarray:
-        """What the use would contribute if the op's result had this gradient."""
-        shares = pull(use.child, gradient.astype(use.child.dtype))
-        return shares[use.argument][1]
+    def _parts_of(self, followed: Followed, use: Contribution) -> Iterator[tuple[str, np.ndarray]]:
+        child = use.child
+        received = followed.received.get(child, []) if child is not None else []
+        if child is None or not 2 <= len(received) <= _MOST_PARTS:
+            return
+        op, owner = self._origin(use)
+        name = self.names.get(child) or f"the result of {op} at {owner}"
+        for order in (received, received[::-1]):
+            running = np.cumsum([wide(c.share) for c in order], axis=0)
+            origins = [" at ".join(self._origin(c)) for c in order]
+            for count in range(1, len(order)):
+                text = f"{name} passed on its gradient when only {' and '.join(origins[:count])} had reported"
+                yield text, _share(use, child, running[count - 1])
+            text = f"{name} passed on what it had whenever a contribution arrived, {origins[0]} first"
+            yield text, _share(use, child, running.sum(0))
 
     def below(self, name: str) -> set[str]:
         """The named tensors that a gradient reaches from this one, itself aside."""
@@ -174,6 +177,11 @@ class Flow:
         """The entries in which this tensor is used."""
         tensor = self.tensors[name]
         return {owner for result, owner in self.owners.items() if any(c is tensor for c in result.creators)}
+
+
+def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:
+    """What the use would contribute if the op's result had this gradient."""
+    return pull(child, gradient.astype(child.dtype))[use.argument][1]
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:

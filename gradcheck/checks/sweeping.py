@@ -28,17 +28,10 @@ def evidence_of(fault: Fault, engine: Engine, reference: Engine, points: Elsewhe
         theirs = points.evaluation(reference, number)
         if fault.step >= min(len(mine.states), len(theirs.states)):
             continue
-        yield from _point(fault, problem, mine, theirs, reference, points.applications(number))
+        yield from _point(fault, problem, mine, theirs)
 
 
-def _point(
-    fault: Fault,
-    problem: Problem,
-    mine: Evaluation,
-    theirs: Evaluation,
-    reference: Engine,
-    applications: list[Application],
-) -> Iterator[Evidence]:
+def _point(fault: Fault, problem: Problem, mine: Evaluation, theirs: Evaluation) -> Iterator[Evidence]:
     name, step = fault.tensor, fault.step
     flow = Flow(problem, step)
     gradients = added(mine, step)
@@ -48,6 +41,7 @@ def _point(
         return
     tensor = flow.tensors[name]
     earlier = mine.states[step - 1].gradients.get(name) if step else None
+    roots = problem.seeds[step]
     others = {n: g for n, g in added(theirs, step).items() if n != name and g is not None}
     yield Evidence(
         gradients.get(name),
@@ -56,7 +50,9 @@ def _point(
         uses=flow.uses(followed, tensor) if len(flow.owners) <= MOST_OPS else (),
         earlier=earlier,
         others=others,
-        rule=rule_of(problem, flow, name, gradients, applications, reference),
+        neighbours={n: g for n, g in gradients.items() if n != name and g is not None},
+        is_root=name in roots,
+        reseeded={"ones in its place": np.ones_like(want)} if name in roots else {},
     )
 
 

@@ -14,6 +14,30 @@ from gradcheck.checks.diagnosis.evidence import Evidence, Guess, Use
 _MOST_USES, _MOST_PAIRED, _MOST_OTHERS, _MOST_COMBINATIONS = 64, 8, 64, 256
 
 
+@hypothesis("mutated", covers=("factor", "mixed_up", "detached", "counted_twice"))
+def root_changed(e: Evidence) -> Iterator[Guess]:
+    """The incoming gradient of a root is not what it was when it came in."""
+    if e.is_root and len(e.uses) == 1 and e.got is not None:
+        text = (
+            "mutated: the incoming gradient itself has changed during the pass; it is added to in place, in an array "
+        )
+        yield Guess("root", text + "that it shares with other gradients", e.got)
+
+
+@hypothesis("mutated", covers=("factor", "mixed_up"))
+def shared(e: Evidence) -> Iterator[Guess]:
+    """Equal to another tensor's gradient as the engine has it, where the two should differ."""
+    for name, gradient in islice(e.neighbours.items(), _MOST_OTHERS):
+        right = e.others.get(name)
+        if gradient.shape != e.want.shape or right is None:
+            continue
+        if not np.allclose(right, e.want, rtol=1e-6, atol=0, equal_nan=True):
+            text = (
+                f"mutated: it is the gradient that {name} has, as if the two shared one array that is added to in place"
+            )
+            yield Guess(name, text, gradient, bool(np.any(gradient)))
+
+
 @hypothesis("stale", covers=("overwritten", "counted_twice", "factor", "mixed_up"))
 def stale(e: Evidence) -> Iterator[Guess]:
     """What was there before this pass, or before zero_grad, is there again."""
@@ -37,7 +61,7 @@ def later_pass(e: Evidence) -> Iterator[Guess]:
         yield Guess("passes", text, e.want - e.earlier)
 
 
-@hypothesis("overwritten", covers=("factor",))
+@hypothesis("overwritten", covers=("factor", "mixed_up", "mutated"))
 def one_use(e: Evidence) -> Iterator[Guess]:
     """The contribution of one use alone."""
     if len(e.uses) < 2:
@@ -47,7 +71,7 @@ def one_use(e: Evidence) -> Iterator[Guess]:
         yield Guess(index, text, use.share)
 
 
-@hypothesis("use_dropped", covers=("factor", "path_dropped"))
+@hypothesis("use_dropped", covers=("factor", "path_dropped", "mixed_up", "mutated"))
 def dropped(e: Evidence) -> Iterator[Guess]:
     """All contributions but one."""
     if len(e.uses) < 2:
@@ -61,7 +85,7 @@ def dropped(e: Evidence) -> Iterator[Guess]:
             yield Guess((i, j), text, e.want - one.share - other.share)
 
 
-@hypothesis("counted_twice", covers=("factor",))
+@hypothesis("counted_twice", covers=("factor", "mixed_up"))
 def twice(e: Evidence) -> Iterator[Guess]:
     """One contribution more than once, or all of them."""
     for index, use in _uses(e):
@@ -73,7 +97,7 @@ def twice(e: Evidence) -> Iterator[Guess]:
         yield Guess("all", f"counted twice: {what} contributes a second time", 2 * e.want)
 
 
-@hypothesis("passed_on_early", covers=("factor",))
+@hypothesis("passed_on_early", covers=("factor", "mixed_up", "mutated"))
 def early(e: Evidence) -> Iterator[Guess]:
     """The tensors made from this one have passed on parts of their gradients."""
     options = [[("", use.share), *use.partial] for use in e.uses[:_MOST_USES]]
@@ -116,7 +140,7 @@ def detached(e: Evidence) -> Iterator[Guess]:
         return
     zeros = np.zeros_like(e.arrived)
     if e.rule is None:
-        yield Guess("detached", "detached: no gradient arrives, from any of its uses", zeros)
+        yield Guess("detached", "detached: no gradient arrives, from any of its uses", zeros, e.got is None)
     else:
         name = e.rule.application.op.name
         yield Guess("detached", f"detached: {name} passes no gradient on to this tensor", zeros)

@@ -12,6 +12,7 @@ Predict = Callable[[Evidence], Iterator[Guess]]
 #: Every kind of mistake, the more specific first, and what it means. Where two explain the same numbers, the first is
 #: told first.
 KINDS = {
+    "mutated": "an array is changed in place while others still use it",
     "stale": "what an earlier pass left behind takes part again",
     "detached": "nothing arrives",
     "overwritten": "contributions replace each other where they should add up",
@@ -41,6 +42,12 @@ KINDS = {
     "dtype": "computed in a lower precision",
     "nan": "NaN appears where the gradient is finite",
     "factor": "off by a constant factor",
+}
+#: Kinds that no single tensor shows: they are found out by running an engine again.
+OF_ENGINES = {
+    "not_deterministic": "the same pass gives other gradients each time",
+    "input_mutated": "an op changes its arguments",
+    "recursion": "the backward pass calls itself, and long graphs are too deep for that",
 }
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 

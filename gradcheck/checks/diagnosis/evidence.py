@@ -95,6 +95,10 @@ class Evidence:
     earlier: np.ndarray | None = None
     #: The right gradients of the case's other tensors.
     others: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: What the same engine has for the case's other tensors, right or wrong.
+    neighbours: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: Whether this is where the pass starts, so that the gradient is the one that was given.
+    is_root: bool = False
     #: What the gradient would be with other incoming gradients at the roots.
     reseeded: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: What the gradient would be with a path of the graph cut: by words for the path.
