@@ -37,7 +37,7 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Op:
     """One operation on tensors.
 
@@ -92,6 +92,9 @@ class Op:
     elements: Callable[..., int] | None = None
     #: What follows the arguments given, by how many were given.
     _fills: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<op {self.signature}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on plain arrays at once; let a tensor record itself, or a formula build itself."""

@@ -64,3 +64,7 @@ def test_an_alias_names_the_same_op() -> None:
 def test_numpys_errors_become_typed_ones() -> None:
     with pytest.raises(ShapeMismatch, match="add"):
         ops.add(np.ones(2), np.ones(3))
+
+
+def test_an_op_shows_itself_by_its_signature() -> None:
+    assert repr(TABLE["add"]) == "<op add(input, other, *, alpha=1)>"
