@@ -12,6 +12,7 @@ from gradcheck.checks.docket import GRADIENTS, MOST, Diagnoses, Docket
 from gradcheck.checks.elsewhere import Elsewhere
 from gradcheck.checks.nodes import WrongNode
 from gradcheck.checks.result import Comparison
+from gradcheck.checks.tiebreak import tell_apart
 from gradcheck.checks.whole import has_wrong_values, is_unreliable
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.language.problem import Problem
@@ -105,6 +106,7 @@ def _sweep(docket: Docket, engine: Engine, wrong: Sequence[WrongNode]) -> None:
     for fault in islice(locate.first(own, flow), MOST):
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
         diagnoses = docket.why(sweeping.evidence_of(fault, engine, docket.reference, docket.points))
+        diagnoses = tell_apart(diagnoses, engine, docket.reference)
         cause = locate.accumulation(fault, docket.operations, uses)
         for place in places:
             c = docket.comparisons[place]
