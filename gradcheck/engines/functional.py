@@ -89,18 +89,25 @@ class Functional(Duck):
 
     def rehearse(self, form: Form, given: list[Any], shape: tuple[int, ...]) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
-        places = [i for i, value in enumerate(given) if self.style.is_tensor(value) and value.dtype.kind == "f"]
-        if not places:
+        found = [value for value in _flat(given) if self._differentiates(value)]
+        if not found:
             return
         add_up = self.library.function("sum")
 
         def total(*values: Any) -> Any:
-            replaced = list(given)
-            for place, value in zip(places, values, strict=True):
-                replaced[place] = value
-            return add_up(form.call(replaced, shape))
+            traced = iter(values)
 
-        self.derivatives(total, [np.asarray(given[place]) for place in places])
+            def replaced(value: Any) -> Any:
+                if isinstance(value, (list, tuple)):
+                    return type(value)([replaced(item) for item in value])
+                return next(traced) if self._differentiates(value) else value
+
+            return add_up(form.call([replaced(value) for value in given], shape))
+
+        self.derivatives(total, [np.asarray(value) for value in found])
+
+    def _differentiates(self, value: Any) -> bool:
+        return self.style.is_tensor(value) and value.dtype.kind == "f"
 
     # Passes -------------------------------------------------------------------------------------
 
@@ -159,6 +166,14 @@ class Functional(Duck):
         for term in terms[1:]:
             result = result + term
         return result
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """The arguments, and the items of those that are lists."""
+    found: list[Any] = []
+    for value in values:
+        found += _flat(value) if isinstance(value, (list, tuple)) else [value]
+    return found
 
 
 class _Arrays(Style):

@@ -171,7 +171,8 @@ class Duck(Tape):
         if gradient is not None and self.style.is_tensor(self.style.gradient(owner.tensor)):
             gradient = self.style.make(gradient, False)
         with translating("setting a gradient"):
-            self.style.set_gradient(owner.tensor, owner.initial if gradient is None else gradient)
+            clearing = gradient is None
+            self.style.set_gradient(owner.tensor, owner.initial if clearing else gradient, clearing)
 
     def retain(self, held: Held) -> None:
         """Ask the engine to keep this gradient, or listen in with a leaf of zeros."""
@@ -291,6 +292,10 @@ class Duck(Tape):
         except Unsupported as inner:
             known = lookup(inner.lacks)  # an op of the core's own kitchen says nothing to others
             raise (inner if op.composite and (known is None or known.torch) else lacking) from inner
+        except GradcheckError:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:  # its definition needs NumPy's arrays
+            raise lacking from error
         finally:
             self._composing.discard(op)
         if result is NotImplemented:

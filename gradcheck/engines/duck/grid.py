@@ -88,7 +88,7 @@ class Grid(Duck):
             for index in np.ndindex(held.shape):
                 if self.style.is_tensor(owner.tensor[index]):
                     new = owner.initial if gradient is None else float(gradient[index])
-                    self.style.set_gradient(owner.tensor[index], new)
+                    self.style.set_gradient(owner.tensor[index], new, gradient is None)
 
     def retain(self, held: Held) -> None:
         """Numbers of its own, which no other named tensor shares, so that their gradients are this tensor's."""

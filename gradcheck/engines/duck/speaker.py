@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,6 +17,9 @@ from gradcheck.errors import GradcheckError, Unsupported
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
 _NOT_FOR_IT = (TypeError, AttributeError, NotImplementedError, AssertionError)
+_IN_WORDS = re.compile(
+    r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
+)
 
 
 class Dialect(Protocol):
@@ -76,7 +80,7 @@ class Speaker:
             if trial is None:
                 continue
             trials.append(trial)
-            if trial.right or (form.exact and not isinstance(trial.error, _NOT_FOR_IT)):
+            if trial.right or (form.exact and not _refused(trial.error)):
                 return form
         return _best(op, trials)
 
@@ -107,21 +111,22 @@ class Speaker:
 
 
 def _best(op: Op, trials: list[Trial]) -> Form | str:
-    """Where no form was right: the first of the right shape, unless conventions differ; else the first that raised
-    what no library raises by way of saying no."""
+    """Where no form was right: the first of the right shape, unless conventions differ."""
     if op.name not in AMBIGUOUS:
         for trial in trials:
             if trial.fits:
                 return trial.form
-    for trial in trials:
-        if trial.error is not None and not isinstance(trial.error, _NOT_FOR_IT):
-            return trial.form
     if any(trial.fits for trial in trials):
         return f"its {op.name} follows another convention than torch's"
     refused = next((trial for trial in trials if trial.error is not None), None)
     if refused is not None and refused.error is not None:
         return f"its {op.name} does not take these arguments: {said(refused.error)}"
     return f"it has no {op.name}" + (" with these settings" if trials else "")
+
+
+def _refused(error: Exception | None) -> bool:
+    """Whether an exception says that a call is not for the library, and not that something went wrong."""
+    return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(str(error))))
 
 
 def _kind(value: Any) -> Any:

@@ -75,6 +75,7 @@ AMBIGUOUS = frozenset({
     "cross_entropy", "nll_loss", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss",
     "l1_loss", "huber_loss", "smooth_l1_loss", "hinge_embedding_loss", "margin_ranking_loss", "softplus", "batch_norm",
     "layer_norm", "leaky_relu", "elu", "flatten", "take", "dot", "normalize", "linear", "conv1d", "conv2d", "pad",
+    "getitem",
 })  # fmt: skip
 
 _NUMPY_WORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis"}
@@ -93,13 +94,20 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[For
     settings = _settings(op, bound)
     infix = _OPERATORS.get(op.name)
     if infix is not None and not settings:
-        yield Form(f"operator {op.name}", _infix(infix, _operands(op)), exact=True)
+        yield Form(f"operator {op.name}", _infix(infix, _operands(op)), exact=not _is_mixed(op, bound))
     if op.name in SHAPED:
         yield from SHAPED[op.name](bound, ndim, library)
         return
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
         yield from _named(op, name, settings, library, exact and op.name not in AMBIGUOUS)
+
+
+def _is_mixed(op: Op, bound: Arguments) -> bool:
+    """An index of arrays and other things, of which NumPy and torch make different shapes."""
+    if op.name != "getitem" or not isinstance(bound[1], tuple):
+        return False
+    return len(bound[1]) > 1 and any(hasattr(item, "dtype") or isinstance(item, list) for item in bound[1])
 
 
 def _infix(function: Callable[..., Any], count: int) -> Call:

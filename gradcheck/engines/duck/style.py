@@ -138,18 +138,18 @@ class Style:
             return ["gradient"]
         return list(signature.parameters)[1:]
 
-    def set_gradient(self, tensor: Any, gradient: Any) -> None:
-        """Put a gradient there; what a fresh tensor has clears it."""
+    def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
+        """Put a gradient there; where it cannot be assigned, it can be cleared at best."""
         name = self._gradient or next((n for n in _GRADIENTS if hasattr(tensor, n)), "grad")
         try:
             setattr(tensor, name, copy.copy(gradient))
         except AttributeError:
-            for method in _CLEARING:
+            for method in _CLEARING if clearing else ():
                 if callable(getattr(tensor, method, None)):
                     getattr(tensor, method)()
                     return
             raise Unsupported(f"the gradient of a {type(tensor).__name__} cannot be set or cleared",
-                              lacks="zeroing of gradients") from None  # fmt: skip
+                              lacks="gradients that can be set") from None  # fmt: skip
 
 
 def _candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
