@@ -47,12 +47,21 @@ class Matrix:
 
     def __matmul__(self, other: Matrix) -> Matrix:
         """The product: the smaller factor is cut into limbs, the larger one is used as it lies there."""
-        terms = max(self.shape[1], 1)
+        if self.residues.size * other.shape[1] <= modular.SMALL:
+            return Matrix(modular.in_halves(np.matmul, self.residues, other.residues, self.prime), self.prime)
+        terms = self.shape[1]
         if other.residues.size < self.residues.size:
-            product = modular.in_limbs(lambda limb: self.centred @ limb, other.residues, terms, self.prime)
+            parts, bits = modular.limbs(other.residues, terms, self.prime)
+            product = self.centred @ np.concatenate(parts, axis=1)
+            pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=1)
         else:
-            product = modular.in_limbs(lambda limb: limb @ other.centred, self.residues, terms, self.prime)
-        return Matrix(product, self.prime)
+            parts, bits = modular.limbs(self.residues, terms, self.prime)
+            product = np.concatenate(parts, axis=0) @ other.centred
+            pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=0)
+        total = pieces[0]
+        for number, piece in enumerate(pieces[1:], 1):
+            total = (total + piece * pow(2, bits * number, self.prime)) % self.prime
+        return Matrix(total, self.prime)
 
 
 class Chain:

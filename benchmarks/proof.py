@@ -1,0 +1,87 @@
+"""Four n×n matrices chained, with a formula for each gradient: proved for all values, in the time of a few passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from benchmarks.timing import Row, race
+from gradcheck.errors import Place
+from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.parser import parse
+from gradcheck.language.problem import Problem
+from gradcheck.oracles.exact import Proof, prove
+
+GRAPH = {"p": "y @ x", "q": "z @ p", "r": "n.mm(q)", "loss": "r.sum()"}
+FORMULAS = {
+    "n": "((z @ y @ x).sum(dim=1, keepdim=True) @ torch.ones([1, n.shape[0]])).T",
+    "z": "(((y @ x).sum(dim=1, keepdim=True) @ torch.ones([1, z.shape[0]])) @ n.sum(dim=0).diag()).T",
+    "y": "((x.sum(dim=1, keepdim=True) @ torch.ones([1, y.shape[0]])) @ (n @ z).sum(dim=0).diag()).T",
+    "x": "(torch.ones([x.shape[1], x.shape[0]]) @ (n @ z @ y).sum(dim=0).diag()).T",
+}
+
+
+def rows() -> list[Row]:
+    return [_against_gradcheck(32), _against_a_pass(256), _large(1024)]
+
+
+def problem(size: int) -> Problem:
+    """The case, with random matrices."""
+    graph = {name: Claim(text, parse(text)) for name, text in GRAPH.items()}
+    case = Case("benchmark::chain", "chain", Place(), {}, graph, (Step("backward", roots={"loss": None}),))
+    generator = np.random.default_rng(0)
+    inputs = {name: generator.standard_normal((size, size)) for name in FORMULAS}
+    return Problem(case, inputs, {}, {}, ({"loss": None},), ({},))
+
+
+def proved(of: Problem) -> list[Proof]:
+    """All four formulas."""
+    proofs = prove(of, [(name, Claim(text, parse(text))) for name, text in FORMULAS.items()])
+    assert all(proof.status == "proved" for proof in proofs), proofs
+    return proofs
+
+
+def leaves(of: Problem) -> list[torch.Tensor]:
+    return [torch.tensor(array, requires_grad=True) for array in of.inputs.values()]
+
+
+def loss(n: torch.Tensor, z: torch.Tensor, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return n.mm(z @ (y @ x)).sum()
+
+
+def _against_gradcheck(size: int) -> Row:
+    """torch perturbs every element; its formulas are those of its own backward pass."""
+    of = problem(size)
+    tensors = leaves(of)
+    timing = race(
+        {"gradcheck": lambda: proved(of), "torch": lambda: torch.autograd.gradcheck(loss, tensors, fast_mode=False)}, 5
+    )
+    ratio = timing.ratio("torch", "gradcheck")
+    milliseconds = f"ms: gradcheck {timing.median('gradcheck') * 1e3:.0f}, torch {timing.median('torch') * 1e3:.0f}"
+    return Row(f"proof of four chained {size}×{size} matrices", f"{ratio:.0f} × faster than torch's slow mode",
+               "≥ 50 ×", ratio >= 50, f"{milliseconds}; {_strength(of)}")  # fmt: skip
+
+
+def _against_a_pass(size: int) -> Row:
+    of = problem(size)
+    tensors = leaves(of)
+
+    def a_pass() -> None:
+        loss(*tensors).backward()
+
+    timing = race({"gradcheck": lambda: proved(of), "torch": a_pass}, 9)
+    ratio = timing.ratio("gradcheck", "torch")
+    milliseconds = f"ms: gradcheck {timing.median('gradcheck') * 1e3:.0f}, torch {timing.median('torch') * 1e3:.1f}"
+    return Row(f"proof of four chained {size}×{size} matrices", f"{ratio:.1f} × torch's forward and backward",
+               "≤ 10 ×", ratio <= 10, f"{milliseconds}; {_strength(of)}")  # fmt: skip
+
+
+def _large(size: int) -> Row:
+    of = problem(size)
+    seconds = race({"gradcheck": lambda: proved(of)}, 1).median("gradcheck")
+    return Row(f"proof of four chained {size}×{size} matrices", f"{seconds:.2f} s", "runs", True, _strength(of))
+
+
+def _strength(of: Problem) -> str:
+    proofs = proved(of)
+    return f"a wrong formula passes with a probability below {max(proof.bound for proof in proofs):.0e}"
