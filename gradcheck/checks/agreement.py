@@ -50,11 +50,13 @@ def compare_evaluations(
     found = [*_outcomes(case, got, want), *_changed(problem, got, want)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
         about = {"step": index, "engine": got.engine, "reference": want.engine, "trial": trial}
-        if index == 0 or case.steps[index].action == "forward":
+        is_forward = case.steps[index].action == "forward"
+        one_raised = bool(mine.error) != bool(theirs.error)
+        if (index == 0 and not is_forward) or (is_forward and not one_raised):
             for name in _names(case, mine.values, theirs.values):
                 pair = mine.values.get(name), theirs.values.get(name)
                 found.append(_compare("value", name, pair, limits_of(pair[1]), case, about))
-        if bool(mine.error) != bool(theirs.error):  # said by `_outcomes`; only one of them has run the step
+        if one_raised:  # said by `_outcomes`; only one of them has run the step
             continue
         for name in {**theirs.gradients, **mine.gradients}:
             if name not in case.constants and (name not in mine.gradients or name not in theirs.gradients):
