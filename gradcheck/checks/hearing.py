@@ -11,7 +11,7 @@ from gradcheck.checks.claims import CheckHost, Court, aligned, check, formula, k
 from gradcheck.checks.ground import Ground
 from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import Comparison
-from gradcheck.checks.widen import judged, widen, with_slack
+from gradcheck.checks.widen import widen, with_noise, with_slack
 from gradcheck.engines.base import Evaluation
 from gradcheck.language.case import Claim, Tolerance
 from gradcheck.language.problem import Problem
@@ -83,7 +83,9 @@ def hear_formula(court: Court, name: str, claim: Claim, noise: Noise, what: str 
 
     moved = noise.of_claim(court.step, difference)
     known = moved[0] if moved else None
-    return judged(found, noise, known) if what == "formula" else with_slack(found, noise.allow(known), noise.why_not)
+    if what == "formula":
+        return with_noise(found, noise, known)
+    return with_slack(found, noise.rounding.allow(known), noise.why_not)
 
 
 def hear_check(court: Court, claim: Claim, noise: Noise) -> Comparison:
@@ -100,7 +102,7 @@ def hear_check(court: Court, claim: Claim, noise: Noise) -> Comparison:
     moved = noise.of_claim(court.step, differences)
     if not moved:
         return found
-    again = check(court, claim, lambda index: noise.allow(moved[index]) if index < len(moved) else None)
+    again = check(court, claim, lambda index: noise.rounding.allow(moved[index]) if index < len(moved) else None)
     if again.status != "passed":
         return found
     return with_note(again, "within rounding noise, beyond the base tolerance")

@@ -17,10 +17,10 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.agreement import place_of
 from gradcheck.checks.compare import agree, compare
-from gradcheck.checks.noise import allowance, raise_array, sensitivity
+from gradcheck.checks.noise import Rounding, raise_array, sensitivity
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import epsilon, limits
-from gradcheck.checks.widen import with_slack
+from gradcheck.checks.widen import judged
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.engines.disturb import Disturbance, disturbed
@@ -158,8 +158,8 @@ class _Judge:
         allowed = limits(judge.dtype, self.problem.case.engine_tolerance, self.override)
         found = compare(got, want, allowed, **self._about(node))
         if found.status == "failed" and found.mask is not None:
-            found = with_slack(found, self._noise(node, index, want))
-        if found.status == "failed":
+            found = self._with_noise(found, node, index, want)
+        if found.status != "passed":
             text = f"the gradient of {_argument(node.application, index)}, for a random incoming gradient"
             yield replace(found, message=f"{text}: {found.message}" if found.message else text)
 
@@ -190,13 +190,14 @@ class _Judge:
             "formula": "",
         }
 
-    def _noise(self, node: Node, index: int, want: np.ndarray | None) -> np.ndarray | None:
-        """What rounding explains, by the reference on disturbed arguments in double precision."""
+    def _with_noise(self, failed: Comparison, node: Node, index: int, want: np.ndarray | None) -> Comparison:
+        """The same with what rounding explains, by the reference on disturbed arguments in double precision."""
         application = node.application
         flat = list(arrays(application.args, application.kwargs))
         raised = [raise_array(array) for array in flat]
         incoming = [None if c is None else raise_array(c) for c in node.cotangents]
         wide = np.dtype(np.float64)
+        answers: list[list[np.ndarray | None]] = []  # the first is that of no disturbance
 
         def run(disturbance: Disturbance) -> list[np.ndarray | None]:
             def moved(array: np.ndarray) -> np.ndarray:
@@ -206,13 +207,15 @@ class _Judge:
             again = replace(application, recorded=None, **_replaced(application, [moved(array) for array in raised]))
             cotangents = [None if c is None else moved(c) for c in incoming]
             reference = disturbed(self.reference, disturbance) if isinstance(self.reference, Tape) else self.reference
-            return list(reference.pull_back([again], [cotangents], wide)[0].gradients)
+            answers.append(list(reference.pull_back([again], [cotangents], wide)[0].gradients))
+            return answers[-1]
 
-        slack = sensitivity(run, self.problem.seed)
+        moved = sensitivity(run, self.problem.seed)
         unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.problem.dtype)])
         largest = max((float(np.max(np.abs(c), initial=0.0)) for c in (*incoming, want) if c is not None), default=0.0)
-        known = slack[index] if index < len(slack) else None
-        return allowance(known, unit, largest, primitive=not application.op.composite)
+        known = moved[index] if index < len(moved) else None
+        truth = answers[0][index] if index < len(answers[0]) else None
+        return judged(failed, Rounding(unit, largest, primitive=not application.op.composite), known, truth)
 
 
 def _replaced(application: Application, flat: list[np.ndarray]) -> dict[str, Any]:

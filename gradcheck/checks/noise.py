@@ -7,13 +7,14 @@ each element: about the magnitude of its contributions before they cancel. Round
 then explain about `epsilon * sensitivity`.
 
 Noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a small `a`
-as for a large one. Elements that jump get no allowance, so that a wrong convention at a kink stays visible.
+as for a large one, to one of a few values. Elements that jump get no allowance, so that a wrong convention at a kink
+stays visible. Elements that take any value for the least disturbance are infinitely sensitive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,14 +35,15 @@ from gradcheck.language.problem import Problem
 
 Arrays = Sequence[np.ndarray | None]
 
-#: The finer, the worse-conditioned a point may be before the answer is not linear any more; far above roundings yet.
-_FINE, _COARSE, _DRAWS = 1e-13, 1e-10, 6
+#: The finer, the worse-conditioned a point may be before the answer is not linear any more; just above roundings.
+_FINE, _COARSE, _DRAWS = 2.0**-49, 2.0**-41, 6
 #: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
 #: computed in single precision and rounds once; one that is composed of others rounds in between.
 _MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
 _DOUBLE = 2.0**-52
-#: A sensitivity that grows so much as the disturbance shrinks is a jump.
-_JUMP = 30.0
+#: A sensitivity that grows so much as the disturbance shrinks is a jump, if it takes few values: `_VALUES` at most,
+#: told apart by a part of the largest. More of them, and it is a point so ill-conditioned that nothing is left.
+_JUMP, _VALUES, _APART = 30.0, 3, 1e-3
 #: By rounding unit, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where roundings
 #: explain more than this limit, nothing is decided.
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
@@ -49,53 +51,79 @@ _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
     """What each element of the arrays that `run` computes moves by, for a relative disturbance of 1; None where there
-    is no array, or none of the same shape each time. 0 where it jumps or is not finite."""
+    is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
+    of the answer."""
     generator = np.random.default_rng([abs(seed), 0x6E6F6973])
     still = run(Disturbance(0.0, generator))
-    fine = _spread(run, still, _FINE, generator)
-    coarse = _spread(run, still, _COARSE, generator)
+    fine = _moves(run, still, _FINE, generator)
+    coarse = _moves(run, still, _COARSE, generator)
     return [_smooth(a, b) for a, b in zip(fine, coarse, strict=True)]
 
 
-def _spread(
+def _moves(
     run: Callable[[Disturbance], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
 ) -> list[np.ndarray | None]:
-    widest: list[np.ndarray | None] = [None if base is None else np.zeros(base.shape) for base in still]
+    """How far each array moves in each draw, relative to the amplitude; draws come first."""
+    found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
-        for i, (base, moved) in enumerate(zip(still, run(Disturbance(amplitude, generator)), strict=True)):
-            known = widest[i]
-            if base is None or moved is None or known is None or moved.shape != base.shape:
-                widest[i] = None
-                continue
-            with np.errstate(all="ignore"):
-                widest[i] = np.maximum(known, np.abs(moved - base) / amplitude)
-    return widest
+        for moves, base, moved in zip(found, still, run(Disturbance(amplitude, generator)), strict=True):
+            if base is not None and moved is not None and moved.shape == base.shape:
+                with np.errstate(all="ignore"):
+                    moves.append(np.abs(moved - base) / amplitude)
+    return [np.stack(moves) if len(moves) == _DRAWS else None for moves in found]
 
 
 def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | None:
     if fine is None or coarse is None:
         return None
     with np.errstate(all="ignore"):
-        jumps = (fine > _JUMP * coarse) | ~np.isfinite(fine) | ~np.isfinite(coarse)
-        return np.where(jumps, 0.0, np.maximum(np.where(jumps, 0.0, fine), np.where(jumps, 0.0, coarse)))
+        near, far = fine.max(axis=0), coarse.max(axis=0)
+        grows, few = near > _JUMP * far, _takes_few_values(fine)
+        bad = (grows & few) | ~np.isfinite(near) | ~np.isfinite(far)
+        moved = np.where(bad, 0.0, np.maximum(np.where(bad, 0.0, near), np.where(bad, 0.0, far)))
+        return np.where(grows & ~few & ~bad, np.inf, moved)
 
 
-def allowance(moved: np.ndarray | None, unit: float, largest: float, *, primitive: bool = False) -> np.ndarray | None:
-    """The absolute difference that roundings of relative size `unit` explain, up to the limit."""
-    explained = explanation(moved, unit, primitive=primitive)
-    return None if explained is None else np.minimum(explained, _cap(unit) * largest)
+def _takes_few_values(moves: np.ndarray) -> np.ndarray:
+    """Where draws fall into few groups, as they do on the two sides of a tie."""
+    gaps = np.diff(np.sort(moves, axis=0), axis=0) > _APART * moves.max(axis=0)
+    few: np.ndarray = gaps.sum(axis=0) < _VALUES
+    return few
 
 
-def explanation(moved: np.ndarray | None, unit: float, *, primitive: bool = False) -> np.ndarray | None:
-    """The same without a limit."""
-    if moved is None:
-        return None
-    margin = _MARGIN if unit < _HALF else 1.0 if primitive else _MARGIN_OF_HALVES
-    return np.asarray(margin * unit * moved)
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What roundings do: their relative size, and the largest magnitude there is, which bounds what is allowed.
 
+    `primitive` is for one op that is not composed of others, and so rounds once in half precision.
+    """
 
-def _cap(unit: float) -> float:
-    return next(part for bound, part in _CAPS if unit <= bound)
+    unit: float
+    largest: float
+    primitive: bool = False
+
+    def allow(self, moved: np.ndarray | None) -> np.ndarray | None:
+        """The absolute difference that may be made of something as sensitive as `moved` (see `sensitivity`); none
+        where nothing is left of it."""
+        explained = self.explain(moved)
+        return None if explained is None else np.where(np.isinf(explained), 0.0, np.minimum(explained, self.limit))
+
+    def explain(self, moved: np.ndarray | None) -> np.ndarray | None:
+        """The difference that could be made of it, beyond the limit too."""
+        if moved is None:
+            return None
+        margin = _MARGIN if self.unit < _HALF else 1.0 if self.primitive else _MARGIN_OF_HALVES
+        return np.asarray(margin * self.unit * moved)
+
+    @property
+    def limit(self) -> float:
+        """The most that is allowed of anything, absolute."""
+        return next(part for bound, part in _CAPS if self.unit <= bound) * self.largest
+
+    @property
+    def is_of_low_precision(self) -> bool:
+        """Whether something is rounded to less than double precision."""
+        return self.unit > _DOUBLE
 
 
 class Noise:
@@ -114,33 +142,15 @@ class Noise:
         if got is None or want is None or mask is None:
             return False
         error = np.abs(wide(got) - wide(want))[mask]
-        return bool((error <= _cap(self._unit) * self._largest + (failed.atol or 0.0)).all())
+        return bool((error <= self.rounding.limit + (failed.atol or 0.0)).all())
 
     def slack(self, what: str, step: int, tensor: str) -> np.ndarray | None:
         """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
-        return self.allow(self.moved(what, step, tensor))
+        return self.rounding.allow(self.moved(what, step, tensor))
 
     def moved(self, what: str, step: int, tensor: str) -> np.ndarray | None:
         """How sensitive it is to relative roundings (see `sensitivity`). None where that is unknown."""
         return self._found.get((what, step, tensor))
-
-    def allow(self, moved: np.ndarray | None) -> np.ndarray | None:
-        """What roundings may make of something as sensitive as this."""
-        return allowance(moved, self._unit, self._largest)
-
-    def explain(self, moved: np.ndarray | None) -> np.ndarray | None:
-        """What roundings could make of it, beyond the limit too."""
-        return explanation(moved, self._unit)
-
-    @property
-    def limit(self) -> float:
-        """The most that roundings may make of anything, absolute."""
-        return _cap(self._unit) * self._largest
-
-    @property
-    def is_of_low_precision(self) -> bool:
-        """Whether something in the graph is rounded to less than double precision."""
-        return self._unit > _DOUBLE
 
     def truth(self, what: str, step: int, tensor: str) -> np.ndarray | None:
         """The value or the gradient in double precision, by the reference. None where it cannot be had."""
@@ -180,14 +190,12 @@ class Noise:
         return self._measured
 
     @cached_property
-    def _unit(self) -> float:
-        """The coarsest relative rounding anywhere in the graph."""
-        arrays = (epsilon(array.dtype) for _, array in self._arrays())
-        return max(epsilon(self._problem.dtype), *_units(self._problem), *arrays, 0.0)
-
-    @cached_property
-    def _largest(self) -> float:
-        return max((_largest(array) for _, array in self._arrays()), default=0.0)
+    def rounding(self) -> Rounding:
+        """By the coarsest relative rounding anywhere in the graph."""
+        arrays = [array for _, array in self._arrays()]
+        units = (epsilon(array.dtype) for array in arrays)
+        unit = max(epsilon(self._problem.dtype), *_units(self._problem), *units, 0.0)
+        return Rounding(unit, max((_largest(array) for array in arrays), default=0.0))
 
     def _arrays(self) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
         """Every value and gradient that roundings can reach, with its key."""

@@ -18,7 +18,7 @@ from gradcheck.checks.compare import compare, wide
 from gradcheck.checks.noise import Noise, raise_precision, sensitivity
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import base, limits
-from gradcheck.checks.widen import judged
+from gradcheck.checks.widen import with_noise
 from gradcheck.checks.witnesses import Room, Witness, sentence
 from gradcheck.engines.base import Engine
 from gradcheck.engines.disturb import Disturbance
@@ -176,7 +176,7 @@ class _Judge:
                 base(np.dtype(np.float64)))  # fmt: skip
             found = compare(mine, theirs, allowed, **self._about(name))
             if found.status == "failed" and found.mask is not None:
-                found = judged(found, self.noise, self._sensitivity(name))
+                found = with_noise(found, self.noise, self._sensitivity(name))
             yield self._judged(found, name, mine, theirs)
 
     def _judged(self, found: Comparison, name: str, mine: np.ndarray | None, theirs: np.ndarray | None) -> Comparison:
@@ -192,7 +192,7 @@ class _Judge:
         allowed = base(judge.dtype if judge is not None else np.dtype(np.float64))
         scale = float(np.max(np.abs(want.answer), initial=0.0))
         room = Room(np.full(got.answer.shape, allowed.atol * scale), allowed.rtol)
-        if found.status == "failed" and self.noise.is_of_low_precision and oracle.agrees(got, room):
+        if found.status == "failed" and self.noise.rounding.is_of_low_precision and oracle.agrees(got, room):
             note = f"differences in double precision side with {got.name}: {want.name} is rounded"
             return replace(found, status="passed", mismatched=0, notes=(*found.notes, note))
         if found.status == "failed":
@@ -202,7 +202,7 @@ class _Judge:
         if not bar <= _BLURRED * scale:
             return replace(found, notes=(*found.notes, f"differences cannot confirm it: their error bar is {bar:.1g}")
                            if scale else found.notes)  # fmt: skip
-        slack = self.noise.allow(self._sensitivity(name)) if not oracle.agrees(got, room) else None
+        slack = self.noise.rounding.allow(self._sensitivity(name)) if not oracle.agrees(got, room) else None
         if slack is not None and slack.size == room.absolute.size:
             room = Room(room.absolute + slack.ravel(), room.relative)
         if oracle.agrees(got, room):

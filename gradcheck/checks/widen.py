@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from gradcheck.checks.compare import compare, wide
-from gradcheck.checks.noise import Noise
+from gradcheck.checks.noise import Noise, Rounding
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import Limits
 
@@ -33,22 +33,32 @@ assert {*_ABOUT} <= {field.name for field in fields(Comparison)}
 
 def widen(comparisons: Iterable[Comparison], noise: Noise) -> list[Comparison]:
     """The comparisons of values and gradients, those that failed by rounding noise alone passed, with a note."""
-    found = []
-    for comparison in comparisons:
-        if comparison.status == "failed" and comparison.mask is not None:
-            what = _SAME_AS.get(comparison.what, comparison.what)
-            comparison = judged(comparison, noise, noise.moved(what, comparison.step, comparison.tensor))
-        found.append(comparison)
-    return found
+    return [
+        with_noise(c, noise, noise.moved(_SAME_AS.get(c.what, c.what), c.step, c.tensor))
+        if c.status == "failed" and c.mask is not None
+        else c
+        for c in comparisons
+    ]
 
 
-def judged(failed: Comparison, noise: Noise, moved: np.ndarray | None) -> Comparison:
-    """One failed comparison again, of something that is as sensitive as `moved` to roundings."""
-    again = with_slack(failed, noise.allow(moved), noise.why_not)
-    if again.status == "failed" and noise.is_of_low_precision and failed.what in _AGAINST_REFERENCE:
-        again = _with_truth(again, noise)
+def with_noise(failed: Comparison, noise: Noise, moved: np.ndarray | None) -> Comparison:
+    """One failed comparison again, of something in a graph that is as sensitive as `moved` to roundings."""
+    truth = None
+    if noise.rounding.is_of_low_precision and failed.what in _AGAINST_REFERENCE:
+        truth = noise.truth(_SAME_AS.get(failed.what, failed.what), failed.step, failed.tensor)
+    return judged(failed, noise.rounding, moved, truth, noise.why_not)
+
+
+def judged(
+    failed: Comparison, rounding: Rounding, moved: np.ndarray | None, truth: np.ndarray | None, why_not: str = ""
+) -> Comparison:
+    """One failed comparison again. `truth` is the reference's answer in double precision, where both were given in
+    less; `why_not` says why there is no sensitivity."""
+    again = with_slack(failed, rounding.allow(moved), why_not)
+    if again.status == "failed" and truth is not None and rounding.is_of_low_precision:
+        again = _with_truth(again, truth, rounding.limit)
     if again.status == "failed":
-        again = _beyond_the_limit(again, noise.explain(moved), noise.allow(moved))
+        again = _beyond_the_limit(again, rounding.explain(moved), rounding.allow(moved))
     return again
 
 
@@ -63,16 +73,15 @@ def with_slack(failed: Comparison, slack: np.ndarray | None, why_not: str = "") 
     return replace(again, notes=(*again.notes, note))
 
 
-def _with_truth(failed: Comparison, noise: Noise) -> Comparison:
+def _with_truth(failed: Comparison, truth: np.ndarray, limit: float) -> Comparison:
     """Passed if it is about as near to double precision as the reference."""
-    truth = noise.truth(_SAME_AS.get(failed.what, failed.what), failed.step, failed.tensor)
     got, want = failed.got_array, failed.want_array
-    if truth is None or got is None or want is None or not _fits(failed, truth):
+    if got is None or want is None or not _fits(failed, truth):
         return failed
     with np.errstate(all="ignore"):
         mine, theirs = np.abs(wide(got) - truth), np.abs(wide(want) - truth)
         worst = float(np.max(theirs, initial=0.0))
-        allowed = (failed.atol or 0.0) + (failed.rtol or 0.0) * np.abs(truth) + min(_NO_WORSE * worst, noise.limit)
+        allowed = (failed.atol or 0.0) + (failed.rtol or 0.0) * np.abs(truth) + min(_NO_WORSE * worst, limit)
         if not np.all((mine <= allowed) | (wide(got) == truth)):
             return failed
     note = f"as near to double precision ({float(np.max(mine)):.2g}) as {failed.reference} is ({worst:.2g})"
@@ -87,8 +96,10 @@ def _beyond_the_limit(failed: Comparison, explained: np.ndarray | None, allowed:
         return failed
     if np.all(explained <= allowed) or _compared(failed, explained).status != "passed":
         return failed
-    text = "too ill-conditioned to be decided: rounding alone may move it by "
-    return replace(failed, status="undecided", message=f"{text}{float(np.max(explained)):.2g} at this point")
+    worst = float(np.max(explained))
+    extent = f"by {worst:.2g}" if np.isfinite(worst) else "anywhere"
+    text = f"too ill-conditioned to be decided: rounding alone may move it {extent} at this point"
+    return replace(failed, status="undecided", message=text)
 
 
 def _compared(failed: Comparison, slack: np.ndarray) -> Comparison:

@@ -18,6 +18,8 @@ LEVELS = 15
 _FACTOR = 4.0
 #: A derivative this well known needs no finer steps.
 _ENOUGH = 1e-13
+#: How much less well one-sided derivatives need be known, which are looked at for kinks and jumps alone.
+_SIDES = 1e-7
 #: One-sided derivatives that differ by less than this, relative to their size, are one.
 _SAME = 1e-7
 #: What is no jump but rounding, in units of it.
@@ -88,7 +90,8 @@ def slope(share: Share, first: float, unit: float) -> Slope:
         left.add(fall, noise)
         jump = rise - fall
         slides.append((rise, fall))
-        if central.error <= _ENOUGH * abs(central.value) and not _differ(left, right):
+        sides = max(left.error, right.error)
+        if max(central.error, sides * _SIDES) <= _ENOUGH * abs(central.value) and not _differ(left, right):
             break
     if _differ(left, right) and abs(jump) >= 0.5 * abs(right.value - left.value):
         return Slope(central.value, _MARGIN * central.error, left.value, right.value)

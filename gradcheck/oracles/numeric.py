@@ -187,7 +187,7 @@ class _Line:
         jitter = np.random.default_rng([abs(self.seed), point.size]).choice([-_EPSILON, 0.0, _EPSILON], point.shape)
         found = []
         for step, here in zip(_STEPS, (point, point * (1.0 + jitter)), strict=True):
-            height = max(step * size, 1e-200)
+            height = max(step * size, 1e-307)
             terms = shares(self.moving.terms(here + 1j * height * direction, Walk(complex_step=True)))
             self._refuse_strays(terms)
             found.append(terms.imag / height)
@@ -267,4 +267,4 @@ def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
     smallest = float(np.min(moving, initial=np.inf, where=moving > 0)) if moving.size == 1 else float(np.median(moving))
     size = smallest if np.isfinite(smallest) and smallest > 0 else _FLOOR * largest
     reach = float(np.max(np.abs(direction), initial=0.0)) or 1.0
-    return float(2.0 ** np.round(np.log2(max(size, 1e-290)))) / reach
+    return float(2.0 ** np.round(np.log2(max(size, 1e-307)))) / reach
