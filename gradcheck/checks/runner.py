@@ -19,6 +19,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.deadline import OutOfTime, deadline
+from gradcheck.checks.origins import with_origins
+from gradcheck.checks.power import with_power
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
 from gradcheck.checks.settings import Settings, settings
 from gradcheck.checks.verdict import check_case, result
@@ -56,6 +58,8 @@ def run(
     timeout: float | None = None,
     oracle: str = "auto",
     order: int = 1,
+    power: bool = False,
+    derived: bool = False,
     maxfail: int | None = None,
     on_result: Callable[[CaseResult, int], object] | None = None,
 ) -> RunResult:
@@ -64,14 +68,15 @@ def run(
     Engines are named ("core", "torch") or objects. `rtol` and `atol` replace every tolerance, `seed` every case's
     own, `dtype` every case's; `timeout` is in seconds, for each case. `oracle` "numeric" checks every gradient against
     differences of the forward too, not only what failed ("auto"); "none" never asks. `order` 2 checks gradients of
-    gradients too. The run stops after `maxfail` cases that failed,
+    gradients too. `power` plants faults in what passes and counts those that are caught; `derived` notes which formulas
+    equal the derived ones. The run stops after `maxfail` cases that failed,
     crashed or are invalid. `on_result` is called with each result and how many there will be in all.
 
     Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
     KeyboardInterrupt what has finished is returned, with `interrupted` set.
     """
     start = time.perf_counter()
-    chosen = settings(engines, reference, dtype, rtol, atol, seed, trials, timeout, oracle, order)
+    chosen = settings(engines, reference, dtype, rtol, atol, seed, trials, timeout, oracle, order, power, derived)
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
     interrupted = False
@@ -168,7 +173,7 @@ def _run_one(case: Case, chosen: Settings) -> CaseResult:
     limit = _limit(chosen)
     try:
         with deadline(limit):
-            return _with_output(check_case(case, chosen), chosen)
+            return _with_output(_further(case, check_case(case, chosen), chosen), chosen)
     except InvalidCase as error:
         found = _failed(case, chosen, "invalid", _failure(error))
     except OutOfTime:
@@ -180,6 +185,13 @@ def _run_one(case: Case, chosen: Settings) -> CaseResult:
     except Exception as error:
         found = _failed(case, chosen, "crashed", _crash(error, case.place))
     return _with_output(replace(found, seconds=time.perf_counter() - start), chosen)
+
+
+def _further(case: Case, found: CaseResult, chosen: Settings) -> CaseResult:
+    """What is told of a case beyond its verdict, where that was asked for."""
+    if chosen.derived:
+        found = with_origins(case, found, chosen)
+    return with_power(case, found, chosen) if chosen.power else found
 
 
 def _limit(chosen: Settings) -> float | None:

@@ -94,6 +94,7 @@ class Outputs:
     help="Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.",
 )
 @click.option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too.")
+@click.option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught.")
 @options.verbose
 @click.option("-q", "--quiet", count=True, help="Show only what is wrong.")
 @click.option(
@@ -121,6 +122,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     outputs.prepare()
     from gradcheck.cli.select import select
 
+    chosen["derived"] = outputs.verbosity > 0
     result = _run(select(paths, keyword, tags), chosen)
     outputs.write(result)
     return result.exit_code

@@ -15,6 +15,7 @@ from gradcheck.reports.achievements import achievements
 from gradcheck.reports.evidence import evidence, table
 from gradcheck.reports.findings import UNSETTLED, Finding, findings
 from gradcheck.reports.lacking import lacking_lines, lacks
+from gradcheck.reports.power import power_lines, power_summary
 from gradcheck.reports.problems import BAD, locate
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
@@ -39,7 +40,8 @@ _WORDS: dict[CaseStatus, tuple[str, str]] = {
 
 def render(result: RunResult, look: Look) -> str:
     """The cases by file, then what is wrong with those that are, then the summary."""
-    lines = [*_listing(result, look), *_failures(result, look), *_lacking(result, look), _summary(result)]
+    lines = [*_listing(result, look), *_failures(result, look), *_lacking(result, look)]
+    lines += [*map(Text, filter(None, [power_summary(result)])), _summary(result)]
     return _output(lines, look)
 
 
@@ -94,6 +96,8 @@ def _listing(result: RunResult, look: Look) -> list[Text]:
         lines.append(Text(plain(file), style="bold"))
         for case in cases:
             lines.append(_case_line(case, room, look))
+            for text in power_lines(case, look.verbosity > 0):
+                lines += _indented(text, look, indent=10, style="dim")
             if look.verbosity > 0:
                 lines += table(case, look)
     return [*lines, Text()] if lines else []

@@ -62,7 +62,13 @@ def _case(case: CaseResult) -> dict[str, Any]:
         "output": dict(case.output),
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
+        **_power(case),
     }
+
+
+def _power(case: CaseResult) -> dict[str, Any]:
+    """What planted faults showed, where that was asked for."""
+    return {} if case.power is None else {"power": case.power}
 
 
 def _error(error: Failure) -> dict[str, Any]:
