@@ -164,10 +164,11 @@ def _seed(root: Tensor, gradient: Any) -> Tensor:
     if not root.requires_grad:
         raise NoGradRequired("a backward pass from a tensor that requires no gradient")
     if gradient is None:
-        if root.data.size != 1:
+        if root.data.size != 1 or root.dtype.kind == "c":
+            number = "complex number" if root.data.size == 1 else f"tensor of shape {root.shape}"
             raise NonScalarBackward(
-                f"a backward pass without a gradient from a tensor of shape {root.shape}",
-                hint="only a tensor of one element has an obvious gradient, 1; pass one",
+                f"a backward pass without a gradient from a {number}",
+                hint="only a real tensor of one element has an obvious gradient, 1; pass one",
             )
         return wrap(np.ones_like(root.data))
     tensor = gradient if isinstance(gradient, Tensor) else wrap(np.asarray(gradient, dtype=root.dtype))

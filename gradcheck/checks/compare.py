@@ -174,7 +174,7 @@ def _examine(
     return Comparison(
         status="failed" if failed else "passed",
         max_abs=float(error.max()),
-        max_rel=float(np.where(error == 0, 0.0, error / magnitude).max()),
+        max_rel=float(np.where(np.isin(error, (0.0, _INFINITY)), error, error / magnitude).max()),
         max_ulp=_ulps(error, magnitude, want.dtype),
         mismatched=int(mask.sum()),
         worst_index=worst,

@@ -21,7 +21,7 @@ from gradcheck.errors import (
 _MEANINGS: tuple[tuple[type[TensorError], re.Pattern[str]], ...] = tuple(
     (kind, re.compile("|".join(patterns), re.IGNORECASE))
     for kind, patterns in (
-        (NonScalarBackward, ("grad can be implicitly created only for scalar outputs",)),
+        (NonScalarBackward, ("grad can be implicitly created only for",)),
         (NoGradRequired, ("does not require grad and does not have a grad_fn",)),
         (BackwardTwice, ("backward through the graph a second time", "after they have already been freed")),
         (DomainError, ("singular", "not positive-definite", "failed to converge", "not invertible",

@@ -154,3 +154,8 @@ def test_slack_is_allowed_on_top_and_shown() -> None:
 def test_huge_differences_do_not_warn() -> None:
     assert check([1e308], [-1e308]).status == "failed"
     assert check([1e200, 1e200], [1e200, 1e200]).status == "passed"
+
+
+def test_what_is_infinitely_wrong_is_so_relatively_too() -> None:
+    for got, want in ((1.0, np.inf), (np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf)):
+        assert check([got], [want]).max_rel == np.inf

@@ -247,3 +247,10 @@ def test_a_tensor_may_be_called_all(check: Check) -> None:
     text = "{inputs: {x: [1, 2], all: [3, 4]}, graph: {y: (x * all).sum()}, steps: [{backward: y}, %s]}"
     assert check(text % "{zero_grad: [all], expected: {x: [3, 4], all: null}}").status == "passed"
     assert check(text % "{zero_grad: all, expected: {x: null, all: null}}").status == "passed"
+
+
+def test_a_complex_number_has_no_obvious_gradient(check: Check) -> None:
+    text = "{{dtype: complex128, inputs: {{x: 1 + 2j}}, graph: {{y: x * x}}, steps: [{}]}}"
+    case = check(text.format("{backward: y, raises: non_scalar_backward}"))
+    assert case.status == "passed", case.errors
+    assert check(text.format("{backward: {y: 1}}")).status == "passed"
