@@ -8,7 +8,7 @@ from importlib import import_module
 
 import numpy as np
 
-BENCHMARKS = ("chain", "scale", "matmul", "files", "peers", "diagnosis", "proof")
+BENCHMARKS = ("chain", "scale", "matmul", "files", "peers", "diagnosis", "proof", "power")
 
 
 def main(names: list[str]) -> int:

@@ -199,3 +199,16 @@ def test_on_a_terminal_there_is_colour_and_nothing_is_wider(wrong: Path) -> None
     final = text[text.rindex("\x1b[2K") + 4 :] if "\x1b[2K" in text else text
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", final).splitlines()
     assert [line for line in lines if len(line) > 60 and "reproduce" not in line] == []
+
+
+def test_power_is_measured_on_demand(gradcheck: Any, cases: Path) -> None:
+    shown = gradcheck("run", "cases", "--power")
+    assert shown.code == 0
+    assert "planted faults caught (100.0 %)\n2 passed in" in shown.out
+    document = json.loads(gradcheck("run", "cases", "--power", "--output-format", "json").out)
+    for case in document["cases"]:
+        power = case["power"]
+        assert power["planted"] == power["caught"] > 5
+        assert set(power["smallest"]) == {comparison["tensor"] for comparison in case["comparisons"]
+                                          if comparison["what"] == "gradient"}  # fmt: skip
+    assert "power" not in json.loads(gradcheck("run", "cases", "--output-format", "json").out)["cases"][0]

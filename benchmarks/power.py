@@ -1,0 +1,30 @@
+"""Are the shipped cases worth running? Faults are planted in all of them, and all must be caught."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.timing import Row
+from gradcheck import run
+from gradcheck.reports.power import power_lines
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def rows() -> Iterator[Row]:
+    start = time.perf_counter()
+    plain = run(CASES)
+    without = time.perf_counter() - start
+    result = run(CASES, power=True)
+    measured = [(case, case.power) for case in result.cases if case.power is not None]
+    for case, power in measured:
+        if power["survivors"] or power["vacuous"]:
+            print("\n".join([case.id, *power_lines(case, everything=True)]), file=sys.stderr)
+    planted, caught = (sum(power[key] for _, power in measured) for key in ("planted", "caught"))
+    vacuous = [case.name for case, power in measured if power["vacuous"]]
+    details = f"{len(measured)} of {len(plain.cases)} cases leave gradients; vacuous: {', '.join(vacuous) or 'none'}; "
+    details += f"{result.seconds:.0f} s, without `--power` {without:.0f} s"
+    yield Row("planted faults caught in `cases/`", f"{caught:,} of {planted:,}", "all", caught == planted, details)
