@@ -13,6 +13,7 @@ from gradcheck.checks.elsewhere import Elsewhere
 from gradcheck.checks.nodes import WrongNode
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tiebreak import tell_apart
+from gradcheck.checks.trial_causes import explain_trial
 from gradcheck.checks.whole import has_wrong_values, is_unreliable
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.language.problem import Problem
@@ -28,8 +29,16 @@ def explain(
     operations: int,
 ) -> list[Comparison]:
     """The comparisons, with causes, consequences and diagnoses where they failed."""
-    if all(comparison.status != "failed" for comparison in comparisons):
+    failed = [comparison for comparison in comparisons if comparison.status == "failed"]
+    if not failed:
         return list(comparisons)
+    if all(comparison.trial is not None for comparison in failed):
+
+        def at_trial(moved: Problem, own: list[Comparison], wrong: Sequence[WrongNode], ops: int) -> list[Comparison]:
+            known = {engine.name: engine.evaluate(moved) for engine in (*engines, reference)}
+            return explain(moved, known, own, wrong, engines, reference, ops)
+
+        return explain_trial(problem.case, comparisons, engines, reference, at_trial)
     points = Elsewhere(problem, evaluations)
     docket = Docket(problem, evaluations, list(comparisons), reference, operations, points)
     for engine in engines:

@@ -40,7 +40,7 @@ def _point(fault: Fault, problem: Problem, mine: Evaluation, theirs: Evaluation)
     if want is None:
         return
     tensor = flow.tensors[name]
-    earlier = mine.states[step - 1].gradients.get(name) if step else None
+    before = (state.gradients.get(name) for state in reversed(mine.states[:step]))
     roots = problem.seeds[step]
     others = {n: g for n, g in added(theirs, step).items() if n != name and g is not None}
     yield Evidence(
@@ -48,7 +48,7 @@ def _point(fault: Fault, problem: Problem, mine: Evaluation, theirs: Evaluation)
         want,
         scale=followed.scale(tensor),
         uses=flow.uses(followed, tensor) if len(flow.owners) <= MOST_OPS else (),
-        earlier=earlier,
+        earlier=next((gradient for gradient in before if gradient is not None), None),
         others=others,
         neighbours={n: g for n, g in gradients.items() if n != name and g is not None},
         is_root=name in roots,

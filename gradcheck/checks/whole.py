@@ -63,7 +63,7 @@ def _same(one: Evaluation, other: Evaluation) -> bool:
 
 def _same_alone(docket: Docket, engine: Engine, wrong: Sequence[WrongNode]) -> bool:
     """Whether the ops that are wrong alone are so again."""
-    some = list(islice(wrong, _OPS))
+    some = list(islice(wrong, _OPS)) * _REPEATS
     again = engine.pull_back(
         [one.node.application for one in some], [one.node.cotangents for one in some], docket.problem.dtype
     )

@@ -129,6 +129,8 @@ def path_dropped(e: Evidence) -> Iterator[Guess]:
         if np.any(without):
             yield Guess((path, "twice"), f"the path through {path} is counted twice", 2 * e.want - without)
             text = f"the sign of the path through {path} is wrong"
+            if len(e.cut) > 2:
+                yield Guess((path, "only"), f"only the path through {path} is there", e.want - without)
             yield Guess((path, "sign"), text, 2 * without - e.want)
 
 

@@ -25,7 +25,7 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
         yield Guess(words, f"the incoming gradient is ignored: this is what comes of {words}", gradient)
 
 
-@hypothesis("incoming_passed_on")
+@hypothesis("incoming_passed_on", covers=("mixed_up",))
 def passed_on(e: Evidence) -> Iterator[Guess]:
     """The incoming gradient itself, reduced to the argument's shape."""
     if e.rule is not None and e.rule.incoming is not None:

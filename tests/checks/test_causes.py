@@ -1,0 +1,256 @@
+"""Where gradients go wrong first, and what is wrong only because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.engines.core import Core
+from tests.checks.conftest import Check, failed
+from tests.checks.mutants import WrongSweep
+
+Plant = Callable[..., None]
+
+CHAIN = """
+    inputs: {x: "randn(2, 3)", w: "randn(3, 3)", v: "randn(3, 4)"}
+    graph:
+      y: x @ w
+      h: tanh(y)
+      r: h @ v
+      s: exp(r)
+      loss: s.sum()
+"""
+
+
+def causes(case: CaseResult) -> list[Comparison]:
+    return [c for c in case.comparisons if c.cause]
+
+
+def kinds(c: Comparison) -> list[str]:
+    return [diagnosis["kind"] for diagnosis in c.diagnoses]
+
+
+def test_an_op_that_is_wrong_is_the_cause_and_all_behind_it_consequences(check: Check, plant: Plant) -> None:
+    plant("tanh", lambda g, y, x: -g * (1 - y * y))
+    case = check(CHAIN)
+    (cause,) = causes(case)
+    assert cause.cause == "tanh at h: its gradient is wrong; all 4 other operations are right"
+    assert kinds(cause) == ["sign"]
+    assert {c.tensor for c in failed(case, "gradient")} == {"y", "x", "w"}
+    assert {c.consequence_of for c in failed(case, "gradient")} == {"tanh at h"}
+
+
+def test_one_argument_of_an_op(check: Check, plant: Plant) -> None:
+    left, right = TABLE["matmul"].rules[:2]
+    plant("matmul", left, lambda g, y, a, b: 2 * right(g, y, a, b))
+    case = check(CHAIN)
+    (cause,) = causes(case)
+    assert cause.cause == "matmul at r: gradient of its second argument is wrong; 2 of 5 operations are wrong"
+    assert cause.diagnoses[0]["message"] == "off by the constant factor 2"
+    (other,) = [c for c in failed(case, "node") if c is not cause]
+    assert (other.tensor, other.consequence_of) == ("y", "matmul at r")
+
+
+def test_two_ops_that_are_wrong_are_two_causes(check: Check, plant: Plant) -> None:
+    plant("tanh", lambda g, y, x: g * (1 - y))
+    plant("exp", lambda g, y, x: g * y * 3)
+    case = check(CHAIN)
+    assert [c.cause.partition(":")[0] for c in causes(case)] == ["tanh at h", "exp at s"]
+    assert kinds(causes(case)[0]) == ["unknown"]
+    assert kinds(causes(case)[1]) == ["factor"]
+
+
+def test_a_fault_that_only_the_node_shows(check: Check, plant: Plant) -> None:
+    plant("T", lambda g, y, x: g)
+    case = check("{inputs: {x: 'randn(3, 3)'}, graph: {y: x.T, loss: y.sum()}}")
+    (cause,) = causes(case)
+    assert cause.cause == "T at y: its gradient is wrong; the other operation is right"
+    assert "transposed" in kinds(cause)
+
+
+def test_accumulation_is_blamed_where_every_op_is_right(check: Check) -> None:
+    case = check(
+        """
+        inputs: {a: "randn(3)", b: "randn(3)", c: "randn(3)"}
+        graph: {d: a * b, e: b * c, f: d * e, g: b * f}
+        backward: {g: "randn(3)"}
+        """,
+        engines=[WrongSweep("overwritten")],
+    )
+    (cause,) = causes(case)
+    assert cause.tensor == "b"
+    assert "the contributions of its 3 uses are put together wrongly; all 4 operations are right" in cause.cause
+    assert kinds(cause) == ["overwritten"]
+
+
+def test_what_follows_from_a_wrong_accumulation_is_a_consequence(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(3)"}
+        graph: {h: tanh(x), p: exp(h), q: sin(h), r: cos(h), f: p * q + r}
+        backward: {f: "randn(3)"}
+        """,
+        engines=[WrongSweep("a use dropped")],
+    )
+    (cause,) = causes(case)
+    assert (cause.tensor, kinds(cause)) == ("h", ["use_dropped"])
+    assert [(c.tensor, c.consequence_of) for c in failed(case, "gradient") if c is not cause] == [("x", "h")]
+
+
+class Forgetful(Core):
+    """It does not zero gradients."""
+
+    def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        super().backward(roots, seeds, retain_graph)
+        for root in roots:
+            self.kept = getattr(self, "kept", {})
+            stack, seen = [root], set()
+            while stack:
+                tensor = stack.pop()
+                if tensor not in seen:
+                    seen.add(tensor)
+                    stack.extend(tensor.creators)
+                    if tensor.creation_op is None and tensor.grad is not None:
+                        old = self.kept.get(tensor, 0)
+                        self.kept[tensor] = tensor.grad.data + old
+                        tensor.grad = Tensor(self.kept[tensor])
+
+
+def test_a_stale_gradient_is_told(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: "randn(3)"}
+        graph: {y: x * x}
+        steps:
+          - backward: {y: [1, 2, 3]}
+          - zero_grad: all
+          - backward: {y: [1, -1, 2]}
+        """,
+        engines=[Forgetful()],
+    )
+    (cause,) = causes(case)
+    assert (cause.tensor, cause.step, kinds(cause)) == ("x", 2, ["stale"])
+
+
+def test_a_wrong_value_is_the_cause_of_everything_behind_it(check: Check) -> None:
+    op = TABLE["tanh"]
+    forward = op.forward
+    object.__setattr__(op, "forward", lambda x: -forward(x))
+    try:
+        case = check(CHAIN)
+    finally:
+        object.__setattr__(op, "forward", forward)
+    (cause,) = causes(case)
+    assert cause.cause == "tanh at h: its value is wrong, in the forward pass already"
+    assert kinds(cause) == ["sign"]
+    assert all(c.consequence_of == "tanh at h" for c in failed(case) if c is not cause and c.engine == "core")
+
+
+def test_a_case_that_passes_has_none(check: Check) -> None:
+    case = check(CHAIN)
+    assert case.status == "passed"
+    assert not any(c.cause or c.consequence_of or c.diagnoses for c in case.comparisons)
+
+
+# Formulas ------------------------------------------------------------------------------------------
+
+DERIVED = """
+    inputs: {{x: "randn(4, 3)", b: "randn(3)"}}
+    graph:
+      y: x * b
+      e: sin(y)
+      d: cos(y)
+      f: 2 * e * d + y
+    backward: {{f: "randn(4, 3)"}}
+    formulas:
+      {tensor}: {formula}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tensor", "formula", "kind", "words"),
+    [
+        ("b", "-(grad(y) * x).sum(0)", "sign", "-1"),
+        ("b", "(grad(y) * x).mean(0)", "mean_for_sum", "1/4"),
+        ("b", "grad(y) * x", "broadcast_not_undone", "axis 0"),
+        ("b", "(grad(y) * x).sum(0) * 2", "factor", "2"),
+        ("b", "(grad(y) * x).sum(0).flip(0)", "flipped", "back to front"),
+        ("x", "grad(y) * x", "swapped", "second"),
+        ("x", "grad(y)", "incoming_passed_on", "without"),
+        ("x", "grad(y) * y", "forward_value", "mul"),
+        ("y", "grad(f) - grad(d) * sin(y)", "path_dropped", "through `e`"),
+        ("y", "grad(e) * cos(y) - grad(d) * sin(y)", "path_dropped", "through `f`"),
+        ("y", "grad(f) - grad(e) * cos(y) - grad(d) * sin(y)", "path_dropped", "sign of the path through `e`"),
+        ("y", "grad(e) * cos(y)", "path_dropped", "only the path through `e`"),
+        ("x", "b * (grad(f) + grad(e) * cos(y))", "path_dropped", "through `d` (by way of `y`)"),
+        ("x", "(grad(y) * b).sum(0, keepdim=True).expand(4, 3)", "summed", "axis 0"),
+    ],
+)
+def test_a_wrong_derivation_is_told_what_is_wrong(
+    check: Check, tensor: str, formula: str, kind: str, words: str
+) -> None:
+    case = check(DERIVED.format(tensor=tensor, formula=formula))
+    wrong = next(c for c in failed(case, "formula") if c.trial is None)
+    assert kinds(wrong)[0] == kind, wrong.diagnoses
+    assert words in wrong.diagnoses[0]["message"]
+
+
+def test_a_formula_that_is_wrong_in_an_unknown_way_says_what_was_tried(check: Check) -> None:
+    case = check(DERIVED.format(tensor="x", formula="grad(y) * b + 0.1 * x ** 3"))
+    wrong = next(c for c in failed(case, "formula") if c.trial is None)
+    assert kinds(wrong)[0] == "unknown"
+    assert "tried: " in wrong.diagnoses[0]["message"]
+
+
+def test_a_transposed_derivation(check: Check) -> None:
+    case = check(
+        """
+        inputs: {a: "randn(3, 3)", b: "randn(3, 3)"}
+        graph: {c: a @ b, loss: (c * c).sum()}
+        formulas:
+          a:
+            - (grad(c) @ b.T).T
+            - grad(c) @ b
+            - b.T @ grad(c)
+        """
+    )
+    wrong = [c for c in failed(case, "formula") if c.trial is None]
+    assert [kinds(c)[0] for c in wrong] == ["transposed", "operand_transposed", "swapped"], [c.diagnoses for c in wrong]
+
+
+def test_what_fails_in_trials_only_is_explained_there(check: Check, plant: Plant) -> None:
+    """Right at the case's own size, which is 1."""
+    plant("sum", lambda g, y, x, dim=None, keepdim=False, dtype=None: TABLE["expand"](g, x.shape) / x.shape[0])
+    case = check(
+        """
+        dims: {n: 1}
+        inputs: {x: "randn(n)"}
+        graph: {y: x * x, loss: y.sum()}
+        formulas: {x: 2 * x}
+        """
+    )
+    (cause,) = causes(case)
+    assert cause.trial is not None
+    assert cause.cause == "sum at loss: its gradient is wrong; the other operation is right"
+    assert kinds(cause) == ["mean_for_sum"]
+    first = [c for c in failed(case, "gradient") if c.trial == cause.trial]
+    assert {c.consequence_of for c in first} == {"sum at loss"}
+
+
+def test_a_formula_that_fails_in_trials_only_is_explained_there(check: Check) -> None:
+    case = check(
+        """
+        dims: {n: 1}
+        inputs: {x: "randn(n)"}
+        graph: {loss: (x * x).sum()}
+        formulas: {x: 2 * x.flip(0)}
+        generalize: {trials: 3, dims: {n: [4, 5]}}
+        """
+    )
+    (wrong,) = [c for c in failed(case, "formula") if c.diagnoses]
+    assert kinds(wrong)[0] == "flipped"
