@@ -1,6 +1,7 @@
-"""The bare work of the benchmark's cases: the same arrays and graphs through core and torch, and nothing else.
+"""The bare work of the benchmark's cases: graphs and shapes as theirs, through core and torch, and nothing else.
 
-`python -m benchmarks.bare 2000` is the script that `gradcheck run` is measured against.
+`python -m benchmarks.bare 2000` is the script that `gradcheck run` is measured against: it reads nothing, draws its
+numbers, and compares nothing.
 """
 
 from __future__ import annotations
@@ -36,11 +37,19 @@ def layer(x: Any, w: Any) -> Any:
     return h.softmax(dim=1).pow(2).sum()
 
 
+#: Half a kilobyte with a graph below it, as cases are that say what they are about.
 HEAD = """name: {{kind}} {number}
-description: one of many small cases
+description: >-
+  One of many small cases, in size and style as people write them. It states no gradient:
+  whatever the two engines compute must agree, entry by entry.
+source: written by a program, template "{{kind}}"
+tags: [small, generated]
 seed: {seed}
 inputs:
-  x: randn(4, 4)
+  x: [[{0}, {1}, {2}, {3}],
+      [{4}, {5}, {6}, {7}],
+      [{8}, {9}, {10}, {11}],
+      [{12}, {13}, {14}, {15}]]
   w: randn(4, 4)
 graph:
 """
@@ -56,6 +65,12 @@ TEMPLATES: list[tuple[str, Graph]] = [
     (case("elementwise", "  h: x.exp() + w.sigmoid()\n  loss: (h.log() * x).mean()\n"), elementwise),
     (case("layer", "  h: (x @ w).tanh()\n  loss: h.softmax(dim=1).pow(2).sum()\n"), layer),
 ]
+
+
+def text(number: int) -> str:
+    """The file of this number: the templates in turn, each with numbers of its own."""
+    numbers = np.random.default_rng(number).standard_normal(16).round(4)
+    return TEMPLATES[number % len(TEMPLATES)][0].format(*numbers, number=number, seed=number)
 
 
 def main(files: int) -> None:
