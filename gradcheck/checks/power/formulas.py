@@ -1,18 +1,19 @@
-"""Mistakes planted in a case's formulas: each must make the case fail, unless it changes no number anywhere."""
+"""Mistakes planted in a case's derivations: each must make the case fail, unless it changes no number anywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.checks.claims import Court
-from gradcheck.checks.hearing import court_of, hear_formula
+from gradcheck.checks.hearing import court_of, hear_check, hear_formula
 from gradcheck.checks.power.edits import mistakes
 from gradcheck.checks.power.scenes import Scene, Stage
 from gradcheck.checks.tolerance import of_claim
-from gradcheck.language.case import Claim
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr import Expr
+from gradcheck.oracles.exact import prove
 
 #: What was done, where, and the evidence that caught it: empty where none did, None where nothing changed.
 Trial = tuple[str, str, str | None]
@@ -21,54 +22,54 @@ _FACTOR, _TOLERANCES = 1e-3, 10.0
 
 
 class MistakenFormulas:
-    """The formulas of one case, with a mistake at a time."""
+    """The formulas of one case, and the steps they are derived in, with a mistake at a time."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self.case = stage.problem.case
 
     def tried(self) -> Iterator[Trial]:
-        """What was done to which formula, and what became of it."""
-        case = self.stage.problem.case
-        for name, claims in case.formulas.items():
-            for claim in claims:
+        """What was done to which formula or step, and what became of it."""
+        for name, claims in self.case.formulas.items():
+            for number, claim in enumerate(claims):
                 for what, wrong in mistakes(claim.expr, self._factor(name)):
-                    place = f"the formula for {name}: {wrong}"
-                    yield what, place, self._evidence(name, wrong)
+                    changed = (*claims[:number], _claim(wrong), *claims[number + 1 :])
+                    mistaken = replace(self.case, formulas={name: changed}, checks=())
+                    yield what, f"the formula for {name}: {wrong}", self._evidence(mistaken, {name: (changed[number],)})
+        for name, claim in self.case.let.items() if self.case.formulas or self.case.checks else ():
+            for what, wrong in mistakes(claim.expr, self._factor("")):
+                mistaken = replace(self.case, let={**self.case.let, name: _claim(wrong)})
+                yield what, f"the step {name}: {wrong}", self._evidence(mistaken, self.case.formulas)
 
     def _factor(self, name: str) -> float:
-        case = self.stage.problem.case
-        gradient = self._own[0][0].ground.gradients.get(name) if self._own else None
-        dtype = self.stage.problem.dtype if gradient is None else gradient.dtype
-        limits = of_claim(case.tolerance, name, real_of(dtype), self.stage.settings.tolerance)
+        gradients = self.stage.own.want.states[-1].gradients
+        known = gradients.get(name)
+        dtype = self.stage.problem.dtype if known is None else known.dtype
+        limits = of_claim(self.case.tolerance, name, real_of(dtype), self.stage.settings.tolerance)
         return 1 + max(_FACTOR, _TOLERANCES * (limits.rtol + limits.atol))
 
-    def _evidence(self, name: str, wrong: Expr) -> str | None:
-        claim = Claim(str(wrong), wrong)
-        for courts, evidence in ((self._own, "formula"), (self._trials, "trial"), (self._elsewhere, "")):
-            if any(self._fails(court, name, claim) for court in courts):
-                return evidence
-        return None
+    def _evidence(self, mistaken: Case, formulas: Mapping[str, tuple[Claim, ...]]) -> str | None:
+        if self._fails(self.stage.own, mistaken, formulas):
+            return "formula"
+        if any(self._fails(scene, mistaken, formulas) for scene in self.stage.trials):
+            return "trial"
+        if not any(self._fails(scene, mistaken, formulas) for scene in self.stage.random()):
+            return None
+        claims = [(name, claim) for name, listed in formulas.items() for claim in listed]
+        proofs = prove(replace(self.stage.problem, case=mistaken), claims, self.stage.problem.seed)
+        return "proof" if any(proof.status == "refuted" for proof in proofs) else ""
 
-    def _fails(self, court: tuple[Court, Scene], name: str, claim: Claim) -> bool:
-        return hear_formula(court[0], name, claim, court[1].noise).status != "passed"
+    def _fails(self, scene: Scene, mistaken: Case, formulas: Mapping[str, tuple[Claim, ...]]) -> bool:
+        """Whether a formula, or a check that steps lead to, would not pass here."""
+        last = len(mistaken.steps) - 1
+        if len(scene.want.states) <= last:
+            return False
+        problem = replace(scene.problem, case=mistaken)
+        court: Court = court_of(problem, scene.want, last, self.stage.settings.tolerance)
+        heard = (hear_formula(court, name, claim, scene.noise) for name, listed in formulas.items() for claim in listed)
+        checked = (hear_check(court, claim, scene.noise) for claim in mistaken.checks)
+        return any(one.status != "passed" for several in (heard, checked) for one in several)
 
-    @cached_property
-    def _own(self) -> list[tuple[Court, Scene]]:
-        return self._courts([self.stage.own])
 
-    @cached_property
-    def _trials(self) -> list[tuple[Court, Scene]]:
-        return self._courts(self.stage.trials)
-
-    @cached_property
-    def _elsewhere(self) -> list[tuple[Court, Scene]]:
-        return self._courts(self.stage.random())
-
-    def _courts(self, scenes: list[Scene]) -> list[tuple[Court, Scene]]:
-        last = len(self.stage.problem.case.steps) - 1
-        override = self.stage.settings.tolerance
-        return [
-            (court_of(scene.problem, scene.want, last, override), scene)
-            for scene in scenes
-            if len(scene.want.states) > last
-        ]
+def _claim(expr: Expr) -> Claim:
+    return Claim(str(expr), expr)

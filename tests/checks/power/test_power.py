@@ -223,10 +223,37 @@ def test_mistakes_in_formulas_are_caught(problem: Drawn) -> None:
     )
 
 
-def test_a_formula_that_one_point_cannot_tell_from_a_wrong_one_has_survivors(problem: Drawn) -> None:
-    """At 2 alone, `2 * x` is `x ** 2`; nothing is drawn afresh, so nobody would notice."""
+def test_a_mistake_that_one_point_cannot_tell_is_refuted_by_proof_where_that_is_possible(problem: Drawn) -> None:
+    """At 1, any power will do, and nothing is drawn afresh."""
     found = power(problem("{inputs: {x: 1}, graph: {y: x ** 3}, formulas: {x: 3 * x ** 2}}"))
-    assert {fault.kind for fault in found.survivors} == {"another power", "div for mul"}
+    assert found.survivors == ()
+    assert {fault.kind for fault in found.planted if fault.caught_by == "proof"} == {"another power", "div for mul"}
+
+
+def test_a_mistake_that_neither_one_point_nor_a_proof_can_tell_survives(problem: Drawn) -> None:
+    found = power(
+        problem(
+            "{inputs: {x: 1}, graph: {y: erf(x) + x ** 3}, formulas: {x: '3 * x ** 2 + 2 * exp(-x * x) / pi ** 0.5'}}"
+        )
+    )
+    assert {fault.kind for fault in found.survivors} >= {"another power"}
+
+
+def test_mistakes_in_steps_count_too(problem: Drawn) -> None:
+    found = power(
+        problem(
+            """
+            dims: {n: 2, m: 3}
+            inputs: {x: "randn(n, m)", w: "randn(m, n)"}
+            graph: {y: x @ w, loss: (y * y).sum()}
+            let: {g: 2 * x @ w, idle: x + 1}
+            formulas: {w: x.T @ g}
+            """
+        )
+    )
+    assert found.survivors == ()
+    assert any(fault.where.startswith("the step g: ") for fault in found.planted)
+    assert not any(fault.where.startswith("the step idle: ") for fault in found.planted)
 
 
 def test_a_mistake_that_changes_no_number_is_none(problem: Drawn) -> None:
