@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.engines.duck.abilities import Abilities
+from gradcheck.engines.duck.abilities import UNKNOWN
 from gradcheck.engines.duck.engine import Duck
 from gradcheck.engines.duck.errors import translating
 from gradcheck.engines.duck.held import Held, tensors_in
@@ -34,7 +34,7 @@ class Functional(Duck):
     def __init__(self, name: str, array: Callable[[Any], Any], kinds: tuple[type, ...], modules: Sequence[Any]) -> None:
         style = _Arrays(array, name, tensor_type=kinds[0], flag="none is needed")
         style.kinds = kinds
-        super().__init__(style, Abilities("array", True, True), Library(tuple(modules), methods=False), name)
+        super().__init__(style, Library(tuple(modules), methods=False), name, UNKNOWN)
         self._calls: list[Call] = []
         self._probed: list[Held] = []
         self._arrived: dict[Held, np.ndarray] = {}
@@ -102,7 +102,10 @@ class Functional(Duck):
                     return type(value)([replaced(item) for item in value])
                 return next(traced) if self._differentiates(value) else value
 
-            return add_up(form.call([replaced(value) for value in given], shape))
+            result = form.call([replaced(value) for value in given], shape)
+            if isinstance(result, np.ndarray) and result.dtype == object:
+                raise TypeError("it makes an array of the library's own boxes")
+            return add_up(result)
 
         self.derivatives(total, [np.asarray(value) for value in found])
 

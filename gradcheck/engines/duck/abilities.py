@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcheck.engines.duck.errors import said
+from gradcheck.engines.duck.errors import ANYTHING, said
 from gradcheck.engines.duck.style import Style
-from gradcheck.errors import UsageError
 
 Seed = Literal["array", "tensor", "none"]
 
@@ -28,8 +27,12 @@ class Abilities:
     keeps_graph: bool
 
 
+#: Of a class about which nothing could be learned.
+UNKNOWN = Abilities("array", keeps_intermediates=True, keeps_graph=True)
+
+
 def abilities_of(style: Style) -> Abilities:
-    """Raises UsageError where not even `(x * 3).backward()` can be done."""
+    """What the class can do; where not even `(x * 3).backward()` works, what its signature promises."""
     seed = _seed(style)
     return Abilities(seed, _keeps_intermediates(style), _keeps_graph(style, seed))
 
@@ -58,16 +61,16 @@ def _graphs(style: Style) -> Iterator[tuple[Callable[[Any], Any], float]]:
 
 
 def _build(style: Style, x: Any) -> tuple[Any, float]:
-    problem: Exception | None = None
+    problem: BaseException | None = None
     for graph, derivative in _graphs(style):
         try:
             y = graph(x)
-        except Exception as error:
+        except ANYTHING as error:
             problem = error
             continue
         if style.is_tensor(y):
             return y, derivative
-    raise UsageError(f"{style.name} can neither multiply, add nor negate: {said(problem) if problem else ''}")
+    raise ArithmeticError(f"{style.name} can neither multiply, add nor negate: {said(problem) if problem else ''}")
 
 
 def _seed(style: Style) -> Seed:
@@ -78,12 +81,12 @@ def _seed(style: Style) -> Seed:
     for seed in order:
         try:
             found, wanted = _one_pass(style, seed)
-        except Exception:  # not understood; the next may be
+        except ANYTHING:  # not understood; the next may be
             continue
         ran.append(seed)
         if found is not None and found.shape == _shape(style) and np.allclose(found, wanted):
             return seed
-    return ran[0] if ran else "none"
+    return ran[0] if ran else order[0]
 
 
 def _one_pass(style: Style, seed: Seed) -> tuple[np.ndarray | None, float]:
@@ -100,7 +103,7 @@ def _gradients_are_tensors(style: Style) -> bool:
             style.backward(_build(style, x)[0])
             if style.gradient(x) is not None:
                 return style.is_tensor(style.gradient(x))
-        except Exception:  # not understood; the other may be
+        except ANYTHING:  # not understood; the other may be
             continue
     return False
 
@@ -115,7 +118,7 @@ def _keeps_intermediates(style: Style) -> bool:
         z, _ = _build(style, y)
         style.backward(z)
         found = style.gradient_array(y)
-    except Exception:  # where nothing can be learned, nothing is done about it
+    except ANYTHING:  # where nothing can be learned, nothing is done about it
         return True
     return found is not None and bool(np.any(found))
 
@@ -132,7 +135,7 @@ def _keeps_graph(style: Style, seed: Seed) -> bool:
         first = np.zeros(shape) if first is None else first.copy()
         style.backward(y, *seeded(style, seed, np.full(shape, _SECOND)), retain_graph=keep)
         second = style.gradient_array(x)
-    except Exception:  # it refuses
+    except ANYTHING:  # it refuses
         return False
     if seed == "none":  # one that overwrites has the same again
         return True

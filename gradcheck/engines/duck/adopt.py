@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from gradcheck.engines.duck.abilities import abilities_of
 from gradcheck.engines.duck.engine import Duck
 from gradcheck.engines.duck.grid import Grid
 from gradcheck.engines.duck.output import Output
@@ -24,9 +23,8 @@ def adopt(kind: Callable[..., Any], name: str) -> Duck:
     none. What the class prints while it is looked at is dropped."""
     with Output().capturing():
         style = style_of(kind, getattr(kind, "__name__", name))
-        abilities = abilities_of(style)
     library = Library((*_modules(kind, style.tensor_type), style.tensor_type))
-    return (Grid if style.scalar else Duck)(style, abilities, library, name)
+    return (Grid if style.scalar else Duck)(style, library, name)
 
 
 def _modules(kind: Callable[..., Any], tensor_type: type) -> list[ModuleType]:

@@ -14,7 +14,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.engines.base import Application, Evaluation, Pullback
 from gradcheck.engines.disturb import Disturbance
-from gradcheck.engines.duck.abilities import Abilities, seeded
+from gradcheck.engines.duck.abilities import UNKNOWN, Abilities, abilities_of, seeded
 from gradcheck.engines.duck.errors import EngineError, as_asked, translating
 from gradcheck.engines.duck.held import Held, tensors_in
 from gradcheck.engines.duck.output import Output
@@ -39,8 +39,9 @@ class Duck(Tape):
 
     tensor_type = Held
 
-    def __init__(self, style: Style, abilities: Abilities, library: Library, name: str) -> None:
-        self.style, self.abilities, self.library, self.name = style, abilities, library, name
+    def __init__(self, style: Style, library: Library, name: str, abilities: Abilities | None = None) -> None:
+        self.style, self.library, self.name = style, library, name
+        self._abilities = abilities
         self.host = _Host(self)
         self.timeout = TIMEOUT
         self.output = Output()
@@ -48,6 +49,14 @@ class Duck(Tape):
         self._composing: set[Op] = set()
         self._spent = False  # whether a backward pass has gone through all that has been computed
         self._given: list[tuple[np.ndarray, Held]] = []  # the leaves of this evaluation, and what they were made from
+
+    @property
+    def abilities(self) -> Abilities:
+        """What its backward pass takes and keeps: learned while the first case runs, and on its time."""
+        if self._abilities is None:
+            self._abilities = UNKNOWN  # what an endless loop leaves behind
+            self._abilities = abilities_of(self.style)
+        return self._abilities
 
     # An engine ----------------------------------------------------------------------------------
 
@@ -146,7 +155,7 @@ class Duck(Tape):
 
     def gradient(self, held: Held) -> np.ndarray | None:
         """The gradient that has arrived, None where none has; a plain number takes the tensor's dtype."""
-        owner = held.probe or held
+        owner = held if held.probe is None else held.probe
         if owner.tensor is None or not owner.requires_grad:
             return None
         with translating("reading a gradient"):
@@ -165,7 +174,7 @@ class Duck(Tape):
 
     def set_gradient(self, held: Held, gradient: Any) -> None:
         """Forget the gradient (None), or carry one over."""
-        owner = held.probe or held
+        owner = held if held.probe is None else held.probe
         if owner.tensor is None:
             return
         if gradient is not None and self.style.is_tensor(self.style.gradient(owner.tensor)):

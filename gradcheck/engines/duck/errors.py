@@ -24,6 +24,8 @@ class EndlessRecursion(TensorError):
     kind = "recursion"
 
 
+#: All that somebody's code may raise and be blamed for; an interruption, and the end of a case's time, are not its own.
+ANYTHING = (Exception, SystemExit)
 #: Exceptions of code that meant something else; no engine refuses a request in these words.
 _SLIPS = ("AttributeError", "NameError", "UnboundLocalError", "KeyError", "ImportError")
 
@@ -40,7 +42,7 @@ def translating(what: str) -> Iterator[None]:
     except RecursionError:
         message = f"{what} recurses deeper than Python allows"
         raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
-    except Exception as error:
+    except ANYTHING as error:
         raise EngineError(f"{what} raised {said(error)}") from error
 
 
@@ -81,4 +83,4 @@ def _meant(step: Step, error: TensorError) -> TensorError:
     return meant
 
 
-__all__ = ["EndlessRecursion", "EngineError", "State", "as_asked", "said", "translating"]
+__all__ = ["ANYTHING", "EndlessRecursion", "EngineError", "State", "as_asked", "said", "translating"]

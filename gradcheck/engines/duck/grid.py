@@ -68,7 +68,7 @@ class Grid(Duck):
 
     def gradient(self, held: Held) -> np.ndarray | None:
         """Of each number; None where none has any."""
-        owner = held.probe or held
+        owner = held if held.probe is None else held.probe
         if owner.tensor is None or not owner.requires_grad:
             return None
         found, arrived = np.zeros(held.shape), False
@@ -81,7 +81,7 @@ class Grid(Duck):
         return found if arrived or not found.size else None
 
     def set_gradient(self, held: Held, gradient: Any) -> None:
-        owner = held.probe or held
+        owner = held if held.probe is None else held.probe
         if owner.tensor is None:
             return
         with translating("setting a gradient"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.engines.duck.errors import said
+from gradcheck.engines.duck.errors import ANYTHING, said
 from gradcheck.engines.duck.spelling import AMBIGUOUS, Absent, Form, Library, forms
 from gradcheck.errors import GradcheckError, Unsupported
 
@@ -47,7 +47,7 @@ class Trial:
     form: Form
     fits: bool = False  # a tensor of the right shape came out
     right: bool = False  # with the right values
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Speaker:
             return None
         except (GradcheckError, MemoryError):
             raise
-        except Exception as error:
+        except ANYTHING as error:
             trial.error = error
             return trial
         if array is None:
@@ -124,7 +124,7 @@ def _best(op: Op, trials: list[Trial]) -> Form | str:
     return f"it has no {op.name}" + (" with these settings" if trials else "")
 
 
-def _refused(error: Exception | None) -> bool:
+def _refused(error: BaseException | None) -> bool:
     """Whether an exception says that a call is not for the library, and not that something went wrong."""
     return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(str(error))))
 
