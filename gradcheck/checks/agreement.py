@@ -120,7 +120,17 @@ def _outcomes(case: Case, got: Evaluation, want: Evaluation) -> Iterator[Compari
             yield from _raised(case, index, mine.error, theirs.error, got, want)
     longer = max(len(got.states), len(want.states))
     if len(got.states) != len(want.states) and not (_last(got).error or _last(want).error):
-        raise AssertionError(f"{got.engine} and {want.engine} stopped after different steps, of {longer}, and silently")
+        ran = f"{got.engine} ran {len(got.states)} of {longer} steps and {want.engine} {len(want.states)}"
+        yield Comparison(
+            what="raises",
+            tensor="",
+            status="failed",
+            step=min(len(got.states), len(want.states)),
+            engine=got.engine,
+            reference=want.engine,
+            place=case.place,
+            message=f"{ran}, without an error",
+        )
 
 
 def _last(evaluation: Evaluation) -> State:

@@ -142,6 +142,10 @@ class _Judge:
         """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""
         if mine.error or theirs.error:
             return [(0, comparison) for comparison in self._raised(node, mine, theirs)]
+        if len(mine.gradients) != len(theirs.gradients):
+            counts = f"{self.engine.name} gives {len(mine.gradients)} gradients, expected {len(theirs.gradients)}"
+            text = f"{node.application.op.name} alone: {counts}"
+            return [(0, Comparison(status="failed", message=text, **self._about(node)))]
         found: list[tuple[int, Comparison]] = []
         for index, (got, want) in enumerate(zip(mine.gradients, theirs.gradients, strict=True)):
             if got is not None and want is not None and got.shape == want.shape and got.dtype == want.dtype:

@@ -1,4 +1,23 @@
-"""What every engine provides, and what it hands back."""
+"""What every engine provides, and what it hands back.
+
+A Tensor class in the usual style needs none of this: `--engine file.py:Tensor` makes it an engine (see `duck`). An
+`Engine` of one's own is for all else, such as a library that differentiates functions:
+
+    class Mine:
+        name = "mine"                                  # in reports; one of its own for each engine of a run
+
+        def evaluate(self, problem): ...               # a whole case: graph, passes, gradients of every named tensor
+        def pull_back(self, applications, cotangents, dtype): ...  # ops alone
+
+`--engine file.py:Mine`, an instance of it, or a name in the entry-point group `gradcheck.engines` all work, and
+`gradcheck conform` and `gradcheck.testing.check_engine` try it. What an engine cannot express it says by an error of
+the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_error`): that is never a pass, and no
+failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
+
+Three optional attributes are respected. `timeout` is the number of seconds for each case unless the run has its own;
+`output`, with a method `take()`, holds what was printed since the last time; `Evaluation.changed` what the engine did to
+its inputs. A define-by-run engine whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `Tape`.
+"""
 
 from __future__ import annotations
 
@@ -63,14 +82,25 @@ class Pullback:
 class Engine(Protocol):
     """Whoever can compute gradients."""
 
+    #: In reports, and in a case's `only`.
     name: str
 
     def evaluate(self, problem: Problem) -> Evaluation:
-        """Run the graph and every step of the case."""
+        """Run the graph and every step of the case, on copies of the problem's arrays.
+
+        `gradcheck.language.evaluate.evaluate(claim.expr, names, host)` evaluates an entry of `problem.case.graph` with
+        ops applied by the engine's own `host`. A state after each step holds the values of all named tensors (parts of
+        a tuple as `m[0]`), and the gradient of every input and graph entry: None where none has arrived. Gradients
+        accumulate over steps until a `zero_grad`.
+        """
         ...
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Sequence[np.ndarray | None]], dtype: np.dtype
     ) -> list[Pullback]:
-        """Run each op alone, and its gradient rule on the cotangents of its outputs (None: not differentiable)."""
+        """Run each op alone, and its gradient rule on the cotangents of its outputs (None: not differentiable).
+
+        For each application a Pullback: a gradient for every floating or complex array among its arguments that is
+        `tracked`, in their order, of the array's own shape and dtype. `dtype` is the case's.
+        """
         ...
