@@ -23,9 +23,10 @@ def double_negation(node: Expr, know: Facts) -> Expr | None:
 
 
 def first_power(node: Expr, know: Facts) -> Expr | None:
-    """`x ** 1` is x."""
+    """`x ** 1` is x, and `x ** 0` is 1 even where x is 0 or not a number."""
     if isinstance(node, Call) and is_call(node, "pow", 2) and isinstance(node.args[1], Literal):
-        return node.args[0] if node.args[1].value == 1 else None
+        base, exponent = node.args[0], node.args[1].value
+        return base if exponent == 1 else Call("ones_like", (base,)) if exponent == 0 else None
     return None
 
 

@@ -86,6 +86,48 @@ def rearranged_to_itself(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
+def kept_and_squeezed(node: Expr, know: Facts) -> Expr | None:
+    """`squeeze(sum(x, dim=1, keepdim=True), dim=1)` is `sum(x, dim=1)`."""
+    if not isinstance(node, Call) or node.op != "squeeze" or not isinstance(node.args[0], Call):
+        return None
+    inner = node.args[0]
+    named = dict(inner.kwargs)
+    dim = node.args[1] if len(node.args) > 1 else dict(node.kwargs).get("dim")
+    if (
+        inner.op != "sum"
+        or len(inner.args) != 1
+        or "keepdim" not in named
+        or dim is None
+        or named.get("dim") is not dim
+    ):
+        return None
+    return Call("sum", inner.args, (("dim", dim),))
+
+
+def diagonal_of_one_number(node: Expr, know: Facts) -> Expr | None:
+    """One number all along a diagonal of zeros: a multiple of the identity matrix."""
+    if not isinstance(node, Call) or not is_call(node, "diagonal_scatter", 2):
+        return None
+    zeros, along = node.args
+    if not (isinstance(zeros, Call) and is_call(zeros, "zeros_like", 1) and isinstance(along, Call)):
+        return None
+    sizes = tuple(Call("getitem", (Attribute(zeros.args[0], "shape"), Literal(dim))) for dim in (0, 1))
+    identity = Call("eye", sizes)
+    if is_call(along, "ones_like", 1):
+        return identity
+    return Call("mul", (along.args[0], identity)) if is_call(along, "expand", 2) else None
+
+
+def identity_product(node: Expr, know: Facts) -> Expr | None:
+    """A matrix times the identity."""
+    if not isinstance(node, Call) or not is_call(node, "matmul", 2):
+        return None
+    left, right = node.args
+    if isinstance(left, Call) and left.op == "eye":
+        return right
+    return left if isinstance(right, Call) and right.op == "eye" else None
+
+
 # Ones and shapes -------------------------------------------------------------------------------------
 
 

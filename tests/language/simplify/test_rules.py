@@ -50,6 +50,13 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (shapes.rearranged_to_itself, "movedim(v, 0, -1)", "v"),
     (shapes.rearranged_to_itself, "squeeze(unsqueeze(v, 1), 1)", "v"),
     (shapes.rearranged_to_itself, "flip(flip(x, (1,)), (1,))", "x"),
+    (shapes.kept_and_squeezed, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
+    (shapes.diagonal_of_one_number, "diagonal_scatter(zeros_like(x), ones_like(diagonal(x)))",
+     "eye(x.shape[0], x.shape[1])"),
+    (shapes.diagonal_of_one_number, "diagonal_scatter(zeros_like(x), expand(s, diagonal(x).shape))",
+     "s * eye(x.shape[0], x.shape[1])"),
+    (shapes.identity_product, "eye(n, n) @ x", "x"),
+    (shapes.identity_product, "x @ eye(m)", "x"),
     (shapes.expanded_one, "expand(2 * ones_like(s), x.shape)", "2 * ones_like(x)"),
     (shapes.double_transpose, "x.T.T @ v", "x @ v"),
     (shapes.double_transpose, "b.mT.mT", "b"),
@@ -68,6 +75,7 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (shapes.whole_slice, "x[:]", "x"),
     (elementwise.double_negation, "-(-x)", "x"),
     (elementwise.first_power, "x ** 1", "x"),
+    (elementwise.first_power, "y * x ** 0", "y * ones_like(x)"),
     (elementwise.conjugate_of_a_conjugate, "conj(conj(z))", "z"),
     (elementwise.conjugate_of_a_conjugate, "conj(x)", "x"),
     (elementwise.conjugate_inwards, "conj(conj(z) * w)", "conj(conj(z)) * conj(w)"),
@@ -142,6 +150,7 @@ def test_sums(before: str, after: str) -> None:
         "1 / x.shape[0]",
         "0.1 * x",
         "x * y",
+        "eye(n, m) @ x.T",  # no identity
     ],
 )
 def test_what_is_not_simpler_stays(text: str) -> None:
