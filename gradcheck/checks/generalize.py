@@ -120,7 +120,7 @@ def verify(
         notes.append("verified at these numbers only")
     own = [*comparisons, *(one.verdict() for one in wrong if one.last is not None)]
     general = [noted(c, notes) if notes and c.what in _GENERAL else c for c in own] + found
-    return certify(problems, general) if case.generalize is not None and case.formulas else general
+    return certify(problems, general, settings.tolerance) if case.generalize is not None and case.formulas else general
 
 
 def _nearby(

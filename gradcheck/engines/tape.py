@@ -24,7 +24,7 @@ from gradcheck.engines.arguments import rebuild
 from gradcheck.engines.base import Application, Evaluation, Pullback, State
 from gradcheck.engines.disturb import Disturbance, DisturbingHost
 from gradcheck.engines.record import Recorder
-from gradcheck.errors import GradcheckError, TensorError, Unsupported
+from gradcheck.errors import ArgumentError, GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Step
 from gradcheck.language.evaluate import Host, evaluate
 from gradcheck.language.problem import Problem
@@ -161,7 +161,7 @@ class _Run:
                         tensor.retain_grad()
                     values[part] = plain(tensor)
                 else:
-                    values[part] = np.asarray(tensor)
+                    values[part] = _number(part, tensor)
         self.failed_at = ""
         self.leaves, self.arrays, self.tensors, self.values = leaves, arrays, tensors, values
 
@@ -279,6 +279,14 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _parts(f"{name}[{index}]", part)
     else:
         yield name, value
+
+
+def _number(name: str, value: Any) -> np.ndarray:
+    """A plain number, such as a size, as an array."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise ArgumentError(f"{name} is {value!r:.60}, no tensor", hint="a graph entry is a tensor or a number")
+    return array
 
 
 def as_tensor_error(error: GradcheckError) -> TensorError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.checks.conftest import Check, failed, those
 
 CHAIN = """
@@ -56,8 +58,27 @@ def test_large_graphs_are_left_to_numbers(check: Check) -> None:
     lines = ["h0: x * 1.0", *(f"h{i}: h{i - 1} + x" for i in range(1, 12_000))]
     graph = "\n".join(f"  {line}" for line in lines)
     case = check(
-        f"inputs: {{x: randn(2)}}\ngraph:\n{graph}\nbackward: {{h11999: [1, 1]}}\nformulas: {{x: 'full_like(x, 12000)'}}"
+        f"inputs: {{x: randn(2)}}\ngraph:\n{graph}\nbackward: {{h11999: [1, 1]}}\n"
+        "formulas: {x: 'full_like(x, 12000)'}"
     )
     own = those(case, "formula")[0]
     assert own.status == "passed"
     assert own.certificate is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "options"),
+    [
+        ("tolerance: {rtol: 1e-2}", {}),
+        ("tolerance: {x: {rtol: 1e-2}}", {}),
+        ("tags: []", {"rtol": 1e-2}),
+    ],
+)
+def test_a_formula_that_is_allowed_to_be_off_is_not_refuted(
+    check: Check, stated: str, options: dict[str, float]
+) -> None:
+    graph = "inputs: {x: 'randn(3)'}, graph: {loss: (x * 2).sum()}"
+    case = check(f"{{{graph}, formulas: {{x: 'full_like(x, 2.001)'}}, {stated}}}", **options)
+    assert case.status == "passed", failed(case)
+    assert any("not exact" in note for note in those(case, "formula")[0].notes)
+    assert those(case, "formula")[0].certificate is None

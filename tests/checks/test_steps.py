@@ -254,3 +254,10 @@ def test_a_complex_number_has_no_obvious_gradient(check: Check) -> None:
     case = check(text.format("{backward: y, raises: non_scalar_backward}"))
     assert case.status == "passed", case.errors
     assert check(text.format("{backward: {y: 1}}")).status == "passed"
+
+
+@pytest.mark.parametrize("entry", ["\"'text'\"", "x.dtype", "None"])
+def test_a_graph_entry_that_is_no_tensor_is_a_mistake_and_no_crash(check: Check, entry: str) -> None:
+    case = check(f"{{inputs: {{x: [1, 2]}}, graph: {{y: {entry}, z: x.sum()}}}}")
+    assert case.status in ("failed", "invalid")
+    assert "y" in case.errors[0].message
