@@ -14,9 +14,9 @@ A Tensor class in the usual style needs none of this: `--engine file.py:Tensor` 
 the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_error`): that is never a pass, and no
 failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
 
-Three optional attributes are respected. `timeout` is the number of seconds for each case unless the run has its own;
-`output`, with a method `take()`, holds what was printed since the last time; `Evaluation.changed` what the engine did to
-its inputs. A define-by-run engine whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `Tape`.
+What is optional: `timeout`, seconds for each case unless the run has its own; `output`, whose `take()` gives what was
+printed since the last time; `Evaluation.changed`, what the engine did to its inputs. A define-by-run engine whose
+tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `Tape`.
 """
 
 from __future__ import annotations
