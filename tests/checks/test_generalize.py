@@ -52,7 +52,7 @@ def test_a_rule_that_is_wrong_at_some_sizes_alone_is_found_by_a_trial(check: Che
         """
     )
     assert case.status == "failed"
-    assert {c.what for c in failed(case)} == {"gradient"}
+    assert {c.what for c in failed(case)} == {"gradient", "node"}
     assert all(c.trial for c in failed(case))
 
 
