@@ -103,6 +103,7 @@ class CaseResult:
     tags: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    smallest: Reproduction | None = None
     power: Mapping[str, Any] | None = None  # planted faults and how many are caught, where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
 

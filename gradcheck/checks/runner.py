@@ -23,6 +23,7 @@ from gradcheck.checks.origins import with_origins
 from gradcheck.checks.power import with_power
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
 from gradcheck.checks.settings import Settings, settings
+from gradcheck.checks.shrinking import Effort, quick, shrink_all
 from gradcheck.checks.verdict import check_case, result
 from gradcheck.engines.base import Engine
 from gradcheck.engines.tape import Tape
@@ -61,6 +62,7 @@ def run(
     power: bool = False,
     derived: bool = False,
     maxfail: int | None = None,
+    shrink: Effort | None = None,
     on_result: Callable[[CaseResult, int], object] | None = None,
 ) -> RunResult:
     """Check cases: paths of files, folders and `FILE::NAME`, or cases, or what `load` returned.
@@ -70,7 +72,8 @@ def run(
     differences of the forward too, not only what failed ("auto"); "none" never asks. `order` 2 checks gradients of
     gradients too. `power` plants faults in what passes and counts those that are caught; `derived` notes which formulas
     equal the derived ones. The run stops after `maxfail` cases that failed,
-    crashed or are invalid. `on_result` is called with each result and how many there will be in all.
+    crashed or are invalid. `shrink` looks for the smallest reproductions of failures. `on_result` is called with each
+    result and how many there will be in all.
 
     Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
     KeyboardInterrupt what has finished is returned, with `interrupted` set.
@@ -83,6 +86,8 @@ def run(
     try:
         with _ready(chosen):
             _run_all(work, chosen, maxfail, on_result, results)
+            if shrink is not None:
+                results = _shrunk(work, results, chosen, shrink)
     except KeyboardInterrupt:
         interrupted = True
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted)
@@ -104,6 +109,16 @@ def _run_all(
         failed += found.status in ("failed", "crashed", "invalid", "xpassed")
         if maxfail is not None and failed >= maxfail:
             return
+
+
+def _shrunk(
+    work: Sequence[Case | list[InvalidCase]], results: list[CaseResult], chosen: Settings, effort: Effort
+) -> list[CaseResult]:
+    """The results, some of those that failed with a smaller case that fails in the same way."""
+    fast = quick(chosen)
+    pairs = [(item, found) for item, found in zip(work, results, strict=False) if isinstance(item, Case)]
+    smallest = shrink_all(pairs, lambda case, thorough: _run_one(case, chosen if thorough else fast), chosen, effort)
+    return [replace(found, smallest=smallest.get(found.id)) for found in results] if smallest else results
 
 
 @contextmanager

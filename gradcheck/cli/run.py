@@ -13,6 +13,7 @@ from gradcheck.reports import FORMATS
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
+    from gradcheck.checks.shrinking import Effort
     from gradcheck.cli.select import Selection
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
@@ -95,6 +96,11 @@ class Outputs:
 )
 @click.option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too.")
 @click.option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught.")
+@click.option(
+    "--shrink/--no-shrink",
+    default=None,
+    help="Look for the smallest case that fails in the same way, for every failure. [default: for the first few]",
+)
 @options.verbose
 @click.option("-q", "--quiet", count=True, help="Show only what is wrong.")
 @click.option(
@@ -123,9 +129,34 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     from gradcheck.cli.select import select
 
     chosen["derived"] = outputs.verbosity > 0
-    result = _run(select(paths, keyword, tags), chosen)
+    chosen["shrink"] = _effort(chosen["shrink"], outputs)
+    result = _with_files(_run(select(paths, keyword, tags), chosen))
     outputs.write(result)
     return result.exit_code
+
+
+def _effort(asked: bool | None, outputs: Outputs) -> Effort | None:
+    """Unasked only for people, who read a report in full."""
+    from gradcheck.checks.shrinking import QUICK, THOROUGH
+
+    if asked is None:
+        return QUICK if outputs.format == "full" and outputs.verbosity >= 0 else None
+    return THOROUGH if asked else None
+
+
+def _with_files(result: RunResult) -> RunResult:
+    """The smallest reproductions, each in a file of its own."""
+    from dataclasses import replace
+
+    from gradcheck.cli.cache import keep
+
+    cases = tuple(
+        replace(case, smallest=replace(case.smallest, file=keep(case.id, case.smallest.case)))
+        if case.smallest
+        else case
+        for case in result.cases
+    )
+    return replace(result, cases=cases)
 
 
 def _run(selection: Selection, chosen: dict[str, Any]) -> RunResult:

@@ -17,6 +17,7 @@ from gradcheck.reports.findings import UNSETTLED, Finding, findings
 from gradcheck.reports.lacking import lacking_lines, lacks
 from gradcheck.reports.power import power_lines, power_summary
 from gradcheck.reports.problems import BAD, locate
+from gradcheck.reports.smallest import smallest
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
 from gradcheck.reports.words import consequences, error_line, headline, reasons, suggestions, trial, verdict
@@ -152,6 +153,7 @@ def _failure(case: CaseResult, look: Look) -> list[Text]:
         lines += _indented(verdict(case), look)
     lines += _findings(found, case, look)
     lines += _printed(case, look)
+    lines += smallest(case, look)
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines

@@ -63,6 +63,23 @@ def _case(case: CaseResult) -> dict[str, Any]:
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
         **_power(case),
+        **_smallest(case),
+    }
+
+
+def _smallest(case: CaseResult) -> dict[str, Any]:
+    """The smallest case that fails in the same way, where it was looked for and found."""
+    found = case.smallest
+    if found is None:
+        return {}
+    return {
+        "smallest": {
+            "case": found.case,
+            "operations": found.operations,
+            "complete": found.complete,
+            "file": found.file or None,
+            "snippet": found.snippet or None,
+        }
     }
 
 

@@ -209,6 +209,8 @@ def other_size(spot: Spot) -> Iterator[int]:
             for dim in range(len(shape)):
                 yield spot.bench.call("getitem", spot.below[0], spot.bench.literal(dim))
         yield from spot.words.sizes
+        if spot.parent is not None and is_op(spot.parent, "mul", "div"):  # a size that happened to be this number
+            yield spot.bench.literal(2)
     elif type(spot.bench.value(spot.part)) is int and (isinstance(node, Name) or isinstance(spot.parent, Sequence)):
         yield from spot.words.sizes
 

@@ -103,6 +103,7 @@ def wrong(text: str, name: str, formula: str) -> str:
         ),
         pytest.param(SQUARE, "x", "3 * x", "2 * x", id="number"),
         pytest.param(SQUARE, "x", "x ** 2", "2 * x", id="square-for-twice"),
+        pytest.param(SQUARE, "x", "x.shape[0] * x", "2 * x", id="size-for-number"),
     ],
 )  # fmt: skip
 def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant: str) -> None:

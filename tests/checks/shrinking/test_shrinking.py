@@ -1,0 +1,213 @@
+"""Failing cases made smaller, each still failing in the same way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.result import CaseResult, Reproduction
+from gradcheck.checks.runner import run
+from gradcheck.checks.shrinking import QUICK, THOROUGH, operations
+from gradcheck.checks.shrinking.moves import small_parts, smaller_sizes, without_unused
+from gradcheck.checks.shrinking.pin import pin
+from gradcheck.checks.shrinking.ways import way_of
+from gradcheck.language.case import Case
+from gradcheck.language.loader import load, load_text
+from gradcheck.language.sampling import draw
+
+ROOT = Path(__file__).parents[3]
+WRONG = ROOT / "tests" / "engines" / "wrong"
+MLP = """
+    dims: {n: 4, k: 3, h: 5}
+    inputs: {x: "randn(n, k)", w1: "randn(k, h)", b1: "randn(h)", w2: "randn(h, 2)"}
+    constants: {t: "randn(n, 2)"}
+    graph:
+      a: tanh(x @ w1 + b1)
+      y: a @ w2
+      loss: ((y - t) ** 2).mean()
+    tags: [nn]
+    checks: [loss >= 0]
+"""
+Shrink = Callable[..., CaseResult]
+
+
+@pytest.fixture
+def shrunk(run_text: Callable[..., Any]) -> Shrink:
+    def shrinks(text: str, **options: Any) -> CaseResult:
+        (case,) = run_text(text, **{"shrink": THOROUGH, **options}).cases
+        return case
+
+    return shrinks
+
+
+def smallest(result: CaseResult) -> Reproduction:
+    assert result.smallest is not None, result.errors
+    return result.smallest
+
+
+def again(found: Reproduction, **options: Any) -> CaseResult:
+    cases, errors = load_text(found.case, "smallest.yaml")
+    assert errors == []
+    (result,) = run(cases, **options).cases
+    return result
+
+
+def test_a_wrong_rule_in_a_network(shrunk: Shrink, plant: Callable[..., None]) -> None:
+    plant("tanh", lambda g, y, x: g * (1 - y))
+    result = shrunk(MLP)
+    found = smallest(result)
+    assert found.complete
+    assert found.operations == 1
+    assert "tanh(" in found.case
+    assert "checks" not in found.case
+    assert len(found.case.splitlines()) <= 7
+    assert way_of(again(found)) == way_of(result)
+
+
+def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, plant: Callable[..., None]) -> None:
+    """What is wrong must stay visible: at size 1 a missing transpose is none."""
+    plant("T", lambda g, y, x: g.T + (g.T - g.T.T) if g.shape[0] == g.shape[1] else g.T)
+    result = shrunk("""
+        inputs: {x: [[1.5, 2.5, 3], [4, 5, 6], [7, 8, 9.25]]}
+        graph: {y: x.T * 2, z: tanh(y), loss: (z * z).sum()}
+    """)
+    found = smallest(result)
+    (case,), _ = load_text(found.case, "smallest.yaml")
+    assert np.shape(case.inputs["x"].array) == (2, 2)
+    assert operations(case) == 1
+
+
+def test_a_formula_keeps_its_graph(shrunk: Shrink) -> None:
+    result = shrunk("""
+        dims: {n: 6, k: 5}
+        inputs: {x: "randn(n, k)", b: "randn(k)"}
+        graph: {y: x + b, z: exp(y)}
+        backward: {z: "randn(n, k)"}
+        formulas: {b: (grad(z) * z).sum(dim=1), x: grad(z) * z}
+        expected: {}
+    """)
+    found = smallest(result)
+    (case,), _ = load_text(found.case, "smallest.yaml")
+    assert list(case.graph) == ["y", "z"]
+    assert [claim.text for claim in case.formulas["b"]] == ["(grad(z) * z).sum(dim=1)"]
+    assert list(case.formulas) == ["b"]
+    assert np.shape(case.inputs["x"].array) in ((1, 2), (2, 1), (2, 3), (1, 1))
+    assert again(found).status == "failed"
+
+
+def test_a_formula_that_fails_in_trials_alone(shrunk: Shrink) -> None:
+    """Right where n is 2; the trial that refutes it is written out, and made smaller."""
+    result = shrunk("""
+        inputs: {x: [1, 2]}
+        graph: {loss: (x * x).sum()}
+        formulas: {x: "x.shape[0] * x"}
+        shapes: {x: [n]}
+    """)
+    found = smallest(result)
+    assert "shapes" not in found.case
+    assert "generalize" not in found.case
+    (case,), _ = load_text(found.case, "smallest.yaml")
+    assert np.size(case.inputs["x"].array) == 1
+    assert again(found).status == "failed"
+
+
+def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
+    wrong_formula = "{inputs: {x: [1, 2, 3]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
+    assert run_text(wrong_formula, shrink=QUICK).cases[0].smallest is None
+    assert run_text(wrong_formula).cases[0].smallest is None
+    plant("tanh", lambda g, y, x: g * (1 - y))
+    assert run_text(MLP, shrink=QUICK).cases[0].smallest is not None
+
+
+def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
+    assert run_text(MLP, shrink=THOROUGH).cases[0].smallest is None
+    plant("tanh", lambda g, y, x: g * (1 - y))
+    expected = run_text(MLP + "    xfail: shows a mistake\n", shrink=THOROUGH).cases[0]
+    assert (expected.status, expected.smallest) == ("xfailed", None)
+
+
+def test_an_engine_that_crashes(shrunk: Shrink, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcheck.engines.core import Core
+
+    def breaks(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Core, "backward", breaks)
+    result = shrunk(MLP)
+    assert result.status == "crashed"
+    assert smallest(result).operations <= 1
+
+
+@pytest.mark.parametrize(("engine", "text"), [
+    ("overwrites", "{inputs: {a: [1, 2], b: [3, 4], c: [5, 6]}, graph: {d: a + b, e: b + c, f: d + e}, "
+                   "backward: {f: [1, 1]}}"),
+    ("mutates", "{inputs: {a: [1.5, 2]}, graph: {d: a + a, e: d * a, f: e + d}, backward: {f: [1, 2]}}"),
+])  # fmt: skip
+def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: str, text: str) -> None:
+    result = shrunk(text, engines=(f"{WRONG / engine}.py:Tensor",))
+    snippet = smallest(result).snippet
+    assert f"from {engine} import Tensor" in snippet
+    assert len(snippet.splitlines()) <= 8
+    code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG)!r})\nimport numpy", 1)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    should = snippet.rpartition("should be ")[2].strip()
+    assert done.stdout.strip()
+    assert should not in done.stdout
+
+
+# Moves -----------------------------------------------------------------------------------------------
+
+
+def case_of(text: str) -> Case:
+    (case,), errors = load_text(dedent(text), "case.yaml")
+    assert errors == []
+    return pin(draw(case))
+
+
+def test_pinned_cases_come_out_the_same() -> None:
+    cases, _ = load(ROOT / "cases" / "nn")
+    for case in cases:
+        problem = draw(case)
+        again = draw(pin(problem))
+        assert again.dtype == problem.dtype
+        for name, array in {**problem.inputs, **problem.constants}.items():
+            other = again.inputs.get(name, again.constants.get(name))
+            assert other is not None
+            assert other.dtype == array.dtype
+            np.testing.assert_array_equal(other, array)
+        for mine, theirs in zip(problem.seeds, again.seeds, strict=True):
+            assert mine.keys() == theirs.keys()
+
+
+def test_what_leads_nowhere_goes() -> None:
+    case = case_of("""
+        dims: {n: 2, m: 3}
+        inputs: {x: randn(n), w: randn(m)}
+        graph: {y: x * 2, dead: w + 1, z: y.sum()}
+        backward: z
+    """)
+    left = without_unused(case)
+    assert (list(left.inputs), list(left.graph), list(left.dims)) == (["x"], ["y", "z"], [])
+
+
+def test_equal_sizes_shrink_together() -> None:
+    case = case_of("{inputs: {a: 'randn(4, 5)', b: 'randn(5, 4)'}, graph: {c: a @ b, d: c.sum()}}")
+    shapes = [tuple(np.shape(v.array) for v in smaller.inputs.values()) for smaller in smaller_sizes(case)]
+    assert ((4, 1), (1, 4)) in shapes
+    assert ((1, 5), (5, 1)) in shapes
+
+
+def test_long_expressions_are_cut_in_few_steps() -> None:
+    case = case_of(f"{{inputs: {{x: [1, 2]}}, graph: {{y: 'x{' + x' * 500}'}}, backward: {{y: [1, 1]}}}}")
+    sizes = [operations(smaller) for smaller in small_parts(case)]
+    assert sizes == sorted(sizes)
+    assert len(sizes) < 12
+    assert sizes[0] <= 2
