@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 from gradcheck.checks import alone, derivation, locate, sweeping
 from gradcheck.checks.diagnosis import Evidence
@@ -64,33 +63,30 @@ def _nodes(docket: Docket, engine: Engine, wrong: Sequence[WrongNode]) -> None:
     for one in reversed(wrong):  # a backward pass meets the last op first
         groups.setdefault(one.node.application.op.name, []).append(one)
     numbers = {one.number for one in wrong}
+    places = {_key(docket.comparisons[place]): place for place in docket.failed(("node",), engine.name)}
     for count, group in enumerate(groups.values()):
         first = [one for one in reversed(group) if one.number == group[0].number]
         where = locate.where(first[0])
-        _tell(docket, first[0], cause=locate.sentence(first, docket.operations, len(numbers)))
-        for one in group:
-            if count < MOST and one in first:
-                evidence = alone.evidence_of(one, docket.reference, docket.problem.dtype, docket.points.applications)
-                _tell(docket, one, diagnoses=docket.why(evidence))
-            if one is not first[0]:
-                _tell(docket, one, consequence_of=where)
-            docket.spoil_gradients(engine, _behind(docket, one.node.application.owner), where)
+        lead = places.get(_key(first[0].comparison))
+        if lead is not None:
+            docket.change(lead, cause=locate.sentence(first, docket.operations, len(numbers)))
+        for one in first if count < MOST else ():
+            evidence = alone.evidence_of(one, docket.reference, docket.problem.dtype, docket.points.applications)
+            if _key(one.comparison) in places:
+                docket.change(places[_key(one.comparison)], diagnoses=docket.why(evidence))
+        docket.spoil([places[key] for one in group if (key := _key(one.comparison)) in places], where)
+        docket.spoil_gradients(engine, _behind(docket, {one.node.application.owner for one in group}), where)
 
 
-def _tell(docket: Docket, one: WrongNode, **fields: Any) -> None:
-    for place in docket.failed(("node",), one.engine.name):
-        known = docket.comparisons[place]
-        same = known.tensor == one.comparison.tensor and known.message == one.comparison.message
-        if same and known.got_array is one.comparison.got_array:
-            docket.change(place, **fields)
-            return
+def _key(c: Comparison) -> tuple[object, ...]:
+    """By what a comparison is known that others may have added to since."""
+    return c.tensor, c.message, id(c.got_array)
 
 
-def _behind(docket: Docket, owner: str) -> set[str]:
-    """The tensors that a gradient reaches through this entry."""
+def _behind(docket: Docket, owners: set[str]) -> set[str]:
+    """The tensors that a gradient reaches through these entries."""
     flow = docket.flow(0)
-    parts = [name for name in flow.tensors if name == owner or name.startswith(f"{owner}[")]
-    return set().union(*(flow.below(part) for part in parts)) if parts else set()
+    return flow.below(*(name for name in flow.tensors if name.partition("[")[0] in owners))
 
 
 # Gradients that do not follow from each other ----------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,7 @@ class Flow:
         self.tensors: dict[str, Tensor] = {}
         self.names: dict[Tensor, str] = {}
         self.owners: dict[Tensor, str] = {}
+        self._consumers: dict[Tensor, list[Tensor]] = {}
         with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
             self._record()
 
@@ -84,7 +85,9 @@ class Flow:
             tensor = stack.pop()
             if tensor.creation_op is not None and tensor not in self.owners:
                 self.owners[tensor] = entry
-                stack.extend(tensor.creators)
+                for creator in tensor.creators:
+                    self._consumers.setdefault(creator, []).append(tensor)
+                    stack.append(creator)
 
     @property
     def is_small(self) -> bool:
@@ -161,22 +164,27 @@ class Flow:
             text = f"{name} passed on what it had whenever a contribution arrived, {origins[0]} first"
             yield text, _share(use, child, running.sum(0))
 
-    def below(self, name: str) -> set[str]:
-        """The named tensors that a gradient reaches from this one, itself aside."""
-        start = self.tensors.get(name)
+    def below(self, *names: str) -> set[str]:
+        """The named tensors that a gradient reaches from these, those left out that none of them reaches."""
+        return self._named(names, lambda tensor: tensor.creators)
+
+    def above(self, *names: str) -> set[str]:
+        """The named tensors that are made of these, directly or not."""
+        return self._named(names, lambda tensor: self._consumers.get(tensor, ()))
+
+    def _named(self, names: Iterable[str], step: Callable[[Tensor], Iterable[Tensor]]) -> set[str]:
         seen: set[Tensor] = set()
-        stack = [] if start is None else list(start.creators)
+        stack = [other for name in names if name in self.tensors for other in step(self.tensors[name])]
         while stack:
             tensor = stack.pop()
             if tensor not in seen:
                 seen.add(tensor)
-                stack.extend(tensor.creators)
+                stack.extend(step(tensor))
         return {self.names[tensor] for tensor in seen if tensor in self.names}
 
     def children(self, name: str) -> set[str]:
         """The entries in which this tensor is used."""
-        tensor = self.tensors[name]
-        return {owner for result, owner in self.owners.items() if any(c is tensor for c in result.creators)}
+        return {self.owners[result] for result in self._consumers.get(self.tensors[name], ())}
 
 
 def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:

@@ -21,6 +21,8 @@ from gradcheck.engines.base import Evaluation
 
 #: A gradient follows from its children's if it is so many times nearer than engines must be to each other.
 _MARGIN = 10.0
+#: Of more faults, in branches of their own, the others are not looked for.
+_MANY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,7 @@ def _difference(now: np.ndarray | None, before: np.ndarray | None) -> np.ndarray
 
 def faults(flow: Flow, gradients: Mapping[str, np.ndarray | None]) -> tuple[list[Fault], Followed]:
     """The tensors at which this engine's gradients do not follow from each other, in backward order."""
-    held = {name: _passed_on(flow, name, gradients) for name in gradients}
-    followed = flow.follow({name: array for name, array in held.items() if array is not None})
+    followed = flow.follow(_held(flow, gradients))
     found = []
     for name, expected in followed.expected.items():
         if name not in gradients:
@@ -68,20 +69,12 @@ def faults(flow: Flow, gradients: Mapping[str, np.ndarray | None]) -> tuple[list
     return found, followed
 
 
-def _passed_on(flow: Flow, name: str, gradients: Mapping[str, np.ndarray | None]) -> np.ndarray | None:
-    """What a tensor passes on: its gradient; nothing if it has none, and neither has anything that it was made from."""
-    gradient = gradients[name]
-    if gradient is not None:
-        return gradient
-    tensor = flow.tensors.get(name)
-    below = flow.below(name)
-    if tensor is None or not below or any(_is_something(gradients.get(other)) for other in below):
-        return None
-    return np.zeros_like(tensor.data)
-
-
-def _is_something(gradient: np.ndarray | None) -> bool:
-    return gradient is not None and bool(np.any(gradient))
+def _held(flow: Flow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
+    """What tensors pass on: their gradients; zeros for one that has none if nothing that it was made from has any."""
+    known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
+    passing = flow.above(*(name for name, gradient in known.items() if np.any(gradient)))
+    silent = [name for name in gradients if name not in known and name not in passing and name in flow.tensors]
+    return known | {name: np.zeros_like(flow.tensors[name].data) for name in silent if flow.tensors[name].creators}
 
 
 def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool:
@@ -99,11 +92,11 @@ def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool
 
 
 def first(found: Sequence[Fault], flow: Flow) -> list[Fault]:
-    """Those that no other lies above, in backward order."""
+    """Those that no other lies above, in backward order; not all where there are many."""
     chosen: list[Fault] = []
     spoilt: set[str] = set()
     for fault in found:
-        if fault.tensor not in spoilt:
+        if len(chosen) < _MANY and fault.tensor not in spoilt:
             chosen.append(fault)
             spoilt |= flow.below(fault.tensor)
     return [fault for fault in chosen if fault.tensor not in spoilt]
