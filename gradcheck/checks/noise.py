@@ -81,7 +81,10 @@ def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | 
         grows, few = near > _JUMP * far, _takes_few_values(fine)
         bad = (grows & few) | ~np.isfinite(near) | ~np.isfinite(far)
         moved = np.where(bad, 0.0, np.maximum(np.where(bad, 0.0, near), np.where(bad, 0.0, far)))
-        return np.where(grows & ~few & ~bad, np.inf, moved)
+        hopeless = grows & ~few & ~bad
+        if 2 * np.count_nonzero(hopeless) > hopeless.size:  # the others had luck in these draws
+            return np.full(moved.shape, np.inf)
+        return np.where(hopeless, np.inf, moved)
 
 
 def _takes_few_values(moves: np.ndarray) -> np.ndarray:

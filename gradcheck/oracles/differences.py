@@ -24,6 +24,8 @@ _SIDES = 1e-7
 _SAME = 1e-7
 #: What is no jump but rounding, in units of it.
 _JUMP = 1e4
+#: From how many of the smallest steps noise is told.
+_TAIL = 4
 #: A tableau's bar is a difference of two entries, either of which may be lucky.
 _MARGIN = 4.0
 
@@ -40,18 +42,30 @@ class Tableau:
     row: list[float] = field(default_factory=list)
     value: float = np.nan
     error: float = np.inf
+    column: list[float] = field(default_factory=list)  # the estimates themselves
+    level: int = 0  # at which the value was found
 
     def add(self, estimate: float, noise: float) -> None:
         """The estimate at the next smaller step, of which rounding alone may have spoilt `noise`."""
         new = [estimate]
+        self.column.append(estimate)
         weight = 1.0
         for j, above in enumerate(self.row):
             weight *= _FACTOR**self.power
             new.append(new[j] + (new[j] - above) / (weight - 1.0))
             error = max(abs(new[j + 1] - new[j]), abs(new[j + 1] - above), noise)
             if error < self.error:  # never true of NaN
-                self.value, self.error = new[j + 1], error
+                self.value, self.error, self.level = new[j + 1], error, len(self.column) - 1
         self.row = new
+
+    def settle(self) -> None:
+        """After the last level, where nothing is left but noise inside the function: as much of it as at those steps
+        may have spoilt the value, at its own step."""
+        if len(self.column) < LEVELS:
+            return
+        last = range(LEVELS - _TAIL, LEVELS)
+        noise = max(abs(self.column[k] - self.column[k - 1]) * _FACTOR ** (self.level - k) for k in last)
+        self.error = max(self.error, noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,8 @@ def slope(share: Share, first: float, unit: float) -> Slope:
         sides = max(left.error, right.error)
         if max(central.error, sides * _SIDES) <= _ENOUGH * abs(central.value) and not _differ(left, right):
             break
+    for tableau in (central, right, left):
+        tableau.settle()
     if _differ(left, right) and abs(jump) >= 0.5 * abs(right.value - left.value):
         return Slope(central.value, _MARGIN * central.error, left.value, right.value)
     if any(_jumps([pair[side] for pair in slides], forth, _JUMP * unit * size) for side in (0, 1)):
@@ -134,7 +150,8 @@ def derivative(function: Callable[[float], np.ndarray], first: float, unit: floa
     at_rest = function(0.0)
     row: list[np.ndarray] = []
     value = np.full(at_rest.shape, np.nan, dtype=at_rest.dtype)
-    error = np.full(at_rest.shape, np.inf)
+    error, found_at = np.full(at_rest.shape, np.inf), np.zeros(at_rest.shape)
+    column: list[np.ndarray] = []
     for level in range(LEVELS):
         step = first * _FACTOR**-level
         ahead, behind = function(step), function(-step)
@@ -145,5 +162,9 @@ def derivative(function: Callable[[float], np.ndarray], first: float, unit: floa
             bar = np.maximum(np.maximum(np.abs(new[j + 1] - new[j]), np.abs(new[j + 1] - above)), noise)
             better = bar < error
             value, error = np.where(better, new[j + 1], value), np.where(better, bar, error)
+            found_at = np.where(better, level, found_at)
         row = new
+        column.append(new[0])
+    for k in range(LEVELS - _TAIL, LEVELS):  # as in `Tableau.settle`
+        error = np.maximum(error, np.abs(column[k] - column[k - 1]) * _FACTOR ** (found_at - k))
     return value, _MARGIN * error

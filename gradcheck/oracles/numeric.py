@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -29,8 +29,12 @@ _LONG_UNIT = float(np.finfo(_LONG).eps)
 _UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: _EPSILON}
 #: The imaginary step, relative to the tensor; twice, with other bits, so that roundings differ.
 _STEPS = (1.1e-30, 0.7e-33)
+#: One draw of last places may be a lucky one.
+_MARGIN = 16.0
 #: How far the real part may stray from the value at rest: further, and the function is not the analytic one.
 _STRAY = 1e-9
+#: Around a kink, how far neighbours are, relative to the size of what moves, and how many are asked.
+_NEAR, _NEIGHBOURS = 2.0**-20, 6
 #: The first difference's step, relative to an element, and the least size of an element, relative to the tensor's.
 _FIRST, _FLOOR = 2.0**-3, 2.0**-10
 
@@ -195,7 +199,7 @@ class _Line:
         if not np.isfinite(value):
             raise Unsupported("a complex step leaves the finite numbers")
         rounding = 8.0 * _EPSILON * float(np.sum(np.abs(found[0])))
-        return Slope(value, 4.0 * abs(float(np.sum(found[1])) - value) + rounding)
+        return Slope(value, _MARGIN * abs(float(np.sum(found[1])) - value) + rounding)
 
     def _refuse_strays(self, terms: np.ndarray) -> None:
         rest = self._rest
@@ -220,7 +224,31 @@ class _Line:
             terms = self.moving.terms(there, Walk(complex_step=False, still=walk.still))
             return shares(terms), float(taken)
 
-        return slope(_checked(share), _FIRST * _size_along(self.moving.point, direction), self._unit)
+        size = _size_along(self.moving.point, direction)
+        found = slope(_checked(share), _FIRST * size, self._unit)
+        return self._with_neighbours(found, moved_by, size) if found.kinked else found
+
+    def _with_neighbours(self, kink: Slope, direction: np.ndarray, size: float) -> Slope:
+        """The subgradients of a kink are all between derivatives close by, on all its sides, not on two alone: of
+        three that tie, the middle one may take what neither side of it does (Clarke, 1975)."""
+        walk, point = self._at_rest()
+        generator = np.random.default_rng([abs(self.seed), 0x636C61726B65])
+        assert kink.left is not None and kink.right is not None
+        slopes = [kink.left, kink.right]
+        near = _NEAR * size
+        for _ in range(_NEIGHBOURS):
+            there = point + near * generator.standard_normal(point.shape)
+            pair = []
+            for sign in (1.0, -1.0):
+                moved = (there + direction * point.real.dtype.type(sign * near / 64)).astype(point.dtype, copy=False)
+                try:
+                    pair.append(shares(self.moving.terms(moved, Walk(complex_step=False, still=walk.still))))
+                except GradcheckError:
+                    break
+            if len(pair) == 2:
+                slopes.append(float(np.sum((pair[0] - pair[1]).real) * 32 / near))
+        finite = [one for one in slopes if not np.isnan(one)]
+        return replace(kink, left=min(finite), right=max(finite))
 
     def _at_rest(self) -> tuple[Walk, np.ndarray]:
         """The evaluation at rest, and the point, in the widest arithmetic that the ops take."""
@@ -233,9 +261,10 @@ class _Line:
             return None
         point = self.moving.point
         try:
-            return self._walked(point.astype(np.clongdouble if point.dtype.kind == "c" else np.longdouble))
+            found = self._walked(point.astype(np.clongdouble if point.dtype.kind == "c" else np.longdouble))
         except GradcheckError:  # linear algebra has no long double
             return None
+        return found if found[0].narrowest > 8 else None
 
     def _walked(self, point: np.ndarray) -> tuple[Walk, np.ndarray]:
         walk = Walk(complex_step=False, at_rest=True)

@@ -78,7 +78,6 @@ def _cofactors_rule(g: Any, y: Any, x: Any) -> Any:
     torch="",
     method=False,
     samples=(f"cofactors({REGULAR})", f"cofactors({_SINGULAR})", "cofactors(randn(2, 4, 4))", "cofactors(randn(1, 1))"),
-    analytic=True,
 )
 def cofactors(input: Any) -> Any:
     """The matrix of cofactors of each square matrix: the gradient of its determinant."""
@@ -113,7 +112,6 @@ def _linear(g: Any, y: Any, x: Any, direction: Any) -> Any:
     torch="",
     method=False,
     samples=(f"det_hessian({REGULAR}, randn(3, 3))", "det_hessian(randn(2, 4, 4), randn(2, 4, 4))"),
-    analytic=True,
 )
 def det_hessian(input: Any, direction: Any) -> Any:
     """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""
