@@ -273,7 +273,7 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (confused, 1.2),
     (scaled, 1.5),
     (other_name, 1.6),
-    (with_term, 1.6),
+    (with_term, 1.3),
     (dropped, 1.8),
     (other_power, 1.8),
     (with_factor, 2.0),
