@@ -25,17 +25,21 @@ from gradcheck.language.trial_sizes import symbolic, trial_sizes
 
 
 def draw(case: Case, seed: int | None = None, trial: int | None = None, *, attempt: int = 0, nudged: bool = False,
-         max_elements: int = MAX_ELEMENTS) -> Problem:  # fmt: skip
+         max_elements: int = MAX_ELEMENTS, sizes: Mapping[str, int] | None = None) -> Problem:  # fmt: skip
     """The case with its own numbers, or those of a trial (from 0); `seed` instead of the case's own.
 
-    `nudged` moves the inputs that are literals a little, at the case's own sizes.
+    `nudged` moves the inputs that are literals a little, at the case's own sizes; a trial takes its sizes from
+    `sizes`, if they are given.
 
     Deterministic. Raises InvalidCase where a value of the case itself cannot be computed; in a trial TensorError,
     where the sizes do not go together: another `attempt` draws others, and in the end the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
     with using_default_dtype(dtypes.real_of(dtype)), np.errstate(all="ignore"):
-        return _Sampler(case, case.seed if seed is None else seed, trial, attempt, nudged, max_elements).problem()
+        sampler = _Sampler(case, case.seed if seed is None else seed, trial, attempt, nudged, max_elements)
+        if sizes is not None:
+            sampler.resize(sizes)
+        return sampler.problem()
 
 
 def is_general(case: Case) -> bool:
@@ -76,6 +80,10 @@ class _Sampler:
         own = {**case.words, **case.dims}
         self.sizes = own if trial is None else trial_sizes(case, seed, trial, attempt)
         self.names: dict[str, Any] = dict(self.sizes)  # what values may use
+
+    def resize(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = {**self.sizes, **sizes}
+        self.names = dict(self.sizes)
 
     def problem(self) -> Problem:
         case = self.case

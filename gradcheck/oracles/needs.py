@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gradcheck.errors import Unsupported
+from gradcheck.language.case import Case
 from gradcheck.language.derive import derive
 from gradcheck.language.evaluate import free_names, gradient_names
 from gradcheck.language.expr import Expr
 from gradcheck.language.problem import Problem
+
+
+def steps_of(case: Case, formula: Expr) -> tuple[str, ...]:
+    """The names of `let` that it is made of, in their order."""
+    needed = set(free_names(formula))
+    for name in reversed(list(case.let)):
+        if name in needed:
+            needed.update(free_names(case.let[name].expr))
+    return tuple(name for name in case.let if name in needed)
 
 
 class Needs:
@@ -45,19 +55,12 @@ class Needs:
     def _of(self, formula: Expr) -> tuple[Expr, tuple[str, ...], tuple[str, ...]]:
         known = self._found.get(id(formula))
         if known is None:
-            steps = tuple(self._steps_of(formula))
+            steps = steps_of(self.case, formula)
             spoken = {
                 g: None for expr in (*(self.case.let[s].expr for s in steps), formula) for g in gradient_names(expr)
             }
             known = self._found[id(formula)] = (formula, steps, tuple(self._in_order(list(spoken))))
         return known
-
-    def _steps_of(self, formula: Expr) -> Iterator[str]:
-        needed = set(free_names(formula))
-        for name in reversed(list(self.case.let)):
-            if name in needed:
-                needed.update(free_names(self.case.let[name].expr))
-        return (name for name in self.case.let if name in needed)
 
     def _in_order(self, names: list[str]) -> Iterator[str]:
         """These and all that they need, children first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ PRIME = modular.PRIMES[1]
 
 def matrices(sizes: list[int], seed: int) -> list[np.ndarray]:
     generator = np.random.default_rng(seed)
-    return [generator.integers(0, PRIME, shape) for shape in zip(sizes, sizes[1:], strict=False)]
+    return [generator.integers(0, PRIME, shape) for shape in pairwise(sizes)]
 
 
 def dense(factors: list[np.ndarray]) -> np.ndarray:

@@ -70,10 +70,20 @@ def heard(problem: Problem, formulas: dict[str, Expr], factor: float | None = No
     return [proof.status for proof in proofs]
 
 
+MUST = {text for text in calls(RATIONAL) if text not in BEYOND and "complex" not in text} | {
+    text
+    for text in calls(FUNCTIONS)
+    if not any(part in text for part in ("complex", "(0, 3), 0", "(1, 3), 0", "randn(2, 0), 1"))  # divisions by 0
+}
+
+
 @pytest.mark.parametrize("text", CALLS)
-def test_a_right_gradient_is_never_refuted_nor_a_wrong_one_proved(text: str) -> None:
+def test_samples(text: str) -> None:
+    """A right gradient is never refuted, and proved where it must be; a wrong one never is."""
     for problem, formulas in claims_of(text):
-        assert "refuted" not in heard(problem, formulas)
+        right = heard(problem, formulas)
+        assert "refuted" not in right
+        assert text not in MUST or set(right) <= {"proved"}
         state = Core().evaluate(problem).states[-1]
         wrong = heard(problem, formulas, 1.001)
         for name, status in zip(formulas, wrong, strict=True):
@@ -81,15 +91,6 @@ def test_a_right_gradient_is_never_refuted_nor_a_wrong_one_proved(text: str) -> 
             assert status != "proved" or gradient is None or not np.any(gradient)
 
 
-@pytest.mark.parametrize("text", [text for text in calls(RATIONAL) if text not in BEYOND and "complex" not in text])
-def test_rings_and_fields_are_proved(text: str) -> None:
-    for problem, formulas in claims_of(text):
-        assert set(heard(problem, formulas)) <= {"proved"}
-
-
-@pytest.mark.parametrize("text", [t for t in calls(FUNCTIONS) if "complex" not in t])
-def test_functions_are_proved(text: str) -> None:
-    if "(0, 3), 0" in text or "(1, 3), 0" in text or "randn(2, 0), 1" in text:
-        return  # of nothing, or of one number, where it divides by 0
-    for problem, formulas in claims_of(text):
-        assert set(heard(problem, formulas)) <= {"proved"}
+def test_most_samples_must_be_proved() -> None:
+    assert len(MUST) > 500
+    assert len(CALLS) > len(MUST)
