@@ -228,6 +228,8 @@ def with_term(spot: Spot) -> Iterator[int]:
     if spot.parent is None:
         for term in spot.words.terms:
             node = spot.bench.exprs[term]
+            if term in (spot.part, *spot.below):  # it is there already
+                continue
             if is_op(node, "neg"):
                 yield spot.bench.call("sub", spot.part, spot.bench.children[term][0])
             else:

@@ -51,6 +51,11 @@ SUM = """
     graph: {y: exp(x) * sin(x)}
     backward: {y: randn(n)}
 """
+REUSE = """
+    inputs: {a: [1, 2], b: [2, 4], c: [5, 2]}
+    graph: {d: a + b, e: b + c, f: d + e}
+    backward: {f: [1, 1]}
+"""
 SQUARE = """
     inputs: {x: [1, 2, 3]}
     graph: {loss: (x * x).sum()}
@@ -101,6 +106,7 @@ def wrong(text: str, name: str, formula: str) -> str:
             CHAIN, "x", "(torch.ones([1, x.shape[0]]) @ (n @ z @ y).sum(dim=0).diag()).T",
             "(ones([x.shape[1], x.shape[0]]) @ diag(sum(n @ z @ y, dim=0))).T", id="size-for-one",
         ),
+        pytest.param(REUSE, "b", "grad(d)", "grad(d) + grad(e)", id="path-missing"),
         pytest.param(SQUARE, "x", "3 * x", "2 * x", id="number"),
         pytest.param(SQUARE, "x", "x ** 2", "2 * x", id="square-for-twice"),
         pytest.param(SQUARE, "x", "x.shape[0] * x", "2 * x", id="size-for-number"),
