@@ -60,10 +60,12 @@ def redraw(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Gener
 
 def nudge(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Numbers near those of a literal, of the same signs, so that they stay where the graph is defined; for a zero, one
-    that is small beside the others."""
+    that is small beside the others. What is symmetric stays so: formulas for covariances hold for no other matrix."""
     if array.dtype.kind in "biu" or not array.size:
         return array
     factors = generator.uniform(0.5, 1.5, array.shape)
     largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) or 1.0
     small = generator.uniform(-0.5, 0.5, array.shape) * largest
+    if array.ndim > 1 and array.shape[-1] == array.shape[-2] and np.array_equal(array, array.mT.conj(), equal_nan=True):
+        factors, small = np.tril(factors) + np.tril(factors, -1).mT, np.tril(small) + np.tril(small, -1).mT
     return np.where(array == 0, small, array * factors).astype(array.dtype)

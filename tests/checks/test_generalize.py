@@ -78,7 +78,8 @@ def test_a_derivation_that_is_wrong_only_beside_the_numbers_given_is_refuted(che
 def test_numbers_that_cannot_be_moved_stay(check: Check) -> None:
     """Beside these the graph is not defined; that is no reproach to the formula."""
     case = check(
-        "{inputs: {x: [1.0]}, graph: {loss: acos(x / 1.0000001).sum()}, formulas: {x: '-1 / sqrt(1.0000001 ** 2 - x ** 2)'}}"
+        "{inputs: {x: [1.0]}, graph: {loss: acos(x / 1.0000001).sum()},"
+        " formulas: {x: '-1 / sqrt(1.0000001 ** 2 - x ** 2)'}}"
     )
     assert case.status == "passed", failed(case)
 
@@ -149,3 +150,19 @@ def test_checks_in_steps_are_verified_in_trials_too(check: Check) -> None:
     )
     assert case.status == "passed", failed(case)
     assert {c.step for c in those(case, "check") if c.trial} == {0, 1}
+
+
+def test_a_symmetric_literal_stays_symmetric(check: Check) -> None:
+    case = check(
+        """
+        inputs: {a: [[[2, 1], [1, 3]], [[4, 0], [0, 1]]]}
+        graph: {l: torch.linalg.cholesky(a), loss: "2 * diagonal(l, 0, -2, -1).log().sum()"}
+        formulas: {a: inv(a)}
+        """
+    )
+    assert case.status == "passed", failed(case)
+    assert {c.trial["trial"] for c in those(case, "formula") if c.trial} == {1}
+    case = check(
+        "{inputs: {a: [[2, 1], [1, 3]]}, graph: {loss: (a * a).sum()}, formulas: {a: 'tensor([[4, 2], [2, 6]])'}}"
+    )
+    assert case.status == "failed"
