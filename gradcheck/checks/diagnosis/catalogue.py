@@ -67,9 +67,10 @@ CATALOGUE: list[Hypothesis] = []
 def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict], Predict]:
     """Enter a function into the catalogue: from the evidence at one point it yields what the mistake would give."""
 
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind of mistake {kind!r}; add it to KINDS, at its rank")
+
     def enter(predict: Predict) -> Predict:
-        if kind not in KINDS:
-            raise ValueError(f"there is no kind of mistake {kind!r}; add it to KINDS, at its rank")
         CATALOGUE.append(Hypothesis(kind, predict, covers))
         CATALOGUE.sort(key=lambda entry: _RANK[entry.kind])  # stable: within a kind, in the order of definition
         return predict

@@ -77,7 +77,7 @@ def confirmed(points: Iterable[Evidence]) -> tuple[list[Diagnosis], list[str]]:
 
 
 def _accused(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Suspect]:
-    right = matches(evidence.want, evidence)
+    right = is_right(evidence)
     for hypothesis in CATALOGUE:
         for guess in _guesses(hypothesis, evidence):
             tried.setdefault(hypothesis.kind)
@@ -87,7 +87,7 @@ def _accused(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Suspect]:
 
 def _still(suspects: Sequence[_Suspect], evidence: Evidence) -> Iterator[_Suspect]:
     """Those that explain this point too. Where nothing is wrong, a mistake that would show is refuted."""
-    right = matches(evidence.want, evidence)
+    right = is_right(evidence)
     known: dict[int, dict[Hashable, Guess]] = {}
     for suspect in suspects:
         guesses = known.get(id(suspect.hypothesis))
@@ -117,6 +117,11 @@ def _told(suspects: list[_Suspect]) -> list[Diagnosis]:
         Diagnosis(kind, suspect.message, suspect.hits, suspect.sure and suspect.hits >= POINTS, len(best) == 1)
         for kind, suspect in list(best.items())[:MOST]
     ]
+
+
+def is_right(evidence: Evidence) -> bool:
+    """Whether nothing is wrong at this point."""
+    return evidence.arrived.dtype == evidence.want.dtype and matches(evidence.want, evidence)
 
 
 def matches(predicted: Any, evidence: Evidence) -> bool:

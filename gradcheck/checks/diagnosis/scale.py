@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.checks.compare import wide
 from gradcheck.checks.diagnosis.catalogue import hypothesis
 from gradcheck.checks.diagnosis.evidence import Evidence, Guess
+from gradcheck.checks.tolerance import base
 
 #: Ops that add up what they are given, so that 1/n stands for a mean.
 _SUMS = frozenset({"sum", "cumsum", "sum_to_size", "trace", "nansum"})
@@ -33,7 +34,7 @@ def factor(e: Evidence) -> Iterator[Guess]:
     if constant is None or constant in (0, 1, -1):
         return
     name = _name(constant, e)
-    yield Guess(_key(constant), f"off by the constant factor {name}", wide(e.want) * constant)
+    yield Guess(_key(constant, base(e.want.dtype).rtol), f"off by the constant factor {name}", wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))
@@ -67,14 +68,11 @@ def ratio(e: Evidence) -> complex | float | None:
     return constant if abs(constant.imag) > 1e-12 * abs(constant) else constant.real
 
 
-def _key(constant: complex | float) -> complex | float:
-    """The constant to seven digits, so that rounding does not make it another at the next point."""
-    number = complex(constant)
-    return (
-        complex(float(f"{number.real:.6e}"), float(f"{number.imag:.6e}"))
-        if number.imag
-        else float(f"{number.real:.6e}")
-    )
+def _key(constant: complex | float, unit: float) -> complex | float:
+    """The constant to the digits that can be relied on, so that rounding does not make it another at the next point."""
+    digits = max(1, int(-math.log10(unit)) - 1)
+    parts = [float(f"{part:.{digits}e}") for part in (complex(constant).real, complex(constant).imag)]
+    return complex(*parts) if parts[1] else parts[0]
 
 
 def _name(constant: complex | float, e: Evidence) -> str:
