@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from gradcheck.autograd.op import Op
 
 #: The columns and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
-_COLUMNS = {"SIGNATURE": 36, "RULE": 9, "KINKS": 24, "TORCH": 24, "ALIASES": 16, "DOMAIN": 20, "DOC": 80}
+_COLUMNS = {"SIGNATURE": 36, "RULE": 9, "ORACLES": 19, "KINKS": 24, "TORCH": 24, "ALIASES": 16, "DOMAIN": 20, "DOC": 80}
 #: Those that a narrow terminal does without, the first to go first.
-_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS")
+_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
 #: What is left for the doc at least.
 _DOC = 24
 
@@ -59,6 +59,17 @@ def _rule(entry: Op) -> str:
     return "composite" if entry.composite else "yes" if any(entry.rules) else "no"
 
 
+def _oracles(entry: Op) -> list[str]:
+    """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
+    import gradcheck.oracles.exact  # noqa: F401 (it fills the table of actions)
+    from gradcheck.oracles.residue import ACTIONS
+
+    if entry.composite or not any(entry.rules):
+        return []
+    numeric = "complex step" if entry.analytic else "differences"
+    return ["exact", numeric] if entry.name in ACTIONS else [numeric]
+
+
 def _domain(entry: Op) -> str:
     """`[-3, 3] x [0.3, 3]`; of ops whose arguments have structure, nothing: samples show those."""
     return " x ".join(f"[{low:g}, {high:g}]" for low, high in entry.domain) if entry.elementwise else ""
@@ -91,6 +102,7 @@ def _cells(entry: Op, aliases: list[str]) -> dict[str, str]:
     return {
         "SIGNATURE": entry.signature,
         "RULE": _rule(entry),
+        "ORACLES": ", ".join(_oracles(entry)),
         "KINKS": entry.kinks,
         "TORCH": entry.torch,
         "ALIASES": ", ".join(aliases),
@@ -107,6 +119,7 @@ def _detail(entry: Op) -> list[str]:
     facts = {
         "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
         "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",
+        "oracles": ", ".join(_oracles(entry)) or ("those of its parts" if entry.composite else ""),
         "domain": _domain(entry),
         "kinks": entry.kinks,
         "torch": f"torch.{entry.torch}" if entry.torch else "",

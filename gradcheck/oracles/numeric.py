@@ -233,7 +233,8 @@ class _Line:
         three that tie, the middle one may take what neither side of it does (Clarke, 1975)."""
         walk, point = self._at_rest()
         generator = np.random.default_rng([abs(self.seed), 0x636C61726B65])
-        assert kink.left is not None and kink.right is not None
+        assert kink.left is not None
+        assert kink.right is not None
         slopes = [kink.left, kink.right]
         near = _NEAR * size
         for _ in range(_NEIGHBOURS):
