@@ -208,7 +208,7 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
         lines += _indented(message, look, indent=4, hanging=8, style="bold")
     lines += _others(finding.others, look)
     if finding.consequences:
-        lines += _indented(consequences(finding.consequences), look, indent=4)
+        lines += _indented(consequences(lead, finding.consequences), look, indent=4)
     return lines
 
 

@@ -134,15 +134,20 @@ def suggestions(c: Comparison) -> list[str]:
 _NAMED = 8
 
 
-def consequences(wrong: tuple[Comparison, ...]) -> str:
+def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
     """`wrong only because of this: the gradients of y, x and w`."""
-    parts = []
-    nodes = list(dict.fromkeys(plain(c.tensor) for c in wrong if c.what == "node"))
-    if nodes:
-        parts.append(f"the same rule at {_listed(nodes)}")
-    tensors = list(dict.fromkeys(plain(c.tensor) for c in reversed(wrong) if c.what != "node"))
-    if tensors:
-        parts.append(f"the gradient{'s' * (len(tensors) > 1)} of {_listed(tensors)}")
+    rule = "the same rule at" if lead.what == "node" else "the gradient rule in"
+    parts = [
+        f"{words} {_listed(names)}"
+        for words, kinds, order in (
+            ("the value of", ("value", "expected_value"), wrong),
+            (rule, ("node",), wrong),
+            ("the gradient of", ("gradient", "expected"), wrong[::-1]),  # as a backward pass meets them
+        )
+        if (names := list(dict.fromkeys(plain(c.tensor) for c in order if c.what in kinds)))
+    ]
+    if any(c.what == "raises" for c in wrong):
+        parts.append("the outcome")
     return f"wrong only because of this: {'; '.join(parts)}"
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import render
 
@@ -26,3 +30,20 @@ def test_every_problem_has_one_line_that_starts_with_its_place(everything: RunRe
     assert summary == (
         "1 failed, 1 crashed, 1 xpassed, 1 passed, 1 invalid, 1 skipped, 1 xfailed, 1 unsupported in 4.2s"
     )
+
+
+def test_a_cause_and_its_reason_take_one_line_without_the_consequences(run: Any, case: Any, failed: Any) -> None:
+    one, two = np.ones(2), np.full(2, 2.0)
+    text = render(run(case("chain", "failed", comparisons=(
+        failed(one, two, tensor="x", consequence_of="exp at s"),
+        failed(one, two, what="node", tensor="s", cause="exp at s: its gradient is wrong; all others are right",
+               diagnoses=({"kind": "factor", "message": "off by the constant factor 1/2"},)),
+        failed(one, two, what="formula", tensor="x", engine="case", formula="y",
+               diagnoses=({"kind": "unknown", "message": "no known mistake explains it; tried: sign"},)),
+    ))), "concise")  # fmt: skip
+    assert text.splitlines()[0] == (
+        "cases/chain.yaml:12:3: chain: exp at s: its gradient is wrong; all others are right; worst at [0]: core 1, "
+        "torch 2 (abs 1, rel 0.5); off by the constant factor 1/2"
+    )
+    assert "no known mistake" not in text
+    assert len(text.splitlines()) == 3

@@ -69,3 +69,34 @@ def test_grouping_stays_linear(comparison: Any, case: Any) -> None:
     many = tuple(comparison(tensor="x", status="failed", trial={"trial": i}) for i in range(20_000))
     (found,) = findings(case(comparisons=many))
     assert len(found.others) == 19_999
+
+
+def test_a_cause_leads_and_its_consequences_go_with_it(failed: Any, case: Any) -> None:
+    (first, other) = findings(case(comparisons=(
+        failed(ONE, TWO, tensor="x", consequence_of="tanh at h"),
+        failed(ONE, TWO, what="expected", tensor="x", reference="case", consequence_of="tanh at h"),
+        failed(ONE, TWO, tensor="z"),
+        failed(ONE, TWO, what="node", tensor="h", cause="tanh at h: its gradient is wrong; all 2 others are right"),
+    )))  # fmt: skip
+    assert first.lead.what == "node"
+    assert [(c.what, c.tensor) for c in first.consequences] == [("gradient", "x"), ("expected", "x")]
+    assert (other.lead.tensor, other.consequences) == ("z", ())
+
+
+def test_a_cause_comes_before_what_has_none_whatever_it_is(failed: Any, case: Any) -> None:
+    found = findings(case(comparisons=(
+        failed(ONE, TWO, what="node", tensor="q"),
+        failed(ONE, TWO, tensor="x", cause="x: gradients go wrong here; the operation is right on its own"),
+        failed(ONE, TWO, what="formula", formula="y", engine="case"),
+    )))  # fmt: skip
+    assert [finding.lead.what for finding in found] == ["gradient", "node", "formula"]
+
+
+def test_a_consequence_of_nothing_that_is_told_stands_for_itself(failed: Any, case: Any) -> None:
+    """Of another engine, say."""
+    (one, two) = findings(case(comparisons=(
+        failed(ONE, TWO, tensor="x", consequence_of="b", engine="other"),
+        failed(ONE, TWO, tensor="b", cause="b: gradients go wrong here"),
+    )))  # fmt: skip
+    assert (one.lead.tensor, two.lead.tensor) == ("b", "x")
+    assert one.consequences == ()

@@ -247,3 +247,34 @@ def test_what_follows_from_a_wrong_rule_is_told_in_brief(run: Any, case: Any, fa
     assert "  gradient rule in k: the gradient of mul's tensor 1; core differs from torch in 1 of 6 elements\n" in text
     assert text.count("gradient rule in k") == 1
     assert text.index("gradient rule in k") < text.index("  gradient of h") < text.index("also: gradient of w")
+
+
+def test_the_cause_leads_and_its_consequences_are_a_line(run: Any, case: Any, failed: Any) -> None:
+    cause = "matmul at r: gradient of its second argument is wrong; all 7 other operations are right"
+    diagnoses = ({"kind": "sign", "message": "the sign is wrong"}, {"kind": "swapped", "message": "swapped"})
+    text = full(run(case("chain", "failed", comparisons=(
+        failed(GOT, WANT, tensor="x", consequence_of="matmul at r"),
+        failed(GOT, WANT, tensor="y", consequence_of="matmul at r"),
+        failed(GOT, WANT, what="expected", tensor="y", reference="case", consequence_of="matmul at r"),
+        failed(GOT, WANT, what="node", tensor="q", consequence_of="matmul at r"),
+        failed(GOT, WANT, what="node", tensor="r", cause=cause, diagnoses=diagnoses),
+    ))), width=120)  # fmt: skip
+    lines = text[text.index("FAIL cases") :].splitlines()
+    assert lines[2] == f"  {cause}"
+    assert lines[3].startswith("    gradient rule in r: ")
+    start = lines.index("    cause: the sign is wrong")
+    assert lines[start : start + 3] == [
+        "    cause: the sign is wrong",
+        "    or: swapped",
+        "    wrong only because of this: the same rule at q; the gradient of y and x",
+    ]
+    assert "gradient of x" not in text
+
+
+def test_many_consequences_are_counted(run: Any, case: Any, failed: Any) -> None:
+    text = full(run(case("chain", "failed", comparisons=(
+        *(failed(GOT, WANT, tensor=f"x{i}", consequence_of="h") for i in range(20)),
+        failed(GOT, WANT, what="value", tensor="h", cause="h: its value is wrong"),
+        failed(GOT, WANT, what="value", tensor="k", consequence_of="h"),
+    ))), width=150)  # fmt: skip
+    assert "because of this: the value of k; the gradient of x19, x18, x17, x16, x15, x14, x13, x12 and 12 more" in text

@@ -15,6 +15,7 @@ from gradcheck.reports.json import to_json
 #: As the contract's example has them.
 COMPARISON_KEYS = {
     *("what", "tensor", "step", "engine", "reference", "status", "line", "shape", "dtype", "max_abs", "max_rel"),
+    *("cause", "consequence_of"),
     *("max_ulp", "mismatched", "elements", "worst_index", "got", "want", "atol", "rtol", "certificate", "diagnoses"),
 }
 CASE_KEYS = {"id", "file", "line", "name", "status", "seconds", "seed", "reproduce", "errors", "comparisons"}
