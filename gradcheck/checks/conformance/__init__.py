@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gradcheck.checks.conformance.laws import Finding, properties
 from gradcheck.checks.conformance.op_cases import op_cases
-from gradcheck.checks.conformance.properties import Finding, properties
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.runner import Source, run
 from gradcheck.engines.base import Engine

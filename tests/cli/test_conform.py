@@ -1,0 +1,61 @@
+"""`gradcheck conform` and `--engine` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.conformance import laws
+
+
+@pytest.fixture(autouse=True)
+def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laws, "NODES", 3_000)
+
+
+WRONG = Path(__file__).parents[1] / "engines" / "wrong"
+
+
+def test_a_table_and_an_exit_code(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("conform", "core", "--op", "mul", "--op", "exp")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "core"
+    assert lines[-1] == "core conforms in all that it can be asked"
+    assert any(line.endswith("2 right: mul, exp") for line in lines)
+
+
+def test_a_wrong_engine_is_exit_code_1(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("conform", f"{WRONG}/recurses.py:Tensor", "--op", "mul", "--json")
+    assert outcome.code == 1
+    found = json.loads(outcome.out)
+    assert found["engine"] == "recurses.Tensor"
+    assert {p["name"]: p["status"] for p in found["properties"]}["graphs of 100,000 nodes"] == "fails"
+
+
+def test_an_unknown_engine_is_exit_code_2(gradcheck: Any) -> None:
+    outcome = gradcheck("conform", "nowhere.py:Tensor")
+    assert outcome.code == 2
+    assert "there is no file nowhere.py" in outcome.err
+
+
+def test_engines_are_repeatable_beside_the_core(cases: Path, gradcheck: Any) -> None:
+    mine = f"{WRONG}/right.py:Tensor"
+    outcome = gradcheck("run", "--engine", mine, "--engine", "core", "--output-format", "json")
+    assert outcome.code == 0
+    engines = {c["engine"] for case in json.loads(outcome.out)["cases"] for c in case["comparisons"]}
+    assert {"right.Tensor", "core"} <= engines
+    assert f"--engine '{mine}' --engine core" in json.loads(outcome.out)["cases"][0]["reproduce"]
+
+
+def test_what_is_lacking_is_in_the_json(tmp_path: Path, gradcheck: Any) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text("inputs: {x: [[1, 2]]}\ngraph: {y: 'softmax(x, 1)', z: y.sum()}\n")
+    outcome = gradcheck("run", str(file), "--engine", f"{WRONG}/right.py:Tensor", "--output-format", "json")
+    assert outcome.code == 0
+    found = json.loads(outcome.out)
+    assert found["lacking"] == [{"engine": "right.Tensor", "lacks": ["softmax"], "unsupported": 1, "cases": 1}]
+    assert found["cases"][0]["status"] == "unsupported"

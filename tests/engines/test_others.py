@@ -1,0 +1,112 @@
+"""Real engines that nobody here wrote: what they are known to get right, to get wrong and to lack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck import load, run
+from gradcheck.checks.result import RunResult
+from gradcheck.engines import engine
+from gradcheck.language.loader import load_text
+
+CASES = Path(__file__).parents[2] / "cases"
+THEMES = [CASES / theme for theme in ("reuse", "matmul", "nn", "reduction", "elementwise")]
+NAMES = {"mygrad": "mygrad:tensor", "autograd": "hips", "micrograd": "micrograd.engine:Value", "jax": "jax"}
+
+
+def results_of(package: str) -> RunResult:
+    pytest.importorskip(package)
+    cases, errors = load(THEMES)
+    assert not errors
+    return run(cases, engines=[engine(NAMES[package])], trials=1, oracle="none")
+
+
+@pytest.fixture(scope="module")
+def mygrad() -> RunResult:
+    return results_of("mygrad")
+
+
+@pytest.fixture(scope="module")
+def hips() -> RunResult:
+    return results_of("autograd")
+
+
+@pytest.fixture(scope="module")
+def micrograd() -> RunResult:
+    return results_of("micrograd")
+
+
+def statuses(result: RunResult) -> dict[str, str]:
+    return {case.name: case.status for case in result.cases}
+
+
+def lacks(result: RunResult) -> set[str]:
+    return {c.lacks for case in result.cases for c in case.comparisons if c.lacks}
+
+
+def test_mygrad_needs_no_adapter(mygrad: RunResult) -> None:
+    assert mygrad.count("passed") > 60
+    assert mygrad.count("crashed") == 0
+    assert statuses(mygrad)["attention, step by step"] == "passed"
+    assert "linalg.inv" not in lacks(mygrad)
+
+
+def test_mygrad_shares_gradients_at_ties_otherwise(mygrad: RunResult) -> None:
+    assert {name for name, status in statuses(mygrad).items() if status == "failed"} <= {
+        "ties", "the larger of two, and ties",
+    }  # fmt: skip
+
+
+def test_hips_autograd_is_wrong_about_products_with_zeros(hips: RunResult) -> None:
+    """It divides by the factors (autograd 1.8)."""
+    assert hips.count("passed") > 60
+    assert hips.count("crashed") == 0
+    assert statuses(hips)["the product of a row with zeros"] == "failed"
+
+
+def test_micrograd_runs_number_by_number(micrograd: RunResult) -> None:
+    assert micrograd.count("passed") > 40
+    assert micrograd.count("crashed") == 0
+    assert {"exp", "softmax"} <= lacks(micrograd)
+    assert statuses(micrograd)["both factors of a matrix product"] == "passed"
+
+
+def test_micrograd_recurses(micrograd: RunResult) -> None:
+    (deep,) = [case for case in micrograd.cases if case.name == "a thousand uses by a thousand children"]
+    assert [error.kind for error in deep.errors] == ["recursion"]
+
+
+STEPS = "inputs: {x: [3, 5]}\ngraph: {y: x * x, z: y.sum()}\nsteps: [backward: z, backward: z]\n"
+
+
+def test_micrograd_keeps_stale_gradients() -> None:
+    pytest.importorskip("micrograd")
+    cases, _ = load_text(STEPS, "case.yaml")
+    (found,) = run(cases, engines=[engine(NAMES["micrograd"])]).cases
+    assert found.status == "failed"
+
+
+def test_mygrad_keeps_no_graph() -> None:
+    pytest.importorskip("mygrad")
+    cases, _ = load_text(STEPS, "case.yaml")
+    (found,) = run(cases, engines=[engine(NAMES["mygrad"])]).cases
+    assert found.status == "unsupported"
+    assert "second passes over a graph" in {c.lacks for c in found.comparisons}
+
+
+def test_hips_accumulates_by_its_adapter() -> None:
+    pytest.importorskip("autograd")
+    cases, _ = load_text(STEPS + "expected: {x: [12, 20]}\n", "case.yaml")
+    (found,) = run(cases, engines=[engine(NAMES["autograd"])]).cases
+    assert found.status == "passed"
+
+
+def test_jax_where_it_is_installed() -> None:
+    jax: Any = pytest.importorskip("jax")
+    result = results_of("jax")
+    assert result.count("passed") > 60
+    assert result.count("crashed") == 0
+    assert not jax.config.jax_enable_x64  # restored

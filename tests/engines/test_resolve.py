@@ -1,0 +1,131 @@
+"""What may be written after `--engine`, and what is said of what may not."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from gradcheck.engines import engine, resolve
+from gradcheck.engines.core import Core
+from gradcheck.errors import UsageError
+
+TENSOR = """
+import numpy as np
+
+class Tensor:
+    def __init__(self, data):
+        self.data, self.grad = np.asarray(data), None
+    def sum(self):
+        made = Tensor(self.data.sum())
+        made.maker = self
+        return made
+    def backward(self):
+        self.grad = np.ones(())
+        self.maker.grad = np.ones_like(self.maker.data)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text))
+
+
+def test_a_file_and_a_class_in_it(folder: Path) -> None:
+    write(folder / "lib" / "mine.py", TENSOR)
+    found = engine("lib/mine.py:Tensor")
+    assert found.name == "mine.Tensor"
+
+
+def test_a_file_may_import_its_neighbours(folder: Path) -> None:
+    write(folder / "lib" / "kernels.py", TENSOR)
+    write(folder / "lib" / "front.py", "from kernels import Tensor\n")
+    assert engine("lib/front.py:Tensor").name == "front.Tensor"
+
+
+def test_a_file_of_a_package_may_import_relatively(folder: Path) -> None:
+    write(folder / "toygrad" / "__init__.py", "")
+    write(folder / "toygrad" / "base.py", TENSOR)
+    write(folder / "toygrad" / "front.py", "from .base import Tensor\n")
+    assert engine("toygrad/front.py:Tensor").name == "front.Tensor"
+
+
+def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
+    write(folder / "numpy.py", "raise RuntimeError('imported by mistake')\n")
+    write(
+        folder / "json.py",
+        "import os\n" + dedent(TENSOR.replace("import numpy as np", "import array, math\nnp = None")),
+    )
+    import json
+
+    with pytest.raises(UsageError):  # this one cannot work, but nothing else is disturbed
+        engine("json.py:Tensor")
+    assert json.loads("1") == 1
+
+
+def test_a_module_in_the_working_directory(folder: Path) -> None:
+    write(folder / "wd_engine.py", TENSOR)
+    assert engine("wd_engine:Tensor").name == "wd_engine.Tensor"
+
+
+def test_an_attribute_of_an_attribute(folder: Path) -> None:
+    write(folder / "nested.py", TENSOR + "\nclass api:\n    Best = Tensor\n")
+    assert engine("nested.py:api.Best").name == "nested.api.Best"
+
+
+def test_an_engine_object_and_a_class_of_engines(folder: Path) -> None:
+    write(
+        folder / "own.py",
+        "from gradcheck.engines.core import Core\n\nclass Mine(Core):\n    name = 'mine'\n\nready = Mine()\n",
+    )
+    assert engine("own.py:Mine").name == "mine"
+    assert engine("own.py:ready").name == "mine"
+
+
+def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = metadata.EntryPoint("house", "gradcheck.engines.core:Core", resolve.GROUP)
+    monkeypatch.setattr(resolve.metadata, "entry_points", lambda group: [point] if group == resolve.GROUP else [])
+    assert isinstance(engine("house"), Core)
+    with pytest.raises(UsageError, match="did you mean 'house'"):
+        engine("hause")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("nowhere.py:Tensor", "there is no file nowhere.py"),
+        ("mime.py:Tensor", r"there is no file mime.py; did you mean 'mine.py'"),
+        ("mine.py:Tensr", "there is no Tensr in mine.py; did you mean 'Tensor'"),
+        ("mine.py:Unlikely", "it has Tensor"),
+        ("mine.py:", "names no engine"),
+        (":Tensor", "names no engine"),
+        ("mine.py:np", "is a module, no engine"),
+        ("mine.py:number", "is a int, no engine"),
+        ("mine.py:Plain", "has no backward"),
+        ("no.such.module:Tensor", "cannot be imported: ModuleNotFoundError"),
+        ("broken.py:Tensor", r"cannot be imported: SyntaxError.*broken.py:1"),
+        ("raising.py:Tensor", r"cannot be imported: ZeroDivisionError.*raising.py:2.*it printed 'before'"),
+        ("ending.py:Tensor", "ends the program when it is imported; put what should run only as a program below"),
+    ],
+)
+def test_what_cannot_be_found_is_said_in_a_line(folder: Path, spec: str, said: str) -> None:
+    plain = "\nclass Plain:\n    def __init__(self, data):\n        self.data = data\nnumber = 3\n"
+    write(folder / "mine.py", TENSOR + plain)
+    write(folder / "broken.py", "class Tensor(:\n")
+    write(folder / "raising.py", "print('before')\n1 / 0\n")
+    write(folder / "ending.py", "import sys\nsys.exit(2)\n")
+    with pytest.raises(UsageError, match=said):
+        engine(spec)
+
+
+def test_an_unknown_name_says_what_there_is() -> None:
+    with pytest.raises(UsageError, match=r"core, torch, .*FILE.py:CLASS"):
+        engine("tensorflux")

@@ -1,0 +1,48 @@
+"""`gradcheck.testing`: one call for the test suite of an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.checks.conformance import laws
+from gradcheck.engines.core import Core
+from gradcheck.errors import UsageError
+from gradcheck.testing import check_engine
+
+
+@pytest.fixture(autouse=True)
+def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laws, "NODES", 3_000)
+
+
+WRONG = Path(__file__).parent / "engines" / "wrong"
+
+
+def test_a_sound_engine_passes_by_any_name() -> None:
+    assert check_engine("core", ops=["mul"]).holds
+    assert check_engine(Core(), ops=["mul"]).engine == "core"
+    assert check_engine(Core, ops=["mul"]).holds
+    assert check_engine(f"{WRONG}/right.py:Tensor", ops=["mul", "matmul"]).ops == {"mul": "right", "matmul": "right"}
+
+
+def test_a_wrong_one_fails_with_a_table() -> None:
+    with pytest.raises(AssertionError, match=r"FAIL +graphs of 100,000 nodes +recursion"):
+        check_engine(f"{WRONG}/recurses.py:Tensor", ops=["mul"])
+
+
+def test_a_property_may_be_excused() -> None:
+    assert check_engine(f"{WRONG}/recurses.py:Tensor", ops=["mul"], allow=["graphs of 100,000 nodes"])
+
+
+def test_cases_are_checked_too(tmp_path: Path) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text("inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y.sum()}\nexpected: {x: [2, 5]}\n")
+    with pytest.raises(AssertionError, match=r"0 right, 1 wrong"):
+        check_engine("core", [file], ops=["mul"])
+
+
+def test_what_is_no_engine_is_a_usage_error() -> None:
+    with pytest.raises(UsageError):
+        check_engine(dict)
