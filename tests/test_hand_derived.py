@@ -1,0 +1,96 @@
+"""`docs/hand-derived.md` does what it says: its cell, its cases, its reports and its certificates."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from gradcheck import load, run
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "hand-derived.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The two cases of the page, by the names that it gives them."""
+    for name, text in zip(("regression", "mended"), blocks("yaml"), strict=True):
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def gradcheck(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")}
+    environment["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, "-m", "gradcheck", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+
+
+def test_the_cell_is_the_case() -> None:
+    """What PyTorch computes in the cell are the formulas of the mended case."""
+    names: dict[str, object] = {}
+    exec(blocks("python")[0], names)
+    x, w, b, t, n = (names[name] for name in ("x", "w", "b", "t", "n"))
+    assert isinstance(x, torch.Tensor)
+    assert isinstance(w, torch.Tensor)
+    assert isinstance(b, torch.Tensor)
+    with torch.no_grad():
+        g = 2 * (x @ w + b - t) / n  # type: ignore[operator]
+    torch.testing.assert_close(w.grad, x.T @ g)
+    torch.testing.assert_close(b.grad, g.sum(dim=0))
+
+
+@pytest.mark.parametrize(("number", "name", "code"), [(0, "regression", 1), (1, "mended", 0)])
+def test_the_reports_shown_are_what_comes_out(folder: Path, number: int, name: str, code: int) -> None:
+    """Line by line, in this order; `…` stands for lines left out."""
+    shown = blocks("text")[number].splitlines()
+    assert shown[0] == f"$ gradcheck run {name}.yaml"
+    result = gradcheck(folder, "run", f"{name}.yaml")
+    assert result.returncode == code
+    lines = iter(result.stdout.splitlines())
+    for line in shown[1:]:
+        assert line == "…" or line in lines, f"{line!r} is not in\n{result.stdout}"
+
+
+def test_every_formula_of_the_mended_case_is_certified(folder: Path) -> None:
+    (result,) = run(load(folder / "mended.yaml").cases).cases
+    own = [c for c in result.comparisons if c.what == "formula" and c.trial is None]
+    assert len(own) == 4
+    for comparison in own:
+        assert comparison.certificate is not None
+        assert comparison.certificate["bound"] < 1e-18
+    assert [c.status for c in result.comparisons if c.what == "wrong_formula"] == ["passed", "passed"]
+
+
+def test_what_reads_the_certificates(folder: Path) -> None:
+    """The page's program, on this Python's gradcheck."""
+    code = blocks("python")[1].replace('["gradcheck", "run"', '[sys.executable, "-m", "gradcheck", "run"')
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", f"import sys\n{code}"]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "y 2 * (y - t) / n True",
+        "w x.T @ grad(y) True",
+        "w x.T @ g True",
+        "b grad(y).sum(dim=0) True",
+    ]
+
+
+def test_the_commands_named_at_the_end(folder: Path) -> None:
+    for command in ("explain", "trace"):
+        result = gradcheck(folder, command, "mended.yaml")
+        assert result.returncode == 0, result.stderr
+    traced = json.loads(gradcheck(folder, "trace", "mended.yaml", "--json").stdout)
+    assert traced["steps"][0]["order"][0] == "loss"
