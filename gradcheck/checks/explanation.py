@@ -8,7 +8,7 @@ simplified form does not hold is given as it was derived.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from gradcheck.oracles.exact import prove
 
 #: How many other points formulas are derived and verified at, and how often one is drawn again that does not fit.
 TRIALS, ATTEMPTS = 3, 12
+#: A case of more numbers is simplified and proved at the sizes of its trials, if they can vary.
+LARGE = 100_000
 #: Of the text of a formula; a case file takes only shorter ones.
 MAX_LENGTH = 1_000_000
 
@@ -55,7 +57,8 @@ class DerivedFormula:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a case computes, and its gradients. `why_not` says why there are none."""
+    """What a case computes, and its gradients. `why_not` says why there are none; `proved_at` the sizes that proofs are
+    about, where they are not the case's own."""
 
     case: Case
     problem: Problem
@@ -64,6 +67,7 @@ class Explanation:
     formulas: tuple[DerivedFormula, ...]
     step: int | None = None
     why_not: str = ""
+    proved_at: Mapping[str, int] = field(default_factory=dict)
 
 
 def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Explanation:
@@ -81,10 +85,12 @@ def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Exp
         if step is None:
             return Explanation(case, problem, values, {}, (), why_not="no backward pass is completed")
         try:
-            let, formulas = _Explaining(case, seed, step, expand).explained()
+            explaining = _Explaining(case, seed, step, expand)
+            let, formulas = explaining.explained()
         except GradcheckError as error:
             return Explanation(case, problem, values, {}, (), step, str(error))
-        return Explanation(case, problem, values, let, formulas, step)
+        proved_at = {} if explaining.proving is explaining.problem else explaining.proving.sizes
+        return Explanation(case, problem, values, let, formulas, step, proved_at=proved_at)
 
 
 def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
@@ -96,7 +102,7 @@ def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
     return passes[-1] if passes else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Scene:
     """One point: the whole problem, and the one pass alone, each evaluated by the core."""
 
@@ -128,6 +134,8 @@ class _Explaining:
             raise Unsupported("the backward pass alone cannot be run")
         self.scenes = [own, *self._others(seed)]
         self.problem = own.alone[0]
+        self.small = [scene for scene in self.scenes if _numbers(scene) <= LARGE]
+        self.proving = (own if own in self.small or not self.small else max(self.small, key=_numbers)).alone[0]
 
     def _others(self, seed: int | None) -> list[_Scene]:
         found = []
@@ -174,7 +182,7 @@ class _Explaining:
 
     def _points(self) -> list[Point]:
         found = []
-        for scene in self.scenes:
+        for scene in self.small or self.scenes:
             problem, evaluation = scene.alone
             ground = Ground(problem, evaluation.states[-1])
             found.append(Point(ground, ground.gradients, problem.dtype))
@@ -215,7 +223,9 @@ class _Explaining:
 
     def _proofs(self, let: Mapping[str, Expr], formulas: Mapping[str, Expr]) -> dict[str, float]:
         """The bounds of those that the exact oracle proves. Raises Unsupported where it refutes one."""
-        problem = replace(self.problem, case=replace(self.problem.case, let=_claims(let)))
+        if not self.small:
+            return {}
+        problem = replace(self.proving, case=replace(self.proving.case, let=_claims(let)))
         proofs = prove(problem, [(name, Claim(str(formula), formula)) for name, formula in formulas.items()])
         found = {}
         for name, proof in zip(formulas, proofs, strict=True):
@@ -224,6 +234,11 @@ class _Explaining:
             if proof.status == "proved":
                 found[name] = proof.bound
         return found
+
+
+def _numbers(scene: _Scene) -> int:
+    """How many numbers the values of a scene are."""
+    return sum(array.size for array in scene.alone[1].states[-1].values.values())
 
 
 def taken_names(case: Case, problem: Problem) -> set[str]:

@@ -81,7 +81,10 @@ def _evidence(e: Explanation) -> str:
     text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"
     if proved:
         risk = brief(max(proved))
-        text += f"; {len(proved)} of {len(e.formulas)} proved for any values, wrongly with a probability below {risk}"
+        at = f" at {', '.join(f'{name} = {size}' for name, size in e.proved_at.items())}" if e.proved_at else ""
+        text += (
+            f"; {len(proved)} of {len(e.formulas)} proved for any values{at}, wrongly with a probability below {risk}"
+        )
     return f"{text}. They come from the core's own rules, and are no independent evidence for it."
 
 

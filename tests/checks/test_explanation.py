@@ -109,6 +109,20 @@ def test_numbers_of_the_case_in_a_formula_are_told(tmp_path: Path) -> None:
     assert "\n  y:" not in render(found, "yaml")
 
 
+def test_large_cases_are_proved_at_other_sizes(tmp_path: Path) -> None:
+    found = of(
+        """
+        dims: {n: 300}
+        inputs: {a: "randn(n, n)", b: "randn(n, n)"}
+        graph: {c: a @ b, loss: (c * c).sum()}
+        """,
+        tmp_path,
+    )
+    assert texts(found) == {"a": "grad(c) @ b.T", "b": "a.T @ grad(c)", "c": "2 * c", "loss": "1"}
+    assert found.proved_at == {"n": 7}
+    assert "proved for any values at n = 7, " in " ".join(render(found, "text").split())
+
+
 def test_several_passes_add_up(tmp_path: Path) -> None:
     found = of(
         """

@@ -7,7 +7,7 @@ from gradcheck.language.simplify.facts import Facts, Shapes
 from gradcheck.language.simplify.products import Product, is_call
 
 _TRANSPOSES = ("T", "mT")
-_RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size")
+_RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "constant_pad_nd")
 
 
 # Transposes ------------------------------------------------------------------------------------------
@@ -87,21 +87,14 @@ def rearranged_to_itself(node: Expr, know: Facts) -> Expr | None:
 
 
 def kept_and_squeezed(node: Expr, know: Facts) -> Expr | None:
-    """`squeeze(sum(x, dim=1, keepdim=True), dim=1)` is `sum(x, dim=1)`."""
-    if not isinstance(node, Call) or node.op != "squeeze" or not isinstance(node.args[0], Call):
+    """`squeeze(sum(x, dim=1, keepdim=True), dim=1)` is `sum(x, dim=1)`; and so if it is reshaped to that."""
+    if not isinstance(node, Call) or node.op not in ("squeeze", "reshape") or not isinstance(node.args[0], Call):
         return None
     inner = node.args[0]
-    named = dict(inner.kwargs)
-    dim = node.args[1] if len(node.args) > 1 else dict(node.kwargs).get("dim")
-    if (
-        inner.op != "sum"
-        or len(inner.args) != 1
-        or "keepdim" not in named
-        or dim is None
-        or named.get("dim") is not dim
-    ):
+    rest = tuple((name, value) for name, value in inner.kwargs if name != "keepdim")
+    if inner.op != "sum" or len(inner.args) != 1 or len(rest) == len(inner.kwargs):
         return None
-    return Call("sum", inner.args, (("dim", dim),))
+    return Call("sum", inner.args, rest)
 
 
 def diagonal_of_one_number(node: Expr, know: Facts) -> Expr | None:

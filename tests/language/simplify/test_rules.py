@@ -51,6 +51,8 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (shapes.rearranged_to_itself, "squeeze(unsqueeze(v, 1), 1)", "v"),
     (shapes.rearranged_to_itself, "flip(flip(x, (1,)), (1,))", "x"),
     (shapes.kept_and_squeezed, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
+    (shapes.kept_and_squeezed, "reshape(sum(x, dim=0, keepdim=True), v.shape)", "sum(x, dim=0)"),
+    (shapes.reshape_to_itself, "constant_pad_nd(x, (0, 0))", "x"),
     (shapes.diagonal_of_one_number, "diagonal_scatter(zeros_like(x), ones_like(diagonal(x)))",
      "eye(x.shape[0], x.shape[1])"),
     (shapes.diagonal_of_one_number, "diagonal_scatter(zeros_like(x), expand(s, diagonal(x).shape))",
