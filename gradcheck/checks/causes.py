@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+import numpy as np
+
 from gradcheck.checks import alone, derivation, locate, sweeping
 from gradcheck.checks.diagnosis import Evidence
 from gradcheck.checks.docket import GRADIENTS, MOST, Diagnoses, Docket
-from gradcheck.checks.elsewhere import Elsewhere
-from gradcheck.checks.nodes import WrongNode
+from gradcheck.checks.elsewhere import Elsewhere, applications_of
+from gradcheck.checks.nodes import WrongNode, check_nodes
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tiebreak import tell_apart
 from gradcheck.checks.trial_causes import explain_trial
 from gradcheck.checks.whole import has_wrong_values, is_unreliable
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.language.problem import Problem
+
+#: Of fewer numbers, almost any mistake would fit.
+_FEW = 3
 
 
 def explain(
@@ -38,19 +43,41 @@ def explain(
             return explain(moved, known, own, wrong, engines, reference, ops)
 
         return explain_trial(problem.case, comparisons, engines, reference, at_trial)
+    if not operations:
+        comparisons, wrong, operations = _with_nodes(problem, evaluations, comparisons, engines, reference)
     points = Elsewhere(problem, evaluations)
     docket = Docket(problem, evaluations, list(comparisons), reference, operations, points)
     for engine in engines:
         if docket.failed((), engine.name):
             _explain_engine(docket, engine, [one for one in wrong if one.engine is engine])
+    _stated(docket)
     _formulas(docket)
     return docket.comparisons
+
+
+def _with_nodes(
+    problem: Problem,
+    evaluations: Mapping[str, Evaluation],
+    comparisons: Sequence[Comparison],
+    engines: Sequence[Engine],
+    reference: Engine,
+) -> tuple[list[Comparison], list[WrongNode], int]:
+    """Where an engine has raised in a backward pass, and so no op has been looked at alone: now they are."""
+    broken = [engine for engine in engines if any(state.error for state in evaluations[engine.name].states)]
+    applications, wrong = applications_of(problem) if broken else [], list[WrongNode]()
+    nodes = check_nodes(problem, applications, broken, reference, into=wrong)
+    return [*comparisons, *(node for node in nodes if node.status == "failed")], wrong, len(applications)
 
 
 def _explain_engine(docket: Docket, engine: Engine, wrong: Sequence[WrongNode]) -> None:
     if is_unreliable(docket, engine, wrong) or has_wrong_values(docket, engine):
         return
     _nodes(docket, engine, wrong)
+    raised = docket.failed(("raises",), engine.name)
+    if raised:
+        if wrong:
+            docket.spoil(raised, locate.where(wrong[-1]))
+        return
     _sweep(docket, engine, wrong)
 
 
@@ -139,7 +166,31 @@ def _left_over(docket: Docket, places: Sequence[int], step: int, evaluation: Eva
             docket.change(place, diagnoses=docket.why([evidence, evidence]))
 
 
-# A person's formulas -----------------------------------------------------------------------------------
+# A person's numbers and formulas -------------------------------------------------------------------------
+
+
+def _stated(docket: Docket) -> None:
+    """Why numbers that the file states are wrong, where the engines agree that they are. There is but one point."""
+    wrong: dict[tuple[str, int], list[int]] = {}
+    for place in docket.failed(("expected",)):
+        c = docket.comparisons[place]
+        if c.trial is None and not c.consequence_of:
+            wrong.setdefault((c.tensor, c.step), []).append(place)
+    for places in list(wrong.values())[:MOST]:
+        found = [docket.comparisons[place] for place in places]
+        judge = next((c for c in found if c.engine == docket.reference.name), None)
+        if judge is None or judge.got_array is None or judge.want_array is None or judge.want_array.size < _FEW:
+            continue
+        others = {name: g for name, g in _right(docket, judge.step).items() if name != judge.tensor}
+        evidence = Evidence(judge.want_array, judge.got_array, others=others, rounded=judge.rtol or 0.0)
+        diagnoses = docket.why([evidence])
+        for place in places if diagnoses[0]["kind"] != "unknown" else ():
+            docket.change(place, diagnoses=diagnoses)
+
+
+def _right(docket: Docket, step: int) -> dict[str, np.ndarray]:
+    states = docket.points.evaluation(docket.reference, 0).states
+    return {name: g for name, g in states[step].gradients.items() if g is not None} if step < len(states) else {}
 
 
 def _formulas(docket: Docket) -> None:

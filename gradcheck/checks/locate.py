@@ -119,7 +119,7 @@ def sentence(group: Sequence[WrongNode], operations: int, wrong: int) -> str:
     tensors = sum(1 for _ in arrays(application.args, application.kwargs))
     places = positions(application)
     if first_one.mine.error or first_one.theirs.error:
-        what = "it cannot be differentiated alone"
+        what = "its gradient rule fails"
     elif tensors < 2:
         what = "its gradient is wrong"
     elif len(numbers) == 1:

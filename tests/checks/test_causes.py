@@ -254,3 +254,35 @@ def test_a_formula_that_fails_in_trials_only_is_explained_there(check: Check) ->
     )
     (wrong,) = [c for c in failed(case, "formula") if c.diagnoses]
     assert kinds(wrong)[0] == "flipped"
+
+
+def test_a_rule_that_fails_is_the_cause_of_what_the_pass_raises(check: Check, plant: Plant) -> None:
+    plant("T", lambda g, y, x: g)
+    case = check("{inputs: {x: 'randn(2, 3)'}, graph: {y: x.T, loss: (y * 2).sum()}}")
+    (cause,) = causes(case)
+    assert cause.what == "node"
+    assert cause.cause == "T at y: its gradient rule fails; all 2 other operations are right"
+    assert "made (3, 2) for an argument of (2, 3)" in cause.message
+    assert {c.consequence_of for c in failed(case, "raises")} == {"T at y"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind", "words"),
+    [
+        ("[-2.0, -4.0, -6.0]", "sign", "perhaps: the sign"),
+        ("[1.0, 2.0, 3.0]", "factor", "1/2"),
+        ("[6.0, 4.0, 2.0]", "flipped", "back to front"),
+    ],
+)
+def test_numbers_that_the_file_states_wrongly(check: Check, stated: str, kind: str, words: str) -> None:
+    case = check(f"{{inputs: {{x: [1, 2, 3]}}, graph: {{loss: (x * x).sum()}}, expected: {{x: {stated}}}}}")
+    for c in failed(case, "expected"):
+        assert kinds(c)[0] == kind
+        assert words in c.diagnoses[0]["message"]
+        assert c.diagnoses[0]["confidence"] == "possible"
+
+
+def test_numbers_of_another_kind_are_not_explained(check: Check) -> None:
+    case = check("{inputs: {x: [1, 2, 3]}, graph: {loss: (x * x).sum()}, expected: {x: [2, 4, 7]}}")
+    assert failed(case, "expected")
+    assert all(not c.diagnoses for c in failed(case, "expected"))

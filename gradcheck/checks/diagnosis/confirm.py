@@ -138,7 +138,7 @@ def matches(predicted: Any, evidence: Evidence) -> bool:
         finite = np.isfinite(right)
         scale = max(_largest(right), _largest(wide(evidence.want)), evidence.scale)
         allowed = base(_coarser(got.dtype, evidence.want.dtype))
-        close = error <= allowed.rtol * np.abs(right) + allowed.atol * scale
+        close = error <= allowed.rtol * np.abs(right) + max(allowed.atol, evidence.rounded) * scale
         return bool((same | (finite & close)).all())
 
 

@@ -89,6 +89,8 @@ class Evidence:
     want: np.ndarray
     #: The largest magnitude before contributions cancel; roundings are relative to it.
     scale: float = 0.0
+    #: How closely, relative to the tensor's largest element, `got` is known: what a person wrote down was rounded.
+    rounded: float = 0.0
     rule: Rule | None = None
     uses: tuple[Use, ...] = ()
     #: What the tensor held before this pass, or before it was to be cleared.
