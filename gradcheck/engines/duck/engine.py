@@ -156,7 +156,7 @@ class Duck(Tape):
     def gradient(self, held: Held) -> np.ndarray | None:
         """The gradient that has arrived, None where none has; a plain number takes the tensor's dtype."""
         owner = held if held.probe is None else held.probe
-        if owner.tensor is None or not owner.requires_grad:
+        if owner.tensor is None or not (owner.requires_grad or self.style.flag):
             return None
         with translating("reading a gradient"):
             found = self.style.gradient_array(owner.tensor)
