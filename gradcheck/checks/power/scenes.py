@@ -31,6 +31,8 @@ _RANDOM = 3
 #: Trials from this one on are never a run's own.
 _FIRST_UNUSED = 1_000_000
 _BAD = ("failed", "undecided")
+#: What NumPy raises when a fault has made shapes that do not go together: a crash, which a run reports as well.
+CRASHES = (ValueError, TypeError, ArithmeticError, LookupError)
 
 
 class Scene:
@@ -55,7 +57,7 @@ class Scene:
         """Whether a run would say that this engine is wrong here."""
         try:
             got = engine.evaluate(self.problem)
-        except (ValueError, TypeError, FloatingPointError):  # a crash is noticed as well
+        except CRASHES:
             return True
         found = compare_evaluations(self.problem, got, self.want, self.settings.tolerance)
         failed = [comparison for comparison in found if comparison.status in _BAD]
@@ -89,9 +91,11 @@ class Stage:
     def node_differs(self, engine: Faulty, op: Op) -> bool:
         """Whether the check of each op alone would say that this engine's rule is wrong."""
         applications = [a for a in self._applications if a.op is op or a.op.composite]
-        found = check_nodes(
-            self.problem, applications, [engine], self.settings.reference, self.settings.tolerance
-        )  # fmt: skip
+        reference, override = self.settings.reference, self.settings.tolerance
+        try:
+            found = check_nodes(self.problem, applications, [engine], reference, override)
+        except CRASHES:
+            return True
         return any(comparison.status in _BAD for comparison in found)
 
     @cached_property
