@@ -79,6 +79,7 @@ class _Appeal:
         nodes = {id(one.comparison): one for one in wrong}
         for comparison in self.comparisons:
             mine = (comparison.trial is None) == (self.problem.trial is None)
+            mine = mine and comparison.tensor not in self.problem.case.constants  # no gradient is wanted there
             if mine and comparison.status == "failed" and heard < MOST and comparison.what != "wrong_formula":
                 node = nodes.get(id(comparison))
                 again = self._again(comparison, node)
