@@ -110,7 +110,7 @@ class Stage:
 
     @cached_property
     def _random(self) -> list[Scene]:
-        generator = np.random.default_rng([self.problem.seed, 0x706F776572])
+        generator = np.random.default_rng([abs(self.problem.seed), 0x706F776572])
         found = []
         for number in range(_RANDOM):
             scene = Scene(moved(self._elsewhere(number), generator), self.settings)
