@@ -18,15 +18,15 @@ from gradcheck.oracles.residue import Residue, Truth, acts_on, lift
 MOVES = (
     *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive"),
     *("permute", "movedim", "flip", "roll", "diagonal", "diag_embed", "tril", "triu", "getitem"),
-    *("gather", "index_select", "cat", "stack", "scatter", "diagonal_scatter"),
+    *("index_select", "cat", "stack", "scatter", "diagonal_scatter"),
 )
 #: Ops that add elements up.
-SUMS = ("sum_to_size", "cumsum", "neg", "scatter_add", "index_add", "index_adjoint", "index_put")
+SUMS = ("sum_to_size", "cumsum", "neg", "index_add", "index_adjoint", "index_put")
 
 #: Which arguments of these ops hold numbers; of all others the first alone does.
 _HOLDERS = {"where": (1, 2), "scatter": (0, 3), "scatter_add": (0, 3), "index_add": (0, 3), "diagonal_scatter": (0, 1),
             "index_put": (0, 2)}  # fmt: skip
-_MOVES = frozenset(MOVES) | {"where", "transpose", "T", "mT"}
+_MOVES = frozenset(MOVES) | {"where", "gather", "transpose", "T", "mT"}
 
 
 @acts_on(*MOVES, *SUMS)
@@ -37,7 +37,7 @@ def linear(point: Point, op: Op, *args: Any) -> Residue:
         operands = [lift(point, item) for item in args[op.sequence]]
     else:
         operands = [lift(point, _filling(args, i)) for i in holders if i < len(args)]
-        if any(isinstance(arg, Residue) for i, arg in enumerate(args) if i not in holders):
+        if any(hasattr(type(arg), "__apply_op__") for i, arg in enumerate(args) if i not in holders):
             raise Unsupported(f"{op.name} at places that are made up")
     value = _forward(op, args, holders, [x.value for x in operands], point.prime)
     tangent = None

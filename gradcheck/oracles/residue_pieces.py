@@ -295,7 +295,7 @@ def _largest(point: Point, op: Op, x: Residue, dim: Any = (), keepdim: bool = Fa
     Ties are a matter of single points, unless x is made of pieces. Then nothing is known about who is equal.
     """
     run = axes(dim, x.ndim)
-    weights = _weights(op.name, x.still(), run)
+    weights = extreme_weights(op.name, x.still(), run)
     found = summed(times(x, weights), run, True) if run else x
     if not x.degree.kind & PIECES:
         difference = plus(x.still(), found.still(), -1)
@@ -306,7 +306,7 @@ def _largest(point: Point, op: Op, x: Residue, dim: Any = (), keepdim: bool = Fa
     return TABLE["reshape"](found, tuple(n for axis, n in enumerate(x.shape) if axis not in run))  # type: ignore[no-any-return]
 
 
-def _weights(name: str, x: Residue, run: tuple[int, ...]) -> Residue:
+def extreme_weights(name: str, x: Residue, run: tuple[int, ...]) -> Residue:
     """Made-up numbers that add up to 1 over these dimensions, the same for the same elements in any order."""
     if not x.value.size:
         raise Unsupported(f"{name} of nothing")
@@ -328,4 +328,6 @@ def _norm(point: Point, op: Op, x: Residue, order: Any, dim: Any, keepdim: bool,
         return summed(TABLE["abs"](x), run, keepdim)
     if order in (np.inf, -np.inf):
         return TABLE["amax" if order > 0 else "amin"](TABLE["abs"](x), run, keepdim)  # type: ignore[no-any-return]
+    if order == 0:
+        return lift(point, np.full(TABLE["sum"](np.zeros(x.shape), run, keepdim).shape, x.value.size))  # flat
     raise Unsupported(f"a norm of order {order}")

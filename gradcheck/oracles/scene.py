@@ -14,7 +14,7 @@ from gradcheck.language.case import Value
 from gradcheck.language.evaluate import evaluate
 from gradcheck.language.expr import Expr
 from gradcheck.language.problem import Problem
-from gradcheck.oracles import leaves, modular, residue_functions, residue_linalg, residue_pieces
+from gradcheck.oracles import leaves, modular, residue_functions, residue_linalg, residue_pieces, residue_places
 from gradcheck.oracles.direction import Direction, number
 from gradcheck.oracles.needs import Needs
 from gradcheck.oracles.point import Point
@@ -24,6 +24,7 @@ from gradcheck.oracles.residue_ops import plus, summed, times
 assert residue_functions
 assert residue_linalg
 assert residue_pieces
+assert residue_places
 
 _PART = re.compile(r"\[(\d+)\]")
 
@@ -34,7 +35,7 @@ class Scene:
 
     def __init__(self, problem: Problem, needs: Needs, number: int, seed: int, squares: bool = False) -> None:
         self.problem, self.case, self.needs = problem, problem.case, needs
-        self.generator = np.random.default_rng([seed, number, 0x6578616374])
+        self.generator = np.random.default_rng([abs(seed), number, 0x6578616374])
         self.point = Point(modular.PRIMES[number % len(modular.PRIMES)], int(self.generator.integers(1 << 62)), squares)
         self.leaves = leaves.leaves(problem, self.point, self.generator)
         self.seeds = [

@@ -44,7 +44,7 @@ FUNCTIONS = (
     *("fmin", "where", "sqrt", "rsqrt", "hypot", "std", "floor", "ceil", "trunc", "frac", "round", "remainder", "fmod"),
     *("floor_divide", "softmax", "log_softmax", "layer_norm", "rms_norm", "cosine_similarity", "logdet"),
     *("linalg.slogdet", "deg2rad", "rad2deg", "cross_entropy", "nll_loss", "l1_loss", "huber_loss", "kl_div"),
-    *("binary_cross_entropy_with_logits", "scaled_dot_product_attention"),
+    *("binary_cross_entropy_with_logits", "scaled_dot_product_attention", "batch_norm", "max_pool1d", "max_pool2d"),
 )
 
 

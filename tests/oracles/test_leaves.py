@@ -90,5 +90,5 @@ graph: {y: (x * sorted).sum()}
     point, found = residues(of)
     assert "sorted, which is made of other leaves," in point.invented
     assert found["sorted"].degree.top == 1
-    assert [proof.status for proof in prove(of, [("x", claim("sorted")), ("x", claim("sort(x)[0]")),
-                                                 ("x", claim("x"))])] == ["proved", "unsupported", "unsupported"]  # fmt: skip
+    proofs = prove(of, [("x", claim(text)) for text in ("sorted", "sort(x)[0]", "x")])
+    assert [proof.status for proof in proofs] == ["proved", "unsupported", "unsupported"]

@@ -130,8 +130,9 @@ def batch_norm(
     count = prod(int(input.shape[d]) for d in dims)
     if count == 1:
         raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
-    if count:
-        values = np.asarray(ops.detach(input))
+    batch = ops.detach(input)
+    if count and hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
+        values = np.asarray(batch)
         _update(running_mean, values.mean(dims), momentum)
         _update(running_var, values.var(dims, ddof=1), momentum)
     return _scaled(_standardized(input, dims, eps), weight, bias)
