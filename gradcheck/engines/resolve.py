@@ -136,8 +136,10 @@ def _from_file(where: str) -> ModuleType:
 
 
 def _alone(path: Path) -> ModuleType:
-    """A file on its own, under a name that hides no other module; its neighbours can be imported."""
-    name = f"gradcheck_engine_{path.stem}_{abs(hash(str(path))):x}"
+    """A file on its own, under a name that hides no other module; its neighbours can be imported. A file that has
+    changed since is read again."""
+    about = path.stat()
+    name = f"gradcheck_engine_{path.stem}_{abs(hash((str(path), about.st_mtime_ns, about.st_size))):x}"
     if name in sys.modules:
         return sys.modules[name]
     spec = util.spec_from_file_location(name, path)
