@@ -19,11 +19,11 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.deadline import OutOfTime, deadline
+from gradcheck.checks.effort import Effort
 from gradcheck.checks.origins import with_origins
 from gradcheck.checks.power import with_power
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
 from gradcheck.checks.settings import Settings, settings
-from gradcheck.checks.shrinking import Effort, quick, shrink_all
 from gradcheck.checks.verdict import check_case, result
 from gradcheck.engines.base import Engine
 from gradcheck.engines.tape import Tape
@@ -115,6 +115,10 @@ def _shrunk(
     work: Sequence[Case | list[InvalidCase]], results: list[CaseResult], chosen: Settings, effort: Effort
 ) -> list[CaseResult]:
     """The results, some of those that failed with a smaller case that fails in the same way."""
+    if not any(found.status in ("failed", "crashed") for found in results):
+        return results
+    from gradcheck.checks.shrinking import quick, shrink_all
+
     fast = quick(chosen)
     pairs = [(item, found) for item, found in zip(work, results, strict=False) if isinstance(item, Case)]
     smallest = shrink_all(pairs, lambda case, thorough: _run_one(case, chosen if thorough else fast), chosen, effort)

@@ -22,7 +22,6 @@ from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.second_order import check_second_order
 from gradcheck.checks.settings import Settings
-from gradcheck.checks.suggestions import suggest
 from gradcheck.checks.widen import widen
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core, CoreHost
@@ -81,7 +80,16 @@ def _check(
     if settings.oracle != "none":
         verified = appeal(problem, verified, {reference.name: want, **evaluations}, noise, wrong)
     told = explain(problem, evaluations, verified, wrong, engines, reference, len(applications))
-    return (told if problem.case.xfail else suggest(problem, want, told, settings)), failures
+    return _suggested(problem, want, told, settings), failures
+
+
+def _suggested(problem: Problem, want: Evaluation, found: list[Comparison], settings: Settings) -> list[Comparison]:
+    """With what may have been meant by formulas that failed."""
+    if problem.case.xfail or not any(c.what == "formula" and c.status == "failed" for c in found):
+        return found
+    from gradcheck.checks.suggestions import suggest
+
+    return suggest(problem, want, found, settings)
 
 
 def _evaluate(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:

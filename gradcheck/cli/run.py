@@ -12,8 +12,8 @@ from gradcheck.cli import options
 from gradcheck.reports import FORMATS
 
 if TYPE_CHECKING:
+    from gradcheck.checks.effort import Effort
     from gradcheck.checks.result import RunResult
-    from gradcheck.checks.shrinking import Effort
     from gradcheck.cli.select import Selection
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
@@ -137,7 +137,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
 
 def _effort(asked: bool | None, outputs: Outputs) -> Effort | None:
     """Unasked only for people, who read a report in full."""
-    from gradcheck.checks.shrinking import QUICK, THOROUGH
+    from gradcheck.checks.effort import QUICK, THOROUGH
 
     if asked is None:
         return QUICK if outputs.format == "full" and outputs.verbosity >= 0 else None

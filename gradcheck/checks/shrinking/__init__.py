@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.effort import Effort
 from gradcheck.checks.result import CaseResult, Reproduction
 from gradcheck.checks.settings import Settings
 from gradcheck.checks.shrinking import moves
@@ -30,21 +31,6 @@ from gradcheck.language.writer import write
 
 #: `check(case, thorough)` runs a case and never raises; unless `thorough`, without explaining failures.
 Check = Callable[[Case, bool], CaseResult]
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How many failing cases are shrunk, in how many seconds each and together; and whether those that fail by what
-    their file claims are too, of which only sizes and numbers can be made smaller."""
-
-    cases: int
-    seconds: float
-    together: float
-    claims: bool
-
-
-#: What is done unasked, and what `--shrink` does.
-QUICK, THOROUGH = Effort(3, 0.5, 1.0, claims=False), Effort(1_000, 10.0, 600.0, claims=True)
 
 #: A case of more numbers is not written out.
 MAX_NUMBERS = 20_000
