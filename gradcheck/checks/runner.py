@@ -20,8 +20,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.checks.deadline import OutOfTime, deadline
 from gradcheck.checks.effort import Effort
-from gradcheck.checks.origins import with_origins
-from gradcheck.checks.power import with_power
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
 from gradcheck.checks.settings import Settings, settings
 from gradcheck.checks.verdict import check_case, result
@@ -207,10 +205,16 @@ def _run_one(case: Case, chosen: Settings) -> CaseResult:
 
 
 def _further(case: Case, found: CaseResult, chosen: Settings) -> CaseResult:
-    """What is told of a case beyond its verdict, where that was asked for."""
+    """What is told of a case beyond its verdict; imported only where it was asked for."""
     if chosen.derived:
+        from gradcheck.checks.origins import with_origins
+
         found = with_origins(case, found, chosen)
-    return with_power(case, found, chosen) if chosen.power else found
+    if chosen.power:
+        from gradcheck.checks.power import with_power
+
+        found = with_power(case, found, chosen)
+    return found
 
 
 def _limit(chosen: Settings) -> float | None:
