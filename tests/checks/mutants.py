@@ -410,12 +410,18 @@ def outcomes() -> Iterator[Outcome]:
     yield from sweep_outcomes()
 
 
-def rule_outcomes() -> Iterator[Outcome]:
-    """Every gradient of every op with every fault of a rule."""
-    for subject, (inputs, expression) in OPS.items():
-        case = _case(inputs, f'{{out: "{expression}"}}', "complex128" if "complex" in subject else "float64", "out")
+#: The complex dtype of each precision, and what is too small to be seen in it.
+COMPLEX = {"float64": "complex128", "float32": "complex64", "float16": "complex64"}
+UNSEEN = {"float16": {"off by 0.1 %"}}
+
+
+def rule_outcomes(dtype: str = "float64", every: int = 1) -> Iterator[Outcome]:
+    """Every gradient of every op, or of one op in so many, with every fault of a rule that the dtype can show."""
+    faults = {name: fault for name, fault in RULE_FAULTS.items() if name not in UNSEEN.get(dtype, ())}
+    for subject, (inputs, expression) in list(OPS.items())[::every]:
+        case = _case(inputs, f'{{out: "{expression}"}}', COMPLEX[dtype] if "complex" in subject else dtype, "out")
         for index in range(len(case.inputs)):
-            for fault, (change, kinds) in RULE_FAULTS.items():
+            for fault, (change, kinds) in faults.items():
                 engine = WrongRule(index, change)
                 result = run([case], engines=[engine]).cases[0]
                 if engine.planted:

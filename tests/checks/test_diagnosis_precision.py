@@ -49,3 +49,12 @@ def test_what_is_no_known_mistake_is_called_unknown(outcomes: list[Outcome]) -> 
     nonsense = [o for o in outcomes if o.fault == "nonsense"]
     assert len(nonsense) > 50
     assert all(o.told[0][0] == "unknown" and "tried: " in o.told[0][2] for o in nonsense)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_lower_precisions_are_diagnosed_too(dtype: str) -> None:
+    some = list(rule_outcomes(dtype, every=5))
+    assert len(some) > 150
+    assert sum(o.named for o in some) >= NAMED * len(some), told([o for o in some if not o.named])
+    assert not any(o.misled for o in some)

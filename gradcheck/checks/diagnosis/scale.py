@@ -65,7 +65,7 @@ def ratio(e: Evidence) -> complex | float | None:
     if not 0 < square < math.inf:
         return None
     constant = complex(np.vdot(want[finite], got[finite]) / square)
-    return constant if abs(constant.imag) > 1e-12 * abs(constant) else constant.real
+    return constant if abs(constant.imag) > base(e.want.dtype).rtol * abs(constant) else constant.real
 
 
 def _key(constant: complex | float, unit: float) -> complex | float:
@@ -80,17 +80,18 @@ def _name(constant: complex | float, e: Evidence) -> str:
     if isinstance(constant, complex):
         return f"{constant:.6g}"
     minus, size = ("-", -constant) if constant < 0 else ("", constant)
+    near = max(1e-6, base(e.want.dtype).rtol)
     for n, meaning in _counts(e).items():
         for number, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
-            if math.isclose(size, number, rel_tol=1e-6):
+            if math.isclose(size, number, rel_tol=near):
                 return f"{minus}{text}, where {n} is {meaning}"
     for number, text in _NAMED.items():
-        if math.isclose(size, number, rel_tol=1e-6):
+        if math.isclose(size, number, rel_tol=near):
             return minus + text
-    if math.isclose(size, round(size), rel_tol=1e-6) and size < 1e6:
+    if math.isclose(size, round(size), rel_tol=near) and size < 1e6:
         return f"{minus}{round(size)}"
     inverse = 1 / size
-    if math.isclose(inverse, round(inverse), rel_tol=1e-6) and inverse < 1e6:
+    if math.isclose(inverse, round(inverse), rel_tol=near) and inverse < 1e6:
         return f"{minus}1/{round(inverse)}"
     return f"{minus}{size:.7g}"
 
