@@ -16,8 +16,8 @@ from gradcheck.checks.suggestions.vocabulary import Vocabulary
 MAX_PARTS = 120
 #: How closely a candidate must fit before it is verified; the verification has the last word.
 _CLOSE = {8: 1e-7, 4: 1e-3, 2: 5e-2}
-#: Once something fits, so much longer is looked for something likelier, in parts of the time allowed.
-_LINGER = 0.15
+#: Once something fits, so many more are looked at for something likelier.
+_LINGER = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,16 @@ class Candidate:
 
 def search(bench: Bench, words: Vocabulary, root: int, want: np.ndarray, seconds: float) -> Iterator[list[Candidate]]:
     """What fits after one edit, then what fits after two, the likeliest first."""
-    hunt = _Hunt(bench, words, root, want, time.perf_counter() + seconds, seconds)
+    hunt = _Hunt(bench, words, root, want, time.perf_counter() + seconds)
     if hunt.parts(root) <= MAX_PARTS:
         yield hunt.ranked(hunt.one_edit())
         yield hunt.ranked(hunt.two_edits())
 
 
 class _Hunt:
-    def __init__(
-        self, bench: Bench, words: Vocabulary, root: int, want: np.ndarray, deadline: float, seconds: float
-    ) -> None:
+    def __init__(self, bench: Bench, words: Vocabulary, root: int, want: np.ndarray, deadline: float) -> None:
         self.bench, self.words, self.root, self.want = bench, words, root, want
-        self.deadline, self.seconds = deadline, seconds
+        self.deadline = deadline
         self.tried: dict[int, float] = {root: 0.0}
         size = want.dtype.itemsize // (2 if want.dtype.kind == "c" else 1)
         scale = float(np.max(np.abs(want), initial=0.0))
@@ -70,6 +68,7 @@ class _Hunt:
         """First the second edits at the root, for every first one; then those everywhere else."""
         first = sorted(((cost, part) for part, cost in self.tried.items() if part != self.root), key=lambda f: f[0])
         seen = set(self.tried)
+        last = None  # how many formulas have been seen when the search ends
         for at_root in (True, False):
             for cost, start in first:
                 for part, path, more in edits(self.bench, self.words, start):
@@ -79,9 +78,9 @@ class _Hunt:
                         continue
                     seen.add(part)
                     if self.fits(part):
-                        self.deadline = min(self.deadline, time.perf_counter() + _LINGER * self.seconds)
+                        last = last or len(seen) + _LINGER
                         yield Candidate(part, 2, cost + more)
-                    if time.perf_counter() > self.deadline:
+                    if time.perf_counter() > self.deadline or (last and len(seen) >= last):
                         return
 
     def fits(self, part: int) -> bool:

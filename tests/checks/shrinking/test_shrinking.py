@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -42,7 +43,7 @@ Shrink = Callable[..., CaseResult]
 @pytest.fixture
 def shrunk(run_text: Callable[..., Any]) -> Shrink:
     def shrinks(text: str, **options: Any) -> CaseResult:
-        (case,) = run_text(text, **{"shrink": THOROUGH, **options}).cases
+        (case,) = run_text(text, **{"shrink": replace(THOROUGH, seconds=60.0), **options}).cases
         return case
 
     return shrinks
@@ -121,10 +122,11 @@ def test_a_formula_that_fails_in_trials_alone(shrunk: Shrink) -> None:
 
 def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
     wrong_formula = "{inputs: {x: [1, 2, 3]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
-    assert run_text(wrong_formula, shrink=QUICK).cases[0].smallest is None
+    unasked = replace(QUICK, seconds=60.0, together=60.0)
+    assert run_text(wrong_formula, shrink=unasked).cases[0].smallest is None
     assert run_text(wrong_formula).cases[0].smallest is None
     plant("tanh", lambda g, y, x: g * (1 - y))
-    assert run_text(MLP, shrink=QUICK).cases[0].smallest is not None
+    assert run_text(MLP, shrink=unasked).cases[0].smallest is not None
 
 
 def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:

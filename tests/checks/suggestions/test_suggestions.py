@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from gradcheck.checks import suggestions
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.suggestions.bench import BROKEN, Bench
 from gradcheck.language.parser import parse
@@ -62,6 +63,13 @@ SQUARE = """
 """
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time enough, on however busy a machine."""
+    monkeypatch.setattr(suggestions, "EACH", 60.0)
+    monkeypatch.setattr(suggestions, "ALL", 90.0)
+
+
 def told(case: CaseResult, kind: str = "did_you_mean") -> list[str]:
     return [d["formula"] for c in case.comparisons for d in c.diagnoses if d["kind"] == kind]
 
@@ -112,6 +120,7 @@ def wrong(text: str, name: str, formula: str) -> str:
         pytest.param(SQUARE, "x", "x.shape[0] * x", "2 * x", id="size-for-number"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("patient")
 def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant: str) -> None:
     case = check(wrong(text, name, formula))
     assert case.status == "failed"
@@ -119,12 +128,14 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
     assert [c.status for c in check(wrong(text, name, meant)).comparisons if c.what == "formula"].count("failed") == 0
 
 
+@pytest.mark.usefixtures("patient")
 def test_nothing_near_is_right(check: Check) -> None:
     case = check(wrong(CHAIN, "y", "x.sum(dim=1, keepdim=True) @ torch.ones([1, y.shape[0]])"))
     assert told(case) == []
     assert told(case, "derived") == ["grad(p) @ x.T"]
 
 
+@pytest.mark.usefixtures("patient")
 def test_what_is_right_at_these_numbers_alone_is_not_suggested(check: Check) -> None:
     """At x = 2 the right formula 3 * x ** 2 equals 6 * x, which is nearer to what was written."""
     case = check("""
@@ -148,6 +159,7 @@ def test_expected_failures_are_left_alone(check: Check) -> None:
     assert told(case) == []
 
 
+@pytest.mark.usefixtures("patient")
 def test_each_failing_formula_is_told_once(check: Check) -> None:
     case = check(f"{PRODUCT}    formulas: {{B: [A @ grad(C), A.T @ grad(C), -A.T @ grad(C)], A: grad(C) @ B}}\n")
     assert sorted(told(case)) == ["A.T @ grad(C)", "A.T @ grad(C)", "grad(C) @ B.T"]
