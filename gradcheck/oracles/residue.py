@@ -86,6 +86,8 @@ class Residue(Operators):
         action = ACTIONS.get(op.name)
         if action is None:
             raise Unsupported(f"{op.name} is no operation of exact arithmetic")
+        if any(isinstance(arg, np.dtype) and arg.kind in "biuc" for arg in args) and not issubclass(cls, Truth):
+            _refuse_casts(op)
         try:
             return action(_point_of(op, args), op, *args)
         except ZeroDivisionError as error:
@@ -101,6 +103,12 @@ class Truth(Residue):
 
     __slots__ = ()
     dtype: np.dtype = np.dtype(np.bool_)
+
+
+def _refuse_casts(op: Op) -> None:
+    """Floats are cut to integers; complex numbers are no residues."""
+    if not op.name.endswith("_like") and op.name != "to":
+        raise Unsupported(f"{op.name} in another kind of numbers")
 
 
 def _point_of(op: Op, args: tuple[Any, ...]) -> Point:
@@ -136,7 +144,10 @@ def _lift_floats(point: Point, array: np.ndarray) -> Residue:
     if np.all(array == np.rint(array)) and np.all(np.abs(array) < 2.0**62):
         return Residue(point, modular.reduce(array.astype(np.int64), point.prime), None, CONSTANT)
     unique, places = np.unique(array, return_inverse=True)
-    found = np.array([numbers.residue(point, number) for number in unique.tolist()], dtype=np.int64)
+    try:
+        found = np.array([numbers.residue(point, number) for number in unique.tolist()], dtype=np.int64)
+    except ZeroDivisionError as error:
+        raise Unlucky(str(error)) from error
     is_plain = all(math.isfinite(number) and numbers.fraction(number) is not None for number in unique.tolist())
     degree = CONSTANT if is_plain else Degree(2, 2)  # powers of a symbol
     return Residue(point, found[places].reshape(array.shape), None, degree)

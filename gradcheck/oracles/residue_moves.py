@@ -81,10 +81,10 @@ def _forward(
         for position, array in zip(holders, arrays, strict=False):
             given[position] = array
     given = [None if isinstance(value, np.dtype) else value for value in given]  # casts, to which integers are blind
-    result = op.forward(*given)
-    if op.name in _MOVES:
-        return np.asarray(result)
-    return modular.reduce(result, prime)
+    result = np.asarray(op.forward(*given))
+    if result.dtype.kind not in "biu":
+        raise Unsupported(f"{op.name} with settings that are no integers")
+    return result if op.name in _MOVES else modular.reduce(result, prime)
 
 
 @acts_on("constant_pad_nd")

@@ -12,15 +12,13 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.language.evaluate import evaluate
 from gradcheck.language.expr import Expr
 from gradcheck.language.parser import parse
-from gradcheck.oracles import modular, residue_functions, residue_linalg, residue_pieces
+from gradcheck.oracles import actions, modular
 from gradcheck.oracles.degree import Degree
 from gradcheck.oracles.point import Point
 from gradcheck.oracles.residue import Residue
 from tests.language.test_derive_table import named, samples
 
-assert residue_functions
-assert residue_linalg
-assert residue_pieces
+assert actions
 
 PRIME = modular.PRIMES[0]
 #: Ops whose values and derivatives are fractions of polynomials: nothing about them is made up.

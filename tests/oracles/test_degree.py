@@ -7,14 +7,12 @@ import pytest
 
 from gradcheck.language.evaluate import evaluate
 from gradcheck.language.parser import parse
-from gradcheck.oracles import modular, residue_functions, residue_linalg, residue_pieces
+from gradcheck.oracles import actions, modular
 from gradcheck.oracles.degree import CONSTANT, RANDOM, Degree
 from gradcheck.oracles.point import Point
 from gradcheck.oracles.residue import Residue
 
-assert residue_functions
-assert residue_linalg
-assert residue_pieces
+assert actions
 
 PRIME = modular.PRIMES[0]
 EXPRESSIONS = {

@@ -8,9 +8,11 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluate import evaluate
+from gradcheck.language.parser import parse
 from gradcheck.oracles import modular
+from gradcheck.oracles.actions import ACTIONS
 from gradcheck.oracles.degree import Degree
-from gradcheck.oracles.residue import ACTIONS, Residue, Unlucky, acts_on, lift
+from gradcheck.oracles.residue import Residue, Unlucky, acts_on, lift
 from tests.oracles.calls import PRIME, as_residues, calls, directions, integers, on_residues, parts, point
 
 STEP = 1e-30
@@ -101,6 +103,19 @@ def test_division_by_0_is_bad_luck() -> None:
 def test_casts_to_integers_are_refused() -> None:
     with pytest.raises(Unsupported):
         TABLE["to"](Residue(point(), np.arange(3)), np.dtype(np.int64))
+
+
+@pytest.mark.parametrize(
+    "text", ["sum(x, dtype=torch.int64)", "cumsum(x, 0, dtype=torch.int64)", "prod(x, dtype=int64)"]
+)
+def test_sums_in_integers_are_refused(text: str) -> None:
+    with pytest.raises(Unsupported):
+        evaluate(parse(text), {"x": Residue(point(), np.arange(3))})
+
+
+def test_truth_values_are_counted_in_integers() -> None:
+    x = Residue(point(), np.arange(1, 4))
+    assert np.array_equal(TABLE["sum"](x > 0, dtype=np.dtype(np.int64)).value, TABLE["sum"](x > 0).value)
 
 
 def test_places_cannot_be_made_up() -> None:
