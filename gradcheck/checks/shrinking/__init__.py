@@ -16,7 +16,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.effort import Effort
 from gradcheck.checks.result import CaseResult, Reproduction
 from gradcheck.checks.settings import Settings
-from gradcheck.checks.shrinking import moves
+from gradcheck.checks.shrinking import moves, numbers
 from gradcheck.checks.shrinking.pin import bare, pin
 from gradcheck.checks.shrinking.snippet import snippet
 from gradcheck.checks.shrinking.ways import Way, lead_of, way_of
@@ -151,7 +151,7 @@ class _Shrinker:
                 smaller = self._moved(case, move)
                 progress = progress or smaller is not case
                 case = smaller
-        return self._moved(case, moves.integers)
+        return self._moved(case, numbers.integers)
 
     def _moves(self) -> tuple[moves.Move, ...]:
         if not self.way.is_claim:

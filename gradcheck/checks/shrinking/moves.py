@@ -1,29 +1,32 @@
-"""Ways to make a case smaller, one small step each: fewer operations, fewer tensors, smaller sizes, simpler numbers."""
+"""Ways to make a case smaller, one small step each: fewer operations and tensors first, then sizes and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.shrinking import numbers
+from gradcheck.checks.shrinking.parts import (
+    fresh_name,
+    value_of,
+    values_of,
+    with_entry,
+    with_leaf,
+    with_part,
+    with_step,
+)
 from gradcheck.checks.shrinking.pin import literal
-from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.evaluate import evaluate, free_names, gradient_names
+from gradcheck.language.evaluate import free_names, gradient_names
 from gradcheck.language.expr import Call, Expr, Name, walk
-from gradcheck.language.share import with_children
 
 Move = Callable[[Case], Iterator[Case]]
 
 #: Entries of a graph, and parts of an expression, that are looked at one by one.
 _MOST = 60
-
-
-# Fewer operations ------------------------------------------------------------------------------------
 
 
 def end_earlier(case: Case) -> Iterator[Case]:
@@ -37,7 +40,7 @@ def end_earlier(case: Case) -> Iterator[Case]:
         if not isinstance(value, np.ndarray) or not dtypes.is_differentiable(value.dtype):
             continue
         graph = {kept: case.graph[kept] for kept in names[: index + 1]}
-        seed = None if value.size == 1 else literal(pattern(value), value.dtype, leaf=True)
+        seed = None if value.size == 1 else literal(numbers.pattern(value), value.dtype, leaf=True)
         yield without_unused(replace(case, graph=graph, steps=(Step("backward", roots={name: seed}),)))
 
 
@@ -49,7 +52,7 @@ def start_later(case: Case) -> Iterator[Case]:
         if len(case.graph) < 2 or not isinstance(value, np.ndarray):
             continue
         graph = {kept: claim for kept, claim in case.graph.items() if kept != name}
-        yield without_unused(_with_leaf(replace(case, graph=graph), name, value))
+        yield without_unused(with_leaf(replace(case, graph=graph), name, value))
 
 
 def small_parts(case: Case) -> Iterator[Case]:
@@ -58,7 +61,7 @@ def small_parts(case: Case) -> Iterator[Case]:
         sized = sorted(_sizes(claim.expr), key=lambda pair: pair[0])
         at = 1
         while at < len(sized) // 2:
-            yield without_unused(_with_entry(case, name, sized[at][1]))
+            yield without_unused(with_entry(case, name, sized[at][1]))
             at *= 2
 
 
@@ -93,14 +96,14 @@ def _renamed(claim: Claim, name: str, other: Name) -> Claim:
     nodes = [node for node in walk(claim.expr) if isinstance(node, Name) and node.name == name]
     expr = claim.expr
     for node in nodes:
-        expr = _replaced(expr, node, other)
+        expr = with_part(expr, node, other)
     return Claim(str(expr), expr) if nodes else claim
 
 
 def simpler_parts(case: Case) -> Iterator[Case]:
     """A part of an expression replaced by one of its own parts, or given as a number."""
     values = values_of(case)
-    fresh = _fresh(case)
+    fresh = fresh_name(case)
     for name, claim in list(case.graph.items())[:_MOST]:
         for index, node in enumerate(walk(claim.expr)):
             if index > _MOST:
@@ -108,13 +111,13 @@ def simpler_parts(case: Case) -> Iterator[Case]:
             if not isinstance(node, Call):
                 continue
             for child in node.children:
-                if not isinstance(child, (Call, Name)) or not isinstance(_value(child, values), np.ndarray):
+                if not isinstance(child, (Call, Name)) or not isinstance(value_of(child, values), np.ndarray):
                     continue
-                yield without_unused(_with_entry(case, name, _replaced(claim.expr, node, child)))
-            value = _value(node, values) if index else None
+                yield without_unused(with_entry(case, name, with_part(claim.expr, node, child)))
+            value = value_of(node, values) if index else None
             if isinstance(value, np.ndarray):
-                changed = _with_entry(case, name, _replaced(claim.expr, node, Name(fresh)))
-                yield without_unused(_with_leaf(changed, fresh, value))
+                changed = with_entry(case, name, with_part(claim.expr, node, Name(fresh)))
+                yield without_unused(with_leaf(changed, fresh, value))
 
 
 def fewer_steps(case: Case) -> Iterator[Case]:
@@ -125,7 +128,7 @@ def fewer_steps(case: Case) -> Iterator[Case]:
         step = case.steps[index]
         for root in step.roots if len(step.roots) > 1 else ():
             roots = {name: seed for name, seed in step.roots.items() if name != root}
-            yield without_unused(_with_step(case, index, replace(step, roots=roots)))
+            yield without_unused(with_step(case, index, replace(step, roots=roots)))
 
 
 def unused(case: Case) -> Iterator[Case]:
@@ -170,83 +173,6 @@ def _remaining(step: Step, inputs: Mapping[str, Value], graph: Mapping[str, Clai
     return replace(step, inputs=kept, names=names or step.names)
 
 
-# Smaller sizes, simpler numbers -----------------------------------------------------------------------
-
-
-def smaller_sizes(case: Case) -> Iterator[Case]:
-    """Every axis of one size cut to a smaller one."""
-    arrays = [value.array for value in _literals(case) if value.array is not None]
-    sizes = sorted({size for array in arrays for size in np.shape(array) if size > 1}, reverse=True)
-    for size in sizes:
-        for smaller in dict.fromkeys((1, 2, 3, size // 2, size - 1)):
-            if 0 < smaller < size:
-                yield _mapped(case, lambda array, s=size, m=smaller: _cut(array, s, m), {size: smaller})  # type: ignore[misc]
-
-
-def _cut(array: np.ndarray, size: int, smaller: int) -> np.ndarray:
-    return array[tuple(slice(smaller) if length == size else slice(None) for length in array.shape)]
-
-
-def simpler_numbers(case: Case) -> Iterator[Case]:
-    """One tensor's numbers replaced by small integers, or rounded."""
-    for kind, name, value in _named_literals(case):
-        array = value.array
-        if array is None or not dtypes.is_differentiable(array.dtype):
-            continue
-        for simpler in (
-            pattern(array),
-            np.ones_like(array),
-            _rounded(array, 0),
-            _rounded(array, 1),
-            _rounded(array, 2),
-        ):
-            if _plainer(simpler, array):
-                yield _with_literal(case, kind, name, replace(value, array=simpler))
-
-
-def integers(case: Case) -> Iterator[Case]:
-    """Whole numbers of inputs and incoming gradients without the decimal point, which changes nothing else."""
-    for kind, name, value in _named_literals(case):
-        array = value.array
-        if kind == "constants" or value.dtype or array is None or array.dtype.kind not in "fV":
-            continue
-        wide = array.astype(np.float64)
-        if array.size and np.all(np.abs(wide) < 2**53) and np.all(wide == np.round(wide)):
-            yield _with_literal(case, kind, name, replace(value, array=wide.astype(np.int64)))
-
-
-def plain_dtype(case: Case) -> Iterator[Case]:
-    """In float64."""
-    if case.dtype != "float64" and not case.dtype.startswith("complex"):
-        yield _mapped(replace(case, dtype="float64"), _in_double, {})
-
-
-def _in_double(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float64) if dtypes.is_differentiable(array.dtype) else array
-
-
-def pattern(array: np.ndarray) -> np.ndarray:
-    """1, 2, 3, … 9, 1, … in the array's shape and dtype."""
-    return (np.arange(array.size) % 9 + 1).reshape(array.shape).astype(array.dtype)
-
-
-def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
-    wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    return np.asarray(np.round(wide, digits)).astype(array.dtype)
-
-
-def _plainer(simpler: np.ndarray, array: np.ndarray) -> bool:
-    """Whether it takes less to write; of integers, none is plainer than others."""
-    return _spelled(simpler) < _spelled(array)
-
-
-def _spelled(array: np.ndarray) -> int:
-    wide = array.astype(np.float64) if array.dtype.kind == "V" else array
-    if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c" and np.all(wide == np.round(wide)):
-        return array.size * (1 if np.all((wide >= 0) & (wide < 10)) else 4)
-    return sum(4 + len(repr(number)) for number in wide.ravel().tolist())
-
-
 #: The most that can be won first.
 MOVES: tuple[Move, ...] = (
     unused,
@@ -256,120 +182,10 @@ MOVES: tuple[Move, ...] = (
     small_parts,
     simpler_parts,
     fewer_names,
-    smaller_sizes,
-    plain_dtype,
-    simpler_numbers,
+    numbers.smaller_sizes,
+    numbers.plain_dtype,
+    numbers.simpler_numbers,
 )
 #: Those that leave what a claim is about as it is. Known numbers belong to the inputs that they were computed for.
-OF_CLAIMS: tuple[Move, ...] = (unused, smaller_sizes, simpler_numbers)
+OF_CLAIMS: tuple[Move, ...] = (unused, numbers.smaller_sizes, numbers.simpler_numbers)
 OF_KNOWN_NUMBERS: tuple[Move, ...] = (unused,)
-
-
-# Cases and their parts ----------------------------------------------------------------------------------
-
-
-def values_of(case: Case) -> dict[str, Any]:
-    """The forward values of a pinned case, as far as they can be computed."""
-    values: dict[str, Any] = dict(case.dims)
-    for name, value in (*case.inputs.items(), *case.constants.items()):
-        values[name] = np.asarray(value.array)
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        for name, claim in case.graph.items():
-            try:
-                values[name] = evaluate(claim.expr, {**values})
-            except GradcheckError:
-                break
-    return values
-
-
-def _value(expr: Expr, values: Mapping[str, Any]) -> Any:
-    try:
-        return evaluate(expr, values)
-    except GradcheckError:
-        return None
-
-
-def _with_entry(case: Case, name: str, expr: Expr) -> Case:
-    return replace(case, graph={**case.graph, name: Claim(str(expr), expr)})
-
-
-def _with_leaf(case: Case, name: str, array: np.ndarray) -> Case:
-    """A tensor given by its numbers: an input if it can have a gradient."""
-    dtype = dtypes.BY_NAME[case.dtype]
-    leaf = dtypes.is_differentiable(array.dtype)
-    section = "inputs" if leaf else "constants"
-    return replace(case, **{section: {**getattr(case, section), name: literal(array, dtype, leaf=leaf)}})  # type: ignore[arg-type]
-
-
-def _with_step(case: Case, index: int, step: Step) -> Case:
-    return replace(case, steps=(*case.steps[:index], step, *case.steps[index + 1 :]))
-
-
-def _replaced(root: Expr, old: Expr, new: Expr) -> Expr:
-    """The expression with one part, by identity, replaced; iterative."""
-    done: dict[int, Expr] = {id(old): new}
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        missing = [child for child in node.children if id(child) not in done]
-        if id(node) in done:
-            stack.pop()
-        elif missing:
-            stack += missing
-        else:
-            stack.pop()
-            done[id(node)] = (
-                with_children(node, [done[id(child)] for child in node.children]) if node.children else node
-            )
-    return done[id(root)]
-
-
-def _fresh(case: Case) -> str:
-    taken = {*case.inputs, *case.constants, *case.graph, *case.let, *case.dims}
-    return next(name for name in (f"t{number}" for number in range(len(taken) + 1)) if name not in taken)
-
-
-def _named_literals(case: Case) -> Iterator[tuple[str, str, Value]]:
-    """Every number that can be made simpler: where it stands (a section, or a step's number), its name, its value."""
-    for section in ("inputs", "constants"):
-        for name, value in getattr(case, section).items():
-            yield section, name, value
-    for index, step in enumerate(case.steps):
-        for name, seed in step.roots.items():
-            if seed is not None:
-                yield str(index), name, seed
-
-
-def _literals(case: Case) -> Iterator[Value]:
-    return (value for _, _, value in _named_literals(case))
-
-
-def _with_literal(case: Case, kind: str, name: str, value: Value) -> Case:
-    if kind.isdigit():
-        step = case.steps[int(kind)]
-        return _with_step(case, int(kind), replace(step, roots={**step.roots, name: value}))
-    return replace(case, **{kind: {**getattr(case, kind), name: value}})  # type: ignore[arg-type]
-
-
-def _mapped(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
-    """Every literal changed, those of later forwards too; and the sizes that have names."""
-    dtype = dtypes.BY_NAME[case.dtype]
-
-    def changed(value: Value, *, leaf: bool) -> Value:
-        return literal(change(np.asarray(value.array)), dtype, leaf=leaf)
-
-    steps = tuple(
-        replace(
-            step,
-            roots={name: seed and changed(seed, leaf=True) for name, seed in step.roots.items()},
-            inputs={name: changed(value, leaf=True) for name, value in step.inputs.items()},
-        )
-        for step in case.steps
-    )
-    return replace(
-        case,
-        inputs={name: changed(value, leaf=True) for name, value in case.inputs.items()},
-        constants={name: changed(value, leaf=False) for name, value in case.constants.items()},
-        dims={name: sizes.get(size, size) for name, size in case.dims.items()},
-        steps=steps,
-    )

@@ -17,7 +17,8 @@ from gradcheck.checks.effort import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction
 from gradcheck.checks.runner import run
 from gradcheck.checks.shrinking import operations
-from gradcheck.checks.shrinking.moves import small_parts, smaller_sizes, without_unused
+from gradcheck.checks.shrinking.moves import small_parts, without_unused
+from gradcheck.checks.shrinking.numbers import smaller_sizes
 from gradcheck.checks.shrinking.pin import pin
 from gradcheck.checks.shrinking.ways import way_of
 from gradcheck.language.case import Case
