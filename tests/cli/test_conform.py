@@ -59,3 +59,19 @@ def test_what_is_lacking_is_in_the_json(tmp_path: Path, gradcheck: Any) -> None:
     found = json.loads(outcome.out)
     assert found["lacking"] == [{"engine": "right.Tensor", "lacks": ["softmax"], "unsupported": 1, "cases": 1}]
     assert found["cases"][0]["status"] == "unsupported"
+
+
+def test_two_engines_of_one_name_are_told_apart(tmp_path: Path, gradcheck: Any) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text("inputs: {a: [1, 2], b: [3, 4]}\ngraph: {d: a + b, e: b + a, loss: (d + e).sum()}\n")
+    specs = []
+    for folder, name in (("one", "right"), ("two", "overwrites")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text((WRONG / f"{name}.py").read_text())
+        specs.append(f"{tmp_path / folder}/mine.py:Tensor")
+    words = [word for spec in specs for word in ("--engine", spec)]
+    outcome = gradcheck("run", str(file), *words, "--output-format", "json")
+    found = json.loads(outcome.out)["cases"][0]["comparisons"]
+    wrong = {c["engine"] for c in found if c["status"] == "failed" and c["what"] == "gradient"}
+    assert wrong == {specs[1]}
+    assert set(specs) <= {c["engine"] for c in found}

@@ -111,7 +111,7 @@ def test_what_it_prints_is_shown_on_failure_only(variant: Any, capfd: pytest.Cap
 def test_what_it_lacks_is_listed_once(variant: Any) -> None:
     ops = ["softmax(x, 1)", "softmax(x * x, 1)", "exp(x)", "x + x"]
     text = "\n---\n".join(
-        f"name: {i}\ninputs: {{x: [[1, 2]]}}\ngraph: {{y: '{op}', z: y.sum()}}" for i, op in enumerate(ops)
+        f"name: c{i}\ninputs: {{x: [[1, 2]]}}\ngraph: {{y: '{op}', z: y.sum()}}" for i, op in enumerate(ops)
     )
     cases, errors = load_text(text, "case.yaml")
     assert not errors

@@ -1,0 +1,55 @@
+"""`python -m benchmarks.engines`: how well other people's engines do, as the README's table.
+
+Every shipped case and every op of the table, for engines that are installed; those that are not are left out.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib import metadata
+
+from gradcheck.checks.conformance import Conformance, Standing, conform
+from gradcheck.engines import engine
+from gradcheck.errors import UsageError
+
+#: What is installed under which name, and how it is asked for.
+ENGINES = {
+    "MyGrad": ("mygrad", "mygrad:tensor"),
+    "HIPS autograd": ("autograd", "hips"),
+    "micrograd": ("micrograd", "micrograd.engine:Value"),
+    "JAX": ("jax", "jax"),
+}
+_TITLES = ("engine", "`--engine`", "cases: right / wrong / cannot express", "ops: the same", "properties that fail")
+
+
+def rows() -> Iterator[str]:
+    """A line an engine."""
+    for title, (package, name) in ENGINES.items():
+        try:
+            version = metadata.version(package)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = conform(engine(name), ["cases"])
+        except (metadata.PackageNotFoundError, UsageError) as error:
+            print(f"{title} is left out: {error}", file=sys.stderr)
+            continue
+        yield f"| {title} {version} | `{name}` | {' | '.join(_cells(found))} |"
+
+
+def _cells(found: Conformance) -> tuple[str, str, str]:
+    standings: tuple[Standing, ...] = ("right", "wrong", "lacking")
+    ops = list(found.ops.values())
+    failing = [one.name for one in found.properties if one.status == "fails"]
+    return (
+        " / ".join(str(found.count(word)) for word in standings),
+        " / ".join(str(ops.count(word)) for word in standings),
+        "; ".join(failing) or "none",
+    )
+
+
+if __name__ == "__main__":
+    print(f"| {' | '.join(_TITLES)} |\n|{'---|' * len(_TITLES)}")
+    for row in rows():
+        print(row, flush=True)
