@@ -9,6 +9,7 @@ from gradcheck.oracles import (
     residue_ops,
     residue_pieces,
     residue_places,
+    residue_powers,
     residue_products,
 )
 from gradcheck.oracles.residue import ACTIONS
@@ -21,5 +22,6 @@ __all__ = [
     "residue_ops",
     "residue_pieces",
     "residue_places",
+    "residue_powers",
     "residue_products",
 ]

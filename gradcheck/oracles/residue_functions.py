@@ -14,85 +14,26 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.ops.reducing import axes
-from gradcheck.errors import Unsupported
-from gradcheck.oracles import modular
-from gradcheck.oracles.degree import MADE_UP, Degree
 from gradcheck.oracles.point import Point
 from gradcheck.oracles.residue import Residue, acts_on, lift
 from gradcheck.oracles.residue_ops import one, plus, reciprocal, summed, times
+from gradcheck.oracles.residue_powers import power, root
+from gradcheck.oracles.residue_unknowns import (
+    exp,
+    log,
+    number,
+    odd,
+    smooth,
+    smooth_in_two,
+    squared,
+    unknown,
+    unknown_of_two,
+)
 
 Function = Callable[[Residue], Residue]
 
 
-def smooth(x: Residue, value: Residue, slope: Callable[[], Residue]) -> Residue:
-    """A function's value at x, its tangent by the chain rule."""
-    tangent = x.tangent
-    if tangent is None:
-        return value
-    factor = slope()
-    moved = factor.value * tangent % x.point.prime
-    return Residue(x.point, value.value, moved, value.degree.chained(factor.degree, x.degree))
-
-
-def unknown(name: str, x: Residue) -> Residue:
-    """A made-up value for each of x, without tangent."""
-    value = x.point.made_up(name, x.value, x.degree)
-    return Residue(x.point, value, None, Degree(1, kind=x.degree.kind | MADE_UP))
-
-
-def unknown_of_two(name: str, a: Residue, b: Residue) -> Residue:
-    """The same for each pair of arguments."""
-    return unknown(name, _pair(a.still(), b.still()))
-
-
-def _pair(a: Residue, b: Residue) -> Residue:
-    """A random combination of two: different pairs have different ones, but by chance."""
-    weight = a.point.made_up("", np.ones(1, dtype=np.int64), Degree())[0]
-    return plus(a, times(b, Residue(a.point, weight, None, Degree(1))))
-
-
-def odd(name: str, x: Residue) -> Residue:
-    """A made-up value for each of x, of which `f(-x) = -f(x)` is known."""
-    size, turned = mirrored(x)
-    value = np.where(size == 0, 0, x.point.made_up(name, size, x.degree))
-    found = np.where(turned, -value % x.point.prime, value)
-    return Residue(x.point, found, None, Degree(1, kind=x.degree.kind | MADE_UP))
-
-
-def mirrored(x: Residue) -> tuple[np.ndarray, np.ndarray]:
-    """Each argument or its negative, whichever is smaller, and whether it was turned round."""
-    turned = x.value > x.point.prime // 2
-    return np.where(turned, x.point.prime - x.value, x.value), turned
-
-
 # Exponentials and logarithms --------------------------------------------------------------------
-
-
-def exp(x: Residue) -> Residue:
-    """`exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
-    point = x.point
-    size, turned = mirrored(x)
-    grown = np.where(size == 0, 1, point.made_up("exp", size, x.degree))
-    degree = Degree(1, kind=x.degree.kind | MADE_UP)
-    if np.any(turned):
-        degree = Degree(2, 1, kind=degree.kind)
-        known = point.known("exp", x.value, np.zeros_like(grown)) if point.has_infinity else None
-        divisor = grown if known is None else np.where(turned & (grown != 0), grown, 1)
-        grown = np.where(turned, modular.inverse(np.where(turned, divisor, 1), point.prime), grown)
-    value = point.known("exp", x.value, grown)
-    found = Residue(point, value, None, degree)
-    return smooth(x, found, lambda: found)
-
-
-def log(x: Residue) -> Residue:
-    """A made-up logarithm: its derivative is `1 / x`, its exponential is x."""
-    value = unknown("log", x)
-    x.point.know("exp", value.value, x.value, value.degree.beside(x.degree))
-    return smooth(x, value, lambda: reciprocal(x.still()))
-
-
-def number(x: Residue, value: float) -> Residue:
-    return lift(x.point, value)
 
 
 def sigmoid(x: Residue) -> Residue:
@@ -102,13 +43,9 @@ def sigmoid(x: Residue) -> Residue:
 
 
 def _tanh(x: Residue) -> Residue:
-    square = _squared(exp(x.still()))
+    square = squared(exp(x.still()))
     value = times(plus(square, one(x), -1), reciprocal(plus(square, one(x))))
-    return smooth(x, value, lambda: plus(one(x), _squared(value), -1))
-
-
-def _squared(x: Residue) -> Residue:
-    return times(x, x)
+    return smooth(x, value, lambda: plus(one(x), squared(value), -1))
 
 
 def _hyperbolic(sign: int) -> Function:
@@ -147,22 +84,22 @@ def _xlogy(point: Point, op: Op, x: Any, z: Any) -> Residue:
 def _half_angle(x: Residue) -> Residue:
     """The tangent of half the angle: odd, with the derivative `(1 + t^2) / 2`."""
     t = odd("tan(x / 2)", x)
-    return smooth(x, t, lambda: times(plus(one(x), _squared(t)), reciprocal(number(x, 2))))
+    return smooth(x, t, lambda: times(plus(one(x), squared(t)), reciprocal(number(x, 2))))
 
 
 def _sin(x: Residue) -> Residue:
     t = _half_angle(x)
-    return times(plus(t, t), reciprocal(plus(one(x), _squared(t))))
+    return times(plus(t, t), reciprocal(plus(one(x), squared(t))))
 
 
 def _cos(x: Residue) -> Residue:
-    square = _squared(_half_angle(x))
+    square = squared(_half_angle(x))
     return times(plus(one(x), square, -1), reciprocal(plus(one(x), square)))
 
 
 def _tan(x: Residue) -> Residue:
     t = _half_angle(x)
-    return times(plus(t, t), reciprocal(plus(one(x), _squared(t), -1)))
+    return times(plus(t, t), reciprocal(plus(one(x), squared(t), -1)))
 
 
 def _sinc(x: Residue) -> Residue:
@@ -177,7 +114,7 @@ def _inverse(name: str, slope: Function) -> Function:
 
 def _beside_square(sign: int) -> Function:
     """`1 / sqrt(1 ± x^2)`."""
-    return lambda x: reciprocal(root(plus(one(x), _squared(x), sign)))
+    return lambda x: reciprocal(root(plus(one(x), squared(x), sign)))
 
 
 def _acosh(x: Residue) -> Residue:
@@ -190,27 +127,8 @@ def _acosh(x: Residue) -> Residue:
 def _atan2(point: Point, op: Op, a: Any, b: Any) -> Residue:
     a, b = lift(point, a), lift(point, b)
     value, p, q = unknown_of_two("atan2", a, b), a.still(), b.still()
-    scale = reciprocal(plus(_squared(p), _squared(q)))
+    scale = reciprocal(plus(squared(p), squared(q)))
     return smooth_in_two(a, b, value, lambda: times(q, scale), lambda: times(times(p, scale), number(a, -1)))
-
-
-def smooth_in_two(
-    a: Residue, b: Residue, value: Residue, by_a: Callable[[], Residue], by_b: Callable[[], Residue]
-) -> Residue:
-    """A value with the tangents of two arguments, which broadcast to it."""
-    parts = [smooth(x, value, slope) for x, slope in ((a, by_a), (b, by_b)) if x.lazy_tangent is not None]
-    if len(parts) < 2:
-        found = parts[0] if parts else value
-        tangent = found.tangent
-        shape = value.shape
-        if tangent is not None and tangent.shape != shape:
-            tangent = np.broadcast_to(tangent, shape)
-        return Residue(value.point, value.value, tangent, found.degree)
-    left, right = (part.tangent for part in parts)
-    moved = (left + right) % value.point.prime  # type: ignore[operator]
-    sums = parts[0].degree.plus(parts[1].degree)
-    degree = value.degree._replace(slope=sums.slope, cofactor=sums.cofactor + value.degree.bottom, kind=sums.kind)
-    return Residue(value.point, value.value, moved, degree)
 
 
 # The error function -------------------------------------------------------------------------------
@@ -220,7 +138,7 @@ def erf(x: Residue) -> Residue:
     """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
     still = x.still()
     return smooth(x, odd("erf", x), lambda: times(
-        number(x, 2 / np.sqrt(np.pi)), exp(times(_squared(still), number(x, -1)))))  # fmt: skip
+        number(x, 2 / np.sqrt(np.pi)), exp(times(squared(still), number(x, -1)))))  # fmt: skip
 
 
 def _erfc(x: Residue) -> Residue:
@@ -234,135 +152,13 @@ def _gelu(point: Point, op: Op, x: Residue, approximate: str = "none") -> Residu
 
     half = number(x, 0.5)
     if approximate != "none":
-        cubed = times(number(x, _GELU_CUBE), times(x, _squared(x)))
+        cubed = times(number(x, _GELU_CUBE), times(x, squared(x)))
         t = _tanh(times(number(x, _GELU_SLOPE), plus(x, cubed)))
         return times(times(half, x), plus(one(x), t))
     still = x.still()
     share = times(half, _erfc(times(still, number(x, -np.sqrt(0.5)))))
-    density = times(exp(times(_squared(still), number(x, -0.5))), number(x, 1 / np.sqrt(2 * np.pi)))
+    density = times(exp(times(squared(still), number(x, -0.5))), number(x, 1 / np.sqrt(2 * np.pi)))
     return smooth(x, times(still, share), lambda: plus(share, times(still, density)))
-
-
-# Roots and powers -----------------------------------------------------------------------------------
-
-
-def root(x: Residue) -> Residue:
-    """A made-up square root `y`, of derivative `1 / (2 y)`; wherever it is squared as such, that is x again."""
-    y = unknown("sqrt", x)
-    _know_square(y, x)
-    return smooth(x, y, lambda: reciprocal(plus(y, y)))
-
-
-def _know_square(y: Residue, x: Residue) -> None:
-    if x.point.squares:
-        x.point.know("square", y.value, x.value, y.degree.beside(x.degree))
-
-
-def square(x: Residue) -> Residue:
-    """`x ** 2`, where x is a root what it is the root of."""
-    found = _squared(x)
-    value = x.point.known("square", x.value, found.value)
-    if value is found.value:
-        return found
-    tangent = found.tangent
-    return Residue(x.point, value, tangent, found.degree.beside(Degree(1, kind=MADE_UP)))
-
-
-@acts_on("square")
-def _square(point: Point, op: Op, x: Residue) -> Residue:
-    return square(x)
-
-
-@acts_on("mul")
-def _mul(point: Point, op: Op, a: Any, b: Any) -> Residue:
-    return square(a) if a is b and point.squares else times(lift(point, a), lift(point, b))
-
-
-def _rsqrt(x: Residue) -> Residue:
-    """`1 / y`, of derivative `-1 / (2 y^3)`."""
-    value = reciprocal(root(x.still()))
-    _know_square(value, reciprocal(x.still()))
-    return smooth(x, value, lambda: times(times(square(value), value), number(x, -0.5)))
-
-
-@acts_on("std")
-def _std(point: Point, op: Op, x: Residue, *settings: Any) -> Residue:
-    return root(TABLE["var"](x, *settings[:3], correction=settings[3]))
-
-
-@acts_on("hypot")
-def _hypot(point: Point, op: Op, a: Any, b: Any) -> Residue:
-    a, b = lift(point, a), lift(point, b)
-    return root(plus(_squared(a), _squared(b)))
-
-
-def integer_power(x: Residue, exponent: int) -> Residue:
-    """`x ** exponent`, by repeated squaring."""
-    if exponent == 0:
-        return plus(one(x), times(x.still(), number(x, 0)))
-    if exponent < 0:
-        return reciprocal(integer_power(x, -exponent))
-    found: Residue | None = None
-    while True:
-        if exponent & 1:
-            found = x if found is None else times(found, x)
-        exponent >>= 1
-        if not exponent:
-            assert found is not None
-            return found
-        x = square(x)
-
-
-def _half_power(x: Residue, whole: int) -> Residue:
-    """`x ** (whole + 1/2)`, with powers of x and the root as few as can be."""
-    y = root(x.still())
-    still = x.still()
-    if whole >= 0:
-        value = times(integer_power(still, whole), y)
-    else:
-        value = reciprocal(times(integer_power(still, -whole - 1), y))
-    return smooth(x, value, lambda: times(number(x, whole + 0.5), _half_power(still, whole - 1)))
-
-
-@acts_on("pow")
-def _pow(point: Point, op: Op, base: Any, exponent: Any) -> Residue:
-    """Integer powers are exact; `x ** 0.5` is the square root's; others are made up, but for their slopes."""
-    if isinstance(exponent, (np.ndarray, np.generic)) and exponent.ndim == 0:
-        exponent = exponent.item()
-    if isinstance(exponent, (int, float)) and abs(exponent) <= 4096:
-        base = lift(point, base)
-        if exponent == int(exponent):
-            return integer_power(base, int(exponent))
-        if 2 * exponent == int(2 * exponent):
-            return _half_power(base, int(np.floor(exponent)))
-    if isinstance(base, (int, float)) and base <= 0:
-        raise Unsupported(f"powers of {base}")
-    if isinstance(exponent, np.ndarray) and exponent.dtype.kind in "iu" and np.all(abs(exponent) <= 64):
-        return _integer_powers(lift(point, base), exponent)
-    slope = np.log(base) if isinstance(base, (int, float)) else None
-    return power(lift(point, base), lift(point, exponent), slope)
-
-
-def _integer_powers(x: Residue, exponents: np.ndarray) -> Residue:
-    """Each power once, chosen where it is asked for."""
-    shape = np.broadcast_shapes(x.shape, exponents.shape)
-    found: Residue = TABLE["expand"](lift(x.point, np.zeros(())), shape)
-    for exponent in np.unique(exponents).tolist():
-        found = TABLE["where"](exponents == exponent, integer_power(x, exponent), found)
-    return found
-
-
-def power(x: Residue, y: Residue, log_of_x: float | None = None) -> Residue:
-    """`x ** y`, where `x ** (y - 1)` is known to be `x ** y / x`; its slopes follow."""
-    p, q = x.still(), y.still()
-    value = unknown_of_two("pow", p, q)
-    ratio = times(value, reciprocal(p))
-    below, degree = _pair(p, plus(q, one(x), -1)), value.degree.beside(ratio.degree)
-    x.point.know("pow", below.value, np.broadcast_to(ratio.value, below.shape), degree.beside(below.degree))
-    return smooth_in_two(
-        x, y, value, lambda: times(q, ratio),
-        lambda: times(value, log(p) if log_of_x is None else number(x, log_of_x)),
-    )  # fmt: skip
 
 
 # Sums of exponentials -----------------------------------------------------------------------------------
@@ -421,13 +217,11 @@ for _name, _function in {
     "sinc": _sinc,
     "asin": _inverse("asin", _beside_square(-1)),
     "acos": lambda x: smooth(x, unknown("acos", x), lambda: times(_beside_square(-1)(x.still()), number(x, -1))),
-    "atan": _inverse("atan", lambda x: reciprocal(plus(one(x), _squared(x)))),
+    "atan": _inverse("atan", lambda x: reciprocal(plus(one(x), squared(x)))),
     "asinh": _inverse("asinh", _beside_square(1)),
     "acosh": _acosh,
-    "atanh": _inverse("atanh", lambda x: reciprocal(plus(one(x), _squared(x), -1))),
+    "atanh": _inverse("atanh", lambda x: reciprocal(plus(one(x), squared(x), -1))),
     "erf": erf,
     "erfc": _erfc,
-    "sqrt": root,
-    "rsqrt": _rsqrt,
 }.items():
     acts_on(_name)(_alone(_function))

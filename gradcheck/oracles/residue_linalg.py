@@ -12,9 +12,9 @@ from gradcheck.oracles import modular
 from gradcheck.oracles.degree import PIECES
 from gradcheck.oracles.point import Point
 from gradcheck.oracles.residue import Residue, acts_on, lift
-from gradcheck.oracles.residue_functions import smooth, unknown
 from gradcheck.oracles.residue_ops import plus, reciprocal, summed, times
 from gradcheck.oracles.residue_products import matmul
+from gradcheck.oracles.residue_unknowns import smooth, unknown
 
 
 def _inverse(x: Residue) -> tuple[Residue, np.ndarray]:

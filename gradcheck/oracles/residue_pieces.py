@@ -17,9 +17,11 @@ from gradcheck.errors import Unsupported
 from gradcheck.oracles.degree import MADE_UP, PIECES, Degree
 from gradcheck.oracles.point import Point
 from gradcheck.oracles.residue import Residue, Truth, acts_on, lift
-from gradcheck.oracles.residue_functions import exp, log, mirrored, number, root, sigmoid, smooth
+from gradcheck.oracles.residue_functions import sigmoid
 from gradcheck.oracles.residue_moves import linear
 from gradcheck.oracles.residue_ops import one, plus, reciprocal, summed, times
+from gradcheck.oracles.residue_powers import root
+from gradcheck.oracles.residue_unknowns import exp, log, mirrored, number, smooth
 
 
 def _truth(x: Residue, value: np.ndarray) -> Truth:
