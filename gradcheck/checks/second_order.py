@@ -32,6 +32,8 @@ from gradcheck.oracles.differences import derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
+#: The step to either side of a kink, relative to the first one, and what such differences are good for.
+_SIDE, _KINK = 2.0**-24, 1e-5
 
 
 def check_second_order(
@@ -90,25 +92,44 @@ def _differences(tape: Tape, problem: Problem, step: int, probes: Mapping[str, n
     where something is detached: first gradients change with it, their gradients know nothing of it."""
     if any("detach" in ops_in(claim.expr) for claim in problem.case.graph.values()):
         return {}
-    raised = raise_precision(problem)
-    leaves = {name: wide(array) for name, array in _leaves(raised, step).items() if name in probes}
-    ways = {name: wide(probe) for name, probe in probes.items()}
-    shapes = {name: leaf.shape for name, leaf in leaves.items()}
     try:
-        flat, bar = derivative(
-            lambda t: _flat(_first(tape, raised, step, _moved(leaves, ways, t)), shapes),
-            _step(leaves, ways),
-            2.0**-50,
-        )
+        way = _Way(tape, problem, step, probes)
+        flat, bar = derivative(way.at, way.first, 2.0**-50)
     except GradcheckError:
         return {}
-    found, start = {}, 0
-    for name, shape in shapes.items():
-        stop = start + int(np.prod(shape))
-        value = flat[start:stop] if leaves[name].dtype.kind == "c" else flat[start:stop].real
-        found[name] = Witness("differences", value, bar[start:stop], independent=True)
-        start = stop
-    return found
+    bars = way.parts(bar)
+    return {name: Witness("differences", value, bars[name].real, independent=True)
+            for name, value in way.parts(flat).items()}  # fmt: skip
+
+
+class _Way:
+    """First gradients, in double precision, on the way that the inputs take along the probes."""
+
+    def __init__(self, tape: Tape, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
+        self.tape, self.problem, self.step = tape, raise_precision(problem), step
+        self.leaves = {n: wide(array) for n, array in _leaves(self.problem, step).items() if n in probes}
+        self.probes = {name: wide(probe) for name, probe in probes.items()}
+        self.shapes = {name: leaf.shape for name, leaf in self.leaves.items()}
+        self.first = _step(self.leaves, self.probes)
+
+    def at(self, t: float) -> np.ndarray:
+        """All of them, flat, where the inputs have gone so far."""
+        return _flat(_first(self.tape, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes)
+
+    def parts(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        """Each input's own."""
+        found, start = {}, 0
+        for name, shape in self.shapes.items():
+            stop = start + int(np.prod(shape))
+            found[name] = flat[start:stop] if self.leaves[name].dtype.kind == "c" else flat[start:stop].real
+            start = stop
+        return found
+
+    def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """How they change to the left and to the right: the two sides of a kink in them, to about seven digits."""
+        t = self.first * _SIDE
+        rest = self.at(0.0)
+        return self.parts((self.at(-t) - rest) / -t), self.parts((self.at(t) - rest) / t)
 
 
 def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
@@ -196,6 +217,9 @@ class _Judge:
             note = f"differences in double precision side with {got.name}: {want.name} is rounded"
             return replace(found, status="passed", mismatched=0, notes=(*found.notes, note))
         if found.status == "failed":
+            convention = self._convention(found, name, got, want)
+            if convention:
+                return replace(found, status="not_differentiable", verdict=convention)
             verdict = sentence(got, want, [oracle], room)
             return replace(found, verdict=verdict) if verdict else found
         bar = float(np.max(oracle.error, initial=0.0))
@@ -209,6 +233,21 @@ class _Judge:
             return replace(found, certificate={"method": "differences", "error": bar})
         text = f"{self.engine.name} and {self.reference.name} agree, but not with differences of first gradients"
         return replace(found, status="failed", message=text)
+
+    def _convention(self, found: Comparison, name: str, got: Witness, want: Witness) -> str:
+        """What to say where first gradients have a kink, and both engines stay between its sides; else nothing."""
+        if np.iscomplexobj(got.answer) or np.iscomplexobj(want.answer) or found.mask is None:
+            return ""
+        try:
+            left, right = (side[name] for side in _Way(self.reference, self.problem, self.step, self.probes).sides())
+        except GradcheckError:
+            return ""
+        low, high, wrong = np.minimum(left, right), np.maximum(left, right), found.mask.ravel()
+        room = _KINK * float(np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0))
+        inside = [(low - room <= one.answer) & (one.answer <= high + room) for one in (got, want)]
+        if not np.all((inside[0] & inside[1] & (high - low > 100 * room))[wrong]):
+            return ""
+        return "a difference of convention, not a failure: first gradients have a kink there"
 
     def _sensitivity(self, name: str) -> np.ndarray | None:
         """To roundings, by the reference on disturbed operations."""

@@ -19,6 +19,8 @@ Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 FULL = {"complex step": 1024, "differences": 128}
 #: How many directions stand for a larger one, and how many standard deviations of independent errors are allowed.
 DIRECTIONS, _SIGMAS = 6, 4.0
+#: A derivative known this well, relative to itself, is a number; an infinite or missing claim is then wrong.
+_KNOWN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.
     with np.errstate(all="ignore"):
         far = np.abs(claimed - estimate.value) > allowed + estimate.error
         outside = ~within(estimate, claimed, allowed)
-    missing = ~np.isfinite(claimed) & np.isfinite(estimate.error)
+    missing = ~np.isfinite(claimed) & (estimate.error <= _KNOWN * np.abs(estimate.value))
     return np.where(estimate.kinked, outside, far | missing)
 
 

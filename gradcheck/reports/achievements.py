@@ -26,7 +26,8 @@ def achievements(case: CaseResult) -> list[str]:
     raised = len({c.step for c in passed if c.what == "raises"})
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")
-    conventions = {(c.tensor, c.step) for c in case.comparisons if c.status == "not_differentiable"}
+    kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
+    conventions = {(c.tensor, c.step) for c in kinks if c.what != "node"} or {c.tensor for c in kinks}
     if conventions:
         remarks.append(f"another convention at {count(len(conventions), 'kink')}")
     return remarks

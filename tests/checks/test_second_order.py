@@ -73,3 +73,10 @@ def test_a_case_whose_passes_all_raise_has_none(check: Check) -> None:
     )
     assert found.status == "passed"
     assert those(found, "gradient2") == []
+
+
+def test_a_kink_of_first_gradients_leaves_a_choice(check: Check) -> None:
+    """The second derivative of Huber's loss at its delta is 1 on one side and 0 on the other."""
+    found = check("{inputs: {x: [0.5, 3, 1]}, constants: {t: [0.0, 0, 0]}, graph: {loss: 'huber_loss(x, t)'}}", order=2)
+    assert found.status == "passed", failed(found)
+    assert {c.status for c in those(found, "gradient2")} <= {"passed", "not_differentiable"}

@@ -181,3 +181,11 @@ def test_a_bar_wider_than_what_is_allowed_is_undecided() -> None:
 def test_no_elements_pass() -> None:
     numeric, _ = squares(5, True)
     assert audit(numeric, np.zeros(0), np.zeros(0)).status == "passed"
+
+
+def test_an_infinite_slope_is_no_number() -> None:
+    """The derivative of the square root at 0: no claim of infinity is refuted."""
+    from gradcheck.autograd.op import TABLE
+
+    numeric = Numeric([Alone(np.zeros(1), lambda value: TABLE["sqrt"](value), [np.ones(1)])])
+    assert audit(numeric, np.array([np.inf]), np.array([1e-10])).status != "failed"
