@@ -69,6 +69,8 @@ def compare_evaluations(
 
 def _changed(problem: Problem, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
     """Inputs and constants are nobody's to change."""
+    if not got.changed:
+        return
     given = {**problem.inputs, **problem.constants}
     for name, now in got.changed.items():
         about = {"engine": got.engine, "reference": want.engine}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradcheck.autograd import dtypes
@@ -83,9 +83,11 @@ def settings(
             known[chosen] = engine(chosen)
         return known[chosen]
 
+    tested, judge = tuple(dict.fromkeys(found(chosen) for chosen in engines)), found(reference)
+    _tell_apart((*tested, judge), {id(engine): spec for spec, engine in known.items()})
     return Settings(
-        engines=tuple(dict.fromkeys(found(chosen) for chosen in engines)),
-        reference=found(reference),
+        engines=tested,
+        reference=judge,
         dtype=dtype,
         tolerance=None if rtol is None and atol is None else Tolerance(rtol, atol),
         seed=seed,
@@ -97,6 +99,17 @@ def settings(
         derived=derived,
         options=_options(engines, reference, dtype, rtol, atol, trials, oracle, order),
     )
+
+
+def _tell_apart(engines: Sequence[Engine], specs: Mapping[int, str]) -> None:
+    """Give engines of one name (`a/mine.py:Tensor` and `b/mine.py:Tensor`) the names by which they were asked for."""
+    by_name: dict[str, dict[int, Engine]] = {}
+    for engine in engines:
+        by_name.setdefault(engine.name, {})[id(engine)] = engine
+    for name, alike in by_name.items():
+        for number, (key, engine) in enumerate(alike.items()):
+            if len(alike) > 1:
+                engine.name = specs.get(key, f"{name} {number + 1}" if number else name)
 
 
 def _options(
