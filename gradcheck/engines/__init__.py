@@ -56,4 +56,5 @@ def engine(name: str) -> Engine:
     try:
         return ENGINES[name]()
     except ImportError as error:
-        raise UsageError(f"the engine {name!r} cannot be imported: {error}") from error
+        hint = "pip install 'gradcheck[engines]'" if name in ("hips", "jax") else ""
+        raise UsageError(f"the engine {name!r} cannot be imported: {error}", hint=hint) from error
