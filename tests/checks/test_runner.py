@@ -181,7 +181,7 @@ def test_a_run_in_another_dtype(check: Check) -> None:
     [
         ({"engines": ["cor"]}, "did you mean 'core'"),
         ({"engines": []}, "no engine"),
-        ({"reference": "jax"}, "there is no engine 'jax'"),
+        ({"reference": "tensorflux"}, "there is no engine 'tensorflux'"),
         ({"dtype": "int64"}, "int64"),
         ({"rtol": -1.0}, "rtol"),
         ({"timeout": float("nan")}, "timeout"),
