@@ -104,12 +104,12 @@ def settings(
 def _tell_apart(engines: Sequence[Engine], specs: Mapping[int, str]) -> None:
     """Give engines of one name (`a/mine.py:Tensor` and `b/mine.py:Tensor`) the names by which they were asked for."""
     by_name: dict[str, dict[int, Engine]] = {}
-    for engine in engines:
-        by_name.setdefault(engine.name, {})[id(engine)] = engine
+    for each in engines:
+        by_name.setdefault(each.name, {})[id(each)] = each
     for name, alike in by_name.items():
-        for number, (key, engine) in enumerate(alike.items()):
+        for number, (key, each) in enumerate(alike.items()):
             if len(alike) > 1:
-                engine.name = specs.get(key, f"{name} {number + 1}" if number else name)
+                each.name = specs.get(key, f"{name} {number + 1}" if number else name)
 
 
 def _options(
