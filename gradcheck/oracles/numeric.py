@@ -33,6 +33,8 @@ _STEPS = (1.1e-30, 0.7e-33)
 _MARGIN = 16.0
 #: How far the real part may stray from the value at rest: further, and the function is not the analytic one.
 _STRAY = 1e-9
+#: Seconds of one evaluation beyond which long double, which has no fast matrix products, is not tried.
+_SLOW = 0.02
 #: Around a kink, how far neighbours are, relative to the size of what moves, and how many are asked.
 _NEAR, _NEIGHBOURS = 2.0**-20, 6
 #: The first difference's step, relative to an element, and the least size of an element, relative to the tensor's.
@@ -261,6 +263,10 @@ class _Line:
         if _LONG_UNIT >= _EPSILON:
             return None
         point = self.moving.point
+        start = time.perf_counter()
+        self._walked(point)
+        if time.perf_counter() - start > _SLOW:
+            return None
         try:
             found = self._walked(point.astype(np.clongdouble if point.dtype.kind == "c" else np.longdouble))
         except GradcheckError:  # linear algebra has no long double
