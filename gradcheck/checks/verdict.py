@@ -84,12 +84,13 @@ def _check(
 
 
 def _suggested(problem: Problem, want: Evaluation, found: list[Comparison], settings: Settings) -> list[Comparison]:
-    """With what may have been meant by formulas that failed."""
+    """With what may have been meant by formulas that failed, and where they are seen to fail."""
     if problem.case.xfail or not any(c.what == "formula" and c.status == "failed" for c in found):
         return found
+    from gradcheck.checks.pencil import with_counterexamples
     from gradcheck.checks.suggestions import suggest
 
-    return suggest(problem, want, found, settings)
+    return with_counterexamples(problem.case, suggest(problem, want, found, settings))
 
 
 def _evaluate(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:

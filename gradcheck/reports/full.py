@@ -20,7 +20,16 @@ from gradcheck.reports.problems import BAD, locate
 from gradcheck.reports.smallest import smallest
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import cells, count, plain, plain_lines, wrap
-from gradcheck.reports.words import consequences, error_line, headline, reasons, suggestions, trial, verdict
+from gradcheck.reports.words import (
+    consequences,
+    counterexamples,
+    error_line,
+    headline,
+    reasons,
+    suggestions,
+    trial,
+    verdict,
+)
 
 #: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
 IN_FULL, IN_BRIEF = 3, 8
@@ -204,6 +213,8 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
         lines += _indented(f"note: {plain(note)}", look, indent=4, hanging=10)
     for word, message in reasons(lead):
         lines += _indented(f"{word}: {message}", look, indent=4, hanging=11, style="bold")
+    for message in counterexamples(lead):
+        lines += _indented(message, look, indent=4, hanging=8)
     for message in suggestions(lead):
         lines += _indented(message, look, indent=4, hanging=8, style="bold")
     lines += _others(finding.others, look)

@@ -116,8 +116,8 @@ def one_line(c: Comparison) -> str:
 
 def reasons(c: Comparison) -> list[tuple[str, str]]:
     """Why it is wrong, each reason with the word that introduces it; the best first."""
-    found = [d for d in c.diagnoses if d.get("kind") not in _SUGGESTIONS]
-    if len(found) < len(c.diagnoses):  # what mends it says more than that no reason is known
+    found = [d for d in c.diagnoses if d.get("kind") not in (*_SUGGESTIONS, "counterexample")]
+    if suggestions(c):  # what mends it says more than that no reason is known
         found = [d for d in found if d.get("kind") != "unknown"]
     return [("or" if index else "cause", plain(d.get("message", ""))) for index, d in enumerate(found)]
 
@@ -128,6 +128,11 @@ _SUGGESTIONS = ("did_you_mean", "derived")
 def suggestions(c: Comparison) -> list[str]:
     """What may have been meant: `did you mean  A.T @ G ?`."""
     return [plain(d.get("message", "")) for d in c.diagnoses if d.get("kind") in _SUGGESTIONS]
+
+
+def counterexamples(c: Comparison) -> list[str]:
+    """Small numbers for which it is wrong: `counterexample: for x = [2] the formula is 4, the gradient 12`."""
+    return [plain(d.get("message", "")) for d in c.diagnoses if d.get("kind") == "counterexample"]
 
 
 #: How many of the tensors that are wrong only because of another are named.
