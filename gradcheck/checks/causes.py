@@ -17,6 +17,7 @@ from gradcheck.checks.tiebreak import tell_apart
 from gradcheck.checks.trial_causes import explain_trial
 from gradcheck.checks.whole import has_wrong_values, is_unreliable
 from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 
 #: Of fewer numbers, almost any mistake would fit.
@@ -132,7 +133,12 @@ def _sweep(docket: Docket, engine: Engine, wrong: Sequence[WrongNode]) -> None:
     flow = docket.flow(step)
     if not flow.is_small:
         return
-    found, followed = locate.faults(flow, locate.added(evaluation, step))
+    try:
+        found, followed = locate.faults(flow, locate.added(evaluation, step))
+    except GradcheckError as error:  # the core's own rules, by which contributions are told, fail here
+        note = f"not traced to its cause: {error}"
+        docket.change(places[0], notes=(*docket.comparisons[places[0]].notes, note))
+        return
     wrong_at = {one.node.application.owner for one in wrong}
     own = [fault for fault in found if not wrong_at & flow.children(fault.tensor)]
     for fault in islice(locate.first(own, flow), MOST):
