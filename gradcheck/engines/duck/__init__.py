@@ -4,7 +4,7 @@ style      how the class wants to be made, read and asked for gradients: found o
 spelling   under which names, and with which arguments, an op might be called there
 speaker    which of these the class understands, for each op and kind of arguments
 held       one of its tensors, with what gradcheck's language asks of any tensor
-engine     the engine itself; `grid` the one for classes that hold one number each
+applying   ops on them; `engine` the engine itself, `grid` the one for classes that hold one number each
 """
 
 from __future__ import annotations

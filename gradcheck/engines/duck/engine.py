@@ -11,16 +11,16 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.op import Op, lookup
+from gradcheck.autograd.op import Op
 from gradcheck.engines.base import Application, Evaluation, Pullback
 from gradcheck.engines.disturb import Disturbance
 from gradcheck.engines.duck.abilities import UNKNOWN, Abilities, abilities_of, seeded
+from gradcheck.engines.duck.applying import Applying
 from gradcheck.engines.duck.errors import EngineError, as_asked, translating
-from gradcheck.engines.duck.held import Held, tensors_in
+from gradcheck.engines.duck.held import Held
 from gradcheck.engines.duck.output import Output
-from gradcheck.engines.duck.rewrite import REWRITES
 from gradcheck.engines.duck.speaker import Speaker
-from gradcheck.engines.duck.spelling import SHAPED, Form, Library
+from gradcheck.engines.duck.spelling import Library
 from gradcheck.engines.duck.style import Style
 from gradcheck.engines.record import Recorder
 from gradcheck.engines.tape import Alone, Cotangents, Tape, as_tensor_error
@@ -30,11 +30,8 @@ from gradcheck.language.problem import Problem
 #: Seconds for each case, unless the run says otherwise: somebody's engine may loop for ever.
 TIMEOUT = 20.0
 
-#: The positions at which ops take indices and masks, which stay plain arrays.
-_CHANGES_DTYPE = frozenset({"to", "float", "double", "half", "bfloat16", "cfloat", "cdouble", "type", "type_as"})
 
-
-class Duck(Tape):
+class Duck(Applying, Tape):
     """A Tensor class in the usual style."""
 
     tensor_type = Held
@@ -137,6 +134,10 @@ class Duck(Tape):
             raise Unsupported(f"{self.style.name} makes a tensor of shape {list(held.shape)} from {list(array.shape)}",
                               lacks=f"tensors of {array.ndim} dimensions")  # fmt: skip
         return self._held(tensor, held, requires_grad)
+
+    def _constant(self, array: np.ndarray) -> Held:
+        """A value that NumPy alone knows."""
+        return Held(self, None, array)
 
     def _held(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> Held:
         array = np.array(values)
@@ -251,137 +252,6 @@ class Duck(Tape):
         assert total is not None
         return total
 
-    # Ops ----------------------------------------------------------------------------------------
-
-    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """An op on all its arguments in order. Raises Unsupported where the engine cannot express it."""
-        self._spent = False
-        held = list(tensors_in(bound))
-        if op.name == "detach":
-            return self._detached(bound[0])
-        if all(tensor.tensor is None for tensor in held) or not (op.composite or any(op.rules)):
-            return self._by_numpy(op, bound)
-        if op.name in _CHANGES_DTYPE:
-            return self._cast(op, bound)
-        try:
-            form = self._speaker.form(op, bound)
-        except Unsupported as lacking:
-            return self._otherwise(op, bound, lacking)
-        with translating(f"its {form.label}"):
-            shape = op_shape(op, bound) if op.name in SHAPED else ()
-            result = form.call([self.native(op, value, False) for value in bound], shape)
-        return self._called(op, form, bound, shape, result)
-
-    def _called(self, op: Op, form: Form, bound: tuple[Any, ...], shape: tuple[int, ...], result: Any) -> Held:
-        """What the engine returned, held."""
-        held = list(tensors_in(bound))
-        with translating(f"reading what its {op.name} returned"):
-            values = self.read(result)
-        if values is None:
-            raise Unsupported(f"its {op.name} returned no tensor but a {type(result).__name__}", lacks=op.name)
-        if any(result is tensor.tensor for tensor in held):  # a tensor of its own, with a gradient of its own
-            with translating("a multiplication by 1"):
-                result = result * 1
-        requires_grad = any(tensor.requires_grad for tensor in held) and dtypes.is_differentiable(values.dtype)
-        return self._held(result, values, requires_grad)
-
-    def _otherwise(self, op: Op, bound: tuple[Any, ...], lacking: Unsupported) -> Any:
-        """By the op's definition in others, where it has one."""
-        if op in self._composing:
-            raise lacking
-        lifted = self._lifted(op, bound)
-        if lifted is not None:
-            return self.apply(op, lifted)
-        rewrite = op.forward if op.composite else REWRITES.get(op.name)
-        if rewrite is None:
-            raise lacking
-        self._composing.add(op)
-        try:
-            result = rewrite(*bound)
-        except Unsupported as inner:
-            known = lookup(inner.lacks)  # an op of the core's own kitchen says nothing to others
-            raise (inner if op.composite and (known is None or known.torch) else lacking) from inner
-        except GradcheckError:
-            raise
-        except (TypeError, ValueError, AttributeError) as error:  # its definition needs NumPy's arrays
-            raise lacking from error
-        finally:
-            self._composing.discard(op)
-        if result is NotImplemented:
-            raise lacking
-        return result
-
-    def _lifted(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A number beside a tensor as a tensor of the same shape, for engines that know no numbers."""
-        count = len(op.rules)
-        if not op.elementwise or not any(type(value) in (int, float) for value in bound[:count]):
-            return None
-        like = next(tensors_in(bound[:count]))
-        full = [
-            self._leaf(np.full(like.shape, value, like.dtype), False) if type(value) in (int, float) else value
-            for value in bound[:count]
-        ]
-        return (*full, *bound[count:])
-
-    def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """What has no gradient (comparisons, creators, indices) is not the engine's to compute."""
-        values = [_plain(value) for value in bound]
-        with np.errstate(all="ignore"):
-            result = op.forward(*values) if op.composite else op.compute(values)
-        if isinstance(result, (tuple, list)):
-            return tuple(Held(self, None, np.asarray(part)) for part in result)
-        return Held(self, None, np.asarray(result))
-
-    def _detached(self, value: Any) -> Held:
-        """By the engine's own detach, or as a new tensor of the same values."""
-        if value.tensor is None:
-            return Held(self, None, value.array)
-        detach = getattr(value.tensor, "detach", None)
-        if not callable(detach):
-            return self._leaf(value.array, False)
-        with translating("its detach()"):
-            result = detach()
-            return self._held(result, self.style.read(result), False)
-
-    def _cast(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        wanted = op.forward(*map(_plain, bound)) if op.composite else op.compute([_plain(v) for v in bound])
-        if wanted.dtype == bound[0].dtype:
-            return bound[0]
-        if not dtypes.is_differentiable(wanted.dtype):
-            return Held(self, None, wanted)
-        raise Unsupported(f"{self.name} is not asked to change dtypes", lacks=f"a change of dtype to {wanted.dtype}")
-
-    # What the speaker asks ----------------------------------------------------------------------
-
-    def native(self, op: Op, value: Any, fresh: bool) -> Any:
-        """An argument as the engine takes it: its tensors, arrays for indices and masks, plain settings."""
-        if type(value) is Held:
-            if value.tensor is not None and not fresh:
-                return value.tensor
-            value = value.array
-            requires_grad = False
-        else:
-            requires_grad = fresh
-        if isinstance(value, np.ndarray):
-            return self._native_array(op, value, requires_grad)
-        if isinstance(value, (list, tuple)):
-            return type(value)([self.native(op, item, fresh) for item in value])
-        return value
-
-    def _native_array(self, op: Op, array: np.ndarray, requires_grad: bool) -> Any:
-        if dtypes.is_differentiable(array.dtype):
-            return self._leaf(array, requires_grad).tensor
-        if (op.elementwise and not op.masked and array.dtype.kind in "iu") or op.uniform:
-            return self._leaf(array.astype(np.float64), False).tensor
-        return array
-
-    def rehearse(self, form: Form, given: list[Any], shape: tuple[int, ...]) -> None:
-        """A tensor's form has nothing to hide: a backward pass is part of what is tested."""
-
-    def read(self, result: Any) -> np.ndarray | None:
-        """The values of one of the engine's tensors; None for anything else."""
-        return np.asarray(self.style.read(result)) if self.style.is_tensor(result) else None
-
 
 class _Host:
     """Applies the ops of expressions."""
@@ -396,17 +266,3 @@ class _Host:
     def dtype(self, name: str) -> np.dtype:
         """NumPy's dtype of this torch name."""
         return dtypes.BY_NAME[name]
-
-
-def _plain(value: Any) -> Any:
-    if type(value) is Held:
-        return value.array
-    if isinstance(value, (list, tuple)):
-        return type(value)([_plain(item) for item in value])
-    return value
-
-
-def op_shape(op: Op, bound: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape of what the op makes of these arguments."""
-    values = [_plain(value) for value in bound]
-    return np.shape(op.forward(*values) if op.composite else op.compute(values))

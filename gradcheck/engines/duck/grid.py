@@ -10,7 +10,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.engines.duck.engine import Duck, _plain
+from gradcheck.engines.duck.applying import plain
+from gradcheck.engines.duck.engine import Duck
 from gradcheck.engines.duck.errors import translating
 from gradcheck.engines.duck.held import Held, tensors_in
 from gradcheck.errors import Unsupported
@@ -191,7 +192,7 @@ class Grid(Duck):
         if op.name in ("matmul", "einsum", "tensordot"):
             self._check_product(bound)
         values = [_objects(v) if type(v) is Held and v.dtype.kind == "f" else _listed(v) for v in bound]
-        expected = op.compute([_plain(value) for value in bound])
+        expected = op.compute([plain(value) for value in bound])
         try:
             result = op.forward(*values)
         except RecursionError:
