@@ -78,7 +78,11 @@ class Outputs:
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed.")
 @click.option(
-    "--engine", "engines", multiple=True, metavar="NAME", help="An engine to test; repeatable. [default: core]"
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="NAME",
+    help="An engine to test: a name, FILE.py:CLASS or MODULE:CLASS; repeatable. [default: core]",
 )
 @click.option("--reference", metavar="NAME", help="The engine to compare with. [default: torch]")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype.")
