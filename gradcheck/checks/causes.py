@@ -98,7 +98,7 @@ def _nodes(docket: Docket, engine: Engine, wrong: Sequence[WrongNode]) -> None:
         lead = places.get(_key(first[0].comparison))
         if lead is not None:
             docket.change(lead, cause=locate.sentence(first, docket.operations, len(numbers)))
-        for one in first if count < MOST else ():
+        for one in first[:MOST] if count < MOST else ():
             evidence = alone.evidence_of(one, docket.reference, docket.problem.dtype, docket.points.applications)
             if _key(one.comparison) in places:
                 docket.change(places[_key(one.comparison)], diagnoses=docket.why(evidence))

@@ -12,6 +12,9 @@ from gradcheck.checks.diagnosis.catalogue import hypothesis
 from gradcheck.checks.diagnosis.evidence import Evidence, Guess
 from gradcheck.checks.tolerance import base, epsilon
 
+#: Of an op with more tensors, only the first are tried without their fractions.
+_MOST_TENSORS = 8
+
 _LOWER: dict[str, tuple[np.dtype, ...]] = {
     "float64": (np.dtype(np.float32), np.dtype(np.float16), BFLOAT16),
     "float32": (np.dtype(np.float16), BFLOAT16),
@@ -70,7 +73,7 @@ def truncated_arguments(e: Evidence) -> Iterator[Guess]:
         return
     whole = {
         position: np.trunc(tensor)
-        for position, tensor in enumerate(e.rule.tensors)
+        for position, tensor in enumerate(e.rule.tensors[:_MOST_TENSORS])
         if tensor.dtype.kind == "f" and tensor.size and np.any(np.trunc(tensor) != tensor)
     }
     text = "is cut off to integers before it is used"

@@ -13,6 +13,9 @@ from gradcheck.checks.diagnosis.catalogue import hypothesis
 from gradcheck.checks.diagnosis.evidence import Evidence, Guess
 from gradcheck.engines.base import Application
 
+#: Of an op with more tensors, such as a sum of a list, only the first are exchanged or changed.
+_MOST_TENSORS = 8
+
 
 @hypothesis("incoming_ignored")
 def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
@@ -55,7 +58,7 @@ def swapped_gradients(e: Evidence) -> Iterator[Guess]:
     if e.rule is None:
         return
     mine = e.rule.index
-    for index, other in enumerate(e.rule.wants):
+    for index, other in enumerate(e.rule.wants[:_MOST_TENSORS]):
         if index != mine and other is not None:
             reduced = other if other.shape == e.want.shape else _reduced(other, e.want.shape)
             text = f"this is the gradient of the op's {ordinal(index)} tensor, in place of that of its {ordinal(mine)}"
@@ -68,7 +71,7 @@ def swapped_operands(e: Evidence) -> Iterator[Guess]:
     if e.rule is None:
         return
     tensors = e.rule.tensors
-    for other in range(len(tensors)):
+    for other in range(len(tensors[:_MOST_TENSORS])):
         mine = e.rule.position
         if other == mine or tensors[other].dtype != tensors[mine].dtype:
             continue
@@ -91,7 +94,7 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
     if e.rule is None:
         return
     rule = e.rule
-    for position, tensor in enumerate(rule.tensors):
+    for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
         if position != rule.position and _square(tensor):
             text = f"the op's {ordinal(position)} tensor is transposed where it should not be, or the reverse"
             yield Guess(position, text, rule.with_tensors({position: np.swapaxes(tensor, -1, -2).copy()}))
@@ -99,7 +102,7 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
     if incoming is not None and _square(incoming):
         turned = np.swapaxes(incoming, -1, -2).copy()
         yield Guess("incoming", "the incoming gradient is transposed", rule.answer(rule.application, [turned]))
-        for position, tensor in enumerate(rule.tensors):
+        for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
             if position != rule.position and _square(tensor) and tensor.shape == incoming.shape:
                 yield Guess(("order", position, 1), "the two factors are in the wrong order",
                             np.swapaxes(tensor, -1, -2) @ incoming)  # fmt: skip
@@ -114,7 +117,7 @@ def saved_value(e: Evidence) -> Iterator[Guess]:
         return
     rule = e.rule
     output = rule.output
-    for position, tensor in enumerate(rule.tensors):
+    for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
         if not dtypes.is_differentiable(tensor.dtype):
             continue
         if output is not None and output.shape == tensor.shape:
