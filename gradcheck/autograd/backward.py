@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import no_grad
+from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cast, cotangents, in_single
 from gradcheck.autograd.tensor import NUMBERS, PLAIN, Tensor, constant, plain, wrap
@@ -139,9 +139,9 @@ def _gradients(
 ) -> dict[Tensor, Tensor]:
     seeds = [_seed(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
     if create_graph:
-        with np.errstate(all="ignore"):
+        with quiet():
             return sweep(roots, seeds, _pull_tensors, keep=keep)
-    with no_grad(), np.errstate(all="ignore"):
+    with no_grad(), quiet():
         starts = [seed.data for seed in seeds]
         pull = watch(roots, starts, _pull_arrays) if watch else _pull_arrays
         found = sweep(roots, starts, pull, keep=keep, release=not retain_graph)

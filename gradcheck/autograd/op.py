@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcheck.autograd.binding import bind
 from gradcheck.autograd.compute import compute
+from gradcheck.autograd.modes import quiet
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 #: `rule(cotangent, output, *arguments)` gives the cotangent of one argument. It is written in ops and operators
@@ -117,7 +118,7 @@ class Op:
     def compute(self, args: tuple[Any, ...] | list[Any]) -> Any:
         """The forward on plain arrays, with torch's dtype promotion and gradcheck's typed errors."""
         try:
-            with np.errstate(all="ignore"):  # infinities and NaN are values here, as in torch
+            with quiet():
                 return compute(self, list(args))
         except np.linalg.LinAlgError as error:
             raise DomainError(f"{self.name}: {error}") from error

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import quiet
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.tolerance import Limits, epsilon, ulp
 
@@ -31,7 +32,7 @@ def compare(
     `slack` is an absolute allowance for each element on top of `limits` (see `noise`). `about` holds the other
     fields of the Comparison: what, tensor, engine, …
     """
-    with np.errstate(all="ignore"):
+    with quiet():
         return _compare(got, want, limits, slack, notes, about)
 
 

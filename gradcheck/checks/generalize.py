@@ -15,7 +15,6 @@ from gradcheck.checks.appeal import appeal
 from gradcheck.checks.claims import Court
 from gradcheck.checks.hearing import court_of, hear_check, hear_formula, hear_general
 from gradcheck.checks.noise import Noise
-from gradcheck.checks.proofs import certify
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.settings import Settings
 from gradcheck.checks.widen import widen
@@ -120,7 +119,11 @@ def verify(
         notes.append("verified at these numbers only")
     own = [*comparisons, *(one.verdict() for one in wrong if one.last is not None)]
     general = [noted(c, notes) if notes and c.what in _GENERAL else c for c in own] + found
-    return certify(problems, general, settings.tolerance) if case.generalize is not None and case.formulas else general
+    if not (case.generalize is not None and case.formulas):
+        return general
+    from gradcheck.checks.proofs import certify
+
+    return certify(problems, general, settings.tolerance)
 
 
 def _nearby(

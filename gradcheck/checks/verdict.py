@@ -6,21 +6,15 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.agreement import compare_evaluations, compare_with_file, place_of
-from gradcheck.checks.appeal import appeal
-from gradcheck.checks.audits import check_with_oracle
-from gradcheck.checks.causes import explain
 from gradcheck.checks.claims import unheard
 from gradcheck.checks.generalize import verify
 from gradcheck.checks.hearing import hear
 from gradcheck.checks.nodes import WrongNode, check_nodes
 from gradcheck.checks.noise import Noise
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
-from gradcheck.checks.second_order import check_second_order
 from gradcheck.checks.settings import Settings
 from gradcheck.checks.widen import widen
 from gradcheck.engines.base import Engine, Evaluation
@@ -41,7 +35,7 @@ def check_case(case: Case, settings: Settings) -> CaseResult:
     if not engines:
         return result(case, settings, "skipped", reason=f"only for {', '.join(case.only)}")
     chosen = settings.apply(case)
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[chosen.dtype])), np.errstate(all="ignore"):
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[chosen.dtype])), quiet():
         problem = draw(chosen, settings.seed)
         comparisons, failures = _check(problem, engines, settings)
     return _judged(case, settings, comparisons, failures, start)
@@ -64,7 +58,7 @@ def _check(
     if not want.states and want.error and not failures:
         comparisons += unheard(problem.case, want)
     if not want.states or failures or (want.error and want.error.kind == "unsupported"):
-        return explain(problem, evaluations, comparisons, (), engines, reference, 0), failures
+        return _explained(problem, evaluations, comparisons, (), settings, engines, 0), failures
     if not recorder.closed:  # the core is not among the engines
         Core().evaluate(problem, recorder=recorder)
     applications, wrong = recorder.applications(), list[WrongNode]()
@@ -72,15 +66,52 @@ def _check(
     comparisons += hear(problem, {reference.name: want, **evaluations}, reference.name, noise, settings.tolerance)
     verified = verify(problem, want, comparisons, engines, settings, noise)
     if settings.oracle == "numeric":
+        from gradcheck.checks.audits import check_with_oracle
+
         verified += check_with_oracle(problem, evaluations, settings.tolerance, noise)
     if settings.order == 2:
+        from gradcheck.checks.second_order import check_second_order
+
         verified += check_second_order(problem, engines, reference, settings.tolerance, noise)
-    if not settings.evidence:
+    if not settings.evidence or all(comparison.status == "passed" for comparison in verified):
         return verified, failures
+    return _argued(problem, {reference.name: want, **evaluations}, verified, wrong, settings, engines, noise,
+                   len(applications)), failures  # fmt: skip
+
+
+def _argued(
+    problem: Problem,
+    evaluations: dict[str, Evaluation],
+    found: list[Comparison],
+    wrong: list[WrongNode],
+    settings: Settings,
+    engines: Sequence[Engine],
+    noise: Noise,
+    operations: int,
+) -> list[Comparison]:
+    """Of what has failed: who stands alone, where it comes from, what may have been meant. `evaluations` are those of
+    all engines, the reference's too."""
+    from gradcheck.checks.appeal import appeal
+
     if settings.oracle != "none":
-        verified = appeal(problem, verified, {reference.name: want, **evaluations}, noise, wrong)
-    told = explain(problem, evaluations, verified, wrong, engines, reference, len(applications))
-    return _suggested(problem, want, told, settings), failures
+        found = appeal(problem, found, evaluations, noise, wrong)
+    under_test = {engine.name: evaluations[engine.name] for engine in engines}
+    told = _explained(problem, under_test, found, wrong, settings, engines, operations)
+    return _suggested(problem, evaluations[settings.reference.name], told, settings)
+
+
+def _explained(
+    problem: Problem,
+    evaluations: dict[str, Evaluation],
+    found: list[Comparison],
+    wrong: Sequence[WrongNode],
+    settings: Settings,
+    engines: Sequence[Engine],
+    operations: int,
+) -> list[Comparison]:
+    from gradcheck.checks.causes import explain
+
+    return explain(problem, evaluations, found, wrong, engines, settings.reference, operations)
 
 
 def _suggested(problem: Problem, want: Evaluation, found: list[Comparison], settings: Settings) -> list[Comparison]:

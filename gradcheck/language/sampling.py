@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
 from gradcheck.language.budget import MAX_ELEMENTS
 from gradcheck.language.case import Case, Step, Value
@@ -35,7 +35,7 @@ def draw(case: Case, seed: int | None = None, trial: int | None = None, *, attem
     where the sizes do not go together: another `attempt` draws others, and in the end the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
-    with using_default_dtype(dtypes.real_of(dtype)), np.errstate(all="ignore"):
+    with using_default_dtype(dtypes.real_of(dtype)), quiet():
         sampler = _Sampler(case, case.seed if seed is None else seed, trial, attempt, nudged, max_elements)
         if sizes is not None:
             sampler.resize(sizes)
@@ -63,7 +63,7 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
     if value.array is not None:
         return np.asarray(value.array)
     assert value.expr is not None
-    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+    with using_default_dtype(dtypes.real_of(problem.dtype)), quiet():
         try:
             return _as_array(evaluate(value.expr, problem.environment()), problem.dtype)
         except TensorError as error:

@@ -27,7 +27,7 @@ def achievements(case: CaseResult) -> list[str]:
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")
     kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
-    conventions = {(c.tensor, c.step) for c in kinks if c.what != "node"} or {c.tensor for c in kinks}
+    conventions = {(c.tensor, c.step) for c in kinks if c.what != "node"} or {(c.tensor, 0) for c in kinks}
     if conventions:
         remarks.append(f"another convention at {count(len(conventions), 'kink')}")
     return remarks
