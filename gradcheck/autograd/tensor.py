@@ -171,16 +171,16 @@ class Tensor(Operators):
         return record(op, args)
 
     def __mul__(self, other: Any) -> Any:
-        return _fast(TABLE["mul"], self, other)
+        return apply_pair(TABLE["mul"], self, other)
 
     def __add__(self, other: Any) -> Any:
-        return _fast(TABLE["add"], self, other)
+        return apply_pair(TABLE["add"], self, other)
 
     def __sub__(self, other: Any) -> Any:
-        return _fast(TABLE["sub"], self, other)
+        return apply_pair(TABLE["sub"], self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        return _fast(TABLE["div"], self, other)
+        return apply_pair(TABLE["div"], self, other)
 
 
 def wrap(data: Any) -> Tensor:
@@ -195,7 +195,7 @@ def wrap(data: Any) -> Tensor:
     return tensor
 
 
-def _fast(op: Op, a: Tensor, b: Any) -> Any:
+def apply_pair(op: Op, a: Tensor, b: Any) -> Any:
     """`op(a, b)` for the operators that fill long graphs: the usual dtypes skip all generality."""
     left = a.data
     dtype = left.dtype

@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code; `arguments` are the process's own unless given."""
     # A run makes many small objects and hardly a cycle: looking for them less often saves a twentieth of its time.
-    gc.set_threshold(10_000, 20, 100)
+    gc.set_threshold(100_000, 20, 1_000)
     # pydantic would search every installed package for plugins to it, for a tenth of the time that a command has.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from gradcheck.cli.boundary import guarded

@@ -12,7 +12,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward, grad, pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.tensor import Tensor, wrap
+from gradcheck.autograd.tensor import Tensor, apply_pair, wrap
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.tape import Cotangents, Tape, as_tensor_error
 from gradcheck.errors import GradcheckError
@@ -84,6 +84,8 @@ class CoreHost:
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result, always a tensor. One that hands its argument back gives a tensor of its own, with a gradient
         of its own."""
+        if op.ufunc is not None and not kwargs and len(args) == 2 and type(args[0]) is Tensor:
+            return apply_pair(op, *args)
         result = op(*args, **kwargs)
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result
