@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.checks.result import CaseResult, Comparison
-from gradcheck.reports.text import count
+from gradcheck.reports.text import brief, count
 
 
 def achievements(case: CaseResult) -> list[str]:
@@ -34,10 +34,12 @@ def achievements(case: CaseResult) -> list[str]:
 
 
 def _standing(formulas: list[Comparison], number: int) -> str:
-    """`proved` if the exact oracle has proved them all, else that they hold, and how many of them are proved."""
+    """`proved`, and the probability of that if one is wrong, if the exact oracle has proved them all; else that they
+    hold, and how many of them are proved."""
     proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
     if proved == number:
-        return "proved"
+        bound = max(float(c.certificate["bound"]) for c in formulas if c.certificate)
+        return f"proved (p < {brief(bound)})"
     return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
 
 

@@ -71,8 +71,20 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
     outcome = _outcome(group)
     if trials:
         outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
-    remarks = [outcome, plain(first.verdict) or plain(first.message), *map(plain, first.notes)]
+    remarks = [outcome, _proof(first), plain(first.verdict) or plain(first.message), *map(plain, first.notes)]
     return what, name, "/".join(parties(first)), size, "; ".join(filter(None, remarks))
+
+
+def _proof(c: Comparison) -> str:
+    """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, p < 1.3e-26)`."""
+    if c.certificate is None:
+        return ""
+    known = c.certificate
+    bound = (
+        f"{known['method']}, {count(known['trials'], 'trial')}, degree {known['degree']}, p < {brief(known['bound'])}"
+    )
+    unknowns = f", for any {', '.join(map(plain, known['unknowns']))}" if known["unknowns"] else ""
+    return f"proved at {count(len(known['sizes']), 'size')} ({bound}{unknowns})"
 
 
 def _outcome(group: list[Comparison]) -> str:
