@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.reports import Look
 from gradcheck.reports.achievements import achievements
 from gradcheck.reports.evidence import table
-from gradcheck.reports import Look
 
 CERTIFICATE = {
     "method": "exact",
