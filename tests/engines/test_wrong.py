@@ -42,9 +42,11 @@ def test_the_sound_one_is_not(results: dict[str, RunResult]) -> None:
 
 
 def test_what_all_of_them_lack_is_never_passed(results: dict[str, RunResult]) -> None:
+    """None of them has cat. One that answers by chance may go wrong before it is asked for it."""
     for name in (*FAULTS, "right"):
         by_name = {case.name: case.status for case in results[name].cases}
-        assert by_name["three times by one concatenation"] == "unsupported", name  # none of them has cat
+        status = by_name["three times by one concatenation"]
+        assert status == "unsupported" or (name == "random_ids" and status == "failed"), name
 
 
 @pytest.mark.parametrize(
