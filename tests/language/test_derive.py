@@ -135,8 +135,11 @@ GRAPHS = {
     ),
     "convolution": Graph(
         {"x": "n m k 6", "w": "4 m 2 3", "b": "4"},
-        {"y": "F.conv2d(x, w, b, stride=(1, 2), padding=1)", "z": "F.pad(F.max_pool2d(y, 2), (1, 1, 0, 1), 'replicate')",
-         "loss": "(z * z).mean()"},
+        {
+            "y": "F.conv2d(x, w, b, stride=(1, 2), padding=1)",
+            "z": "F.pad(F.max_pool2d(y, 2), (1, 1, 0, 1), 'replicate')",
+            "loss": "(z * z).mean()",
+        },
     ),
     "angles and distances": Graph(
         {"x": "n m", "y": "1 m"},
