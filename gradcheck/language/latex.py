@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 
 from gradcheck.language.expr import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.printer import to_text
+from gradcheck.language.printer import Piece, to_text, written
 
-#: Text as it stands, or an expression and how strongly it must bind to need no brackets.
-_Piece = str | tuple[Expr, int]
+#: How strongly each kind of node binds.
 _COMPARE, _OR, _AND, _SUM, _PRODUCT, _UNARY, _POWER, _ATOM = 1, 2, 4, 5, 6, 7, 8, 9
 
 _INFIX: dict[str, tuple[str, int, int, int]] = {
@@ -48,17 +47,7 @@ _GREEK = frozenset(
 
 def to_latex(expr: Expr) -> str:
     """The LaTeX of an expression, to stand between dollar signs."""
-    out: list[str] = []
-    stack: list[_Piece] = [(expr, 0)]
-    while stack:
-        piece = stack.pop()
-        if isinstance(piece, str):
-            out.append(piece)
-            continue
-        node, least = piece
-        binds, pieces = _spell(node)
-        stack.extend(reversed(pieces if binds >= least else [r"\left(", *pieces, r"\right)"]))
-    return "".join(out)
+    return written(expr, _spell, r"\left(", r"\right)")
 
 
 def name_to_latex(name: str) -> str:
@@ -84,7 +73,7 @@ def _escaped(text: str) -> str:
     return "".join(signs.get(char) or (f"\\{char}" if char in "_%&#${}" else char) for char in text)
 
 
-def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
+def _spell(expr: Expr) -> tuple[int, list[Piece]]:
     """How strongly an expression binds, and its pieces."""
     match expr:
         case Name(name):
@@ -104,7 +93,7 @@ def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
             return _ATOM, [rf"\mathtt{{{name}}}"]
         case Slice(start, stop, step):
             parts = [start, stop] if step is None else [start, stop, step]
-            pieces: list[_Piece] = []
+            pieces: list[Piece] = []
             for index, part in enumerate(parts):
                 pieces += [":"] if index else []
                 pieces += [] if part is None else [(part, _COMPARE)]
@@ -112,14 +101,14 @@ def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
     raise TypeError(f"{type(expr).__name__} is no expression")
 
 
-def _commas(items: tuple[Expr, ...]) -> list[_Piece]:
-    pieces: list[_Piece] = []
+def _commas(items: tuple[Expr, ...]) -> list[Piece]:
+    pieces: list[Piece] = []
     for item in items:
         pieces += [", ", (item, 0)]
     return pieces[1:]
 
 
-def _spell_call(call: Call) -> tuple[int, list[_Piece]]:
+def _spell_call(call: Call) -> tuple[int, list[Piece]]:
     op, args = call.op, call.args
     if not call.kwargs and len(args) == 2:
         if op in _INFIX:
@@ -137,33 +126,33 @@ def _spell_call(call: Call) -> tuple[int, list[_Piece]]:
     return _ATOM, _spell_function(call)
 
 
-def _product(left: Expr, right: Expr) -> tuple[int, list[_Piece]]:
+def _product(left: Expr, right: Expr) -> tuple[int, list[Piece]]:
     scalar = any(isinstance(side, Literal) for side in (left, right))
     sign = r" \cdot " if isinstance(right, Literal) else r"\," if scalar else r" \odot "
     return _PRODUCT, [(left, _PRODUCT), sign, (right, _UNARY)]
 
 
-def _fraction(left: Expr, right: Expr) -> tuple[int, list[_Piece]]:
+def _fraction(left: Expr, right: Expr) -> tuple[int, list[Piece]]:
     return _POWER, [r"\frac{", (left, 0), "}{", (right, 0), "}"]
 
 
-def _raised(left: Expr, right: Expr) -> tuple[int, list[_Piece]]:
+def _raised(left: Expr, right: Expr) -> tuple[int, list[Piece]]:
     return _POWER, [(left, _ATOM), "^{", (right, 0), "}"]
 
 
-def _indexed(left: Expr, index: Expr) -> tuple[int, list[_Piece]]:
+def _indexed(left: Expr, index: Expr) -> tuple[int, list[Piece]]:
     inside = _commas(index.items) if isinstance(index, Sequence) and index.is_tuple and index.items else [(index, 0)]
     return _ATOM, [(left, _ATOM), "_{[", *inside, "]}"]
 
 
-def _halved(left: Expr, right: Expr) -> tuple[int, list[_Piece]]:
+def _halved(left: Expr, right: Expr) -> tuple[int, list[Piece]]:
     return _ATOM, [r"\left\lfloor \frac{", (left, 0), "}{", (right, 0), r"} \right\rfloor"]
 
 
 _PAIRS = {"mul": _product, "div": _fraction, "pow": _raised, "getitem": _indexed, "floor_divide": _halved}
 
 
-def _spell_single(op: str, arg: Expr) -> tuple[int, list[_Piece]] | None:
+def _spell_single(op: str, arg: Expr) -> tuple[int, list[Piece]] | None:
     if op == "neg":
         return _UNARY, ["-", (arg, _UNARY)]
     if op == "bitwise_not":
@@ -183,7 +172,7 @@ def _spell_single(op: str, arg: Expr) -> tuple[int, list[_Piece]] | None:
     return None
 
 
-def _spell_function(call: Call) -> list[_Piece]:
+def _spell_function(call: Call) -> list[Piece]:
     op = call.op
     title = _WORDS.get(op) or (f"\\{op}" if op in _FUNCTIONS else rf"\operatorname{{{_escaped(op)}}}")
     inside = _commas(call.args)
@@ -192,7 +181,7 @@ def _spell_function(call: Call) -> list[_Piece]:
     return [title, r"\left(", *inside, r"\right)"]
 
 
-def _spell_literal(expr: Expr, value: object) -> tuple[int, list[_Piece]]:
+def _spell_literal(expr: Expr, value: object) -> tuple[int, list[Piece]]:
     if value is Ellipsis:
         return _ATOM, [r"\ldots"]
     if isinstance(value, str):

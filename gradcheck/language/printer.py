@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
@@ -25,25 +26,30 @@ PREFIX = {"neg": "-", "bitwise_not": "~"}
 _SUM, _UNARY, _ATOM = 5, 7, 9
 
 #: Text as it stands, or an expression and how strongly it must bind to need no brackets.
-_Piece = str | tuple[Expr, int]
+Piece = str | tuple[Expr, int]
 
 
 def to_text(expr: Expr) -> str:
     """The text of an expression."""
+    return written(expr, _spell, "(", ")")
+
+
+def written(expr: Expr, spell: Callable[[Expr], tuple[int, list[Piece]]], opening: str, closing: str) -> str:
+    """An expression in some notation; `spell` says how strongly a node binds, and what its pieces are."""
     out: list[str] = []
-    stack: list[_Piece] = [(expr, 0)]
+    stack: list[Piece] = [(expr, 0)]
     while stack:
         piece = stack.pop()
         if isinstance(piece, str):
             out.append(piece)
             continue
         node, least = piece
-        binds, pieces = _spell(node)
-        stack.extend(reversed(pieces if binds >= least else ["(", *pieces, ")"]))
+        binds, pieces = spell(node)
+        stack.extend(reversed(pieces if binds >= least else [opening, *pieces, closing]))
     return "".join(out)
 
 
-def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
+def _spell(expr: Expr) -> tuple[int, list[Piece]]:
     """How strongly an expression binds, and its pieces."""
     match expr:
         case Name(name):
@@ -70,25 +76,25 @@ def _spell(expr: Expr) -> tuple[int, list[_Piece]]:
     raise TypeError(f"{type(expr).__name__} is no expression")
 
 
-def _owner(value: Expr) -> _Piece:
+def _owner(value: Expr) -> Piece:
     """What stands before a dot: a number needs brackets there."""
     return (value, _ATOM + 1) if isinstance(value, Literal) else (value, _ATOM)
 
 
-def _commas(items: tuple[Expr, ...]) -> list[_Piece]:
-    pieces: list[_Piece] = []
+def _commas(items: tuple[Expr, ...]) -> list[Piece]:
+    pieces: list[Piece] = []
     for item in items:
         pieces += [", ", (item, 0)]
     return pieces[1:]
 
 
-def _spell_sequence(items: tuple[Expr, ...], is_tuple: bool) -> list[_Piece]:
+def _spell_sequence(items: tuple[Expr, ...], is_tuple: bool) -> list[Piece]:
     if not is_tuple:
         return ["[", *_commas(items), "]"]
     return ["(", *_commas(items), ",)" if len(items) == 1 else ")"]
 
 
-def _spell_call(call: Call) -> tuple[int, list[_Piece]]:
+def _spell_call(call: Call) -> tuple[int, list[Piece]]:
     op, args = call.op, call.args
     if not call.kwargs and len(args) == 2:
         if op in INFIX and not _is_complex_sum(op, args):
@@ -104,10 +110,10 @@ def _spell_call(call: Call) -> tuple[int, list[_Piece]]:
     return _ATOM, _spell_function(call)
 
 
-def _spell_function(call: Call) -> list[_Piece]:
+def _spell_function(call: Call) -> list[Piece]:
     """`sum(x, dim=0)`; where the name alone means something else, `x.float()` or `torch.complex(x, y)`."""
     op, args = call.op, call.args
-    before: list[_Piece] = [f"{op}("]
+    before: list[Piece] = [f"{op}("]
     if op in WORDS:
         entry = lookup(op)
         as_method = bool(args) and entry is not None and entry.method
@@ -121,24 +127,24 @@ def _spell_function(call: Call) -> list[_Piece]:
     return [*before, *inside, ")"]
 
 
-def _spell_index(index: Expr) -> list[_Piece]:
+def _spell_index(index: Expr) -> list[Piece]:
     if isinstance(index, Sequence) and index.is_tuple and index.items:
-        pieces: list[_Piece] = []
+        pieces: list[Piece] = []
         for item in index.items:
             pieces += [", ", *_spell_entry(item)]
         return [*pieces[1:], "," if len(index.items) == 1 else ""]
     return _spell_entry(index)
 
 
-def _spell_entry(entry: Expr) -> list[_Piece]:
+def _spell_entry(entry: Expr) -> list[Piece]:
     """One part of an index, where a slice is written with colons."""
     if not isinstance(entry, Slice):
         return [(entry, 0)]
-    last: list[_Piece] = [] if entry.step is None else [":", (entry.step, 1)]
+    last: list[Piece] = [] if entry.step is None else [":", (entry.step, 1)]
     return [*_part(entry.start), ":", *_part(entry.stop), *last]
 
 
-def _part(expr: Expr | None) -> list[_Piece]:
+def _part(expr: Expr | None) -> list[Piece]:
     return [] if expr is None else [(expr, 1)]
 
 
@@ -161,7 +167,7 @@ def _is_complex_sum(op: str, args: tuple[Expr, ...]) -> bool:
 # Literals ----------------------------------------------------------------------------------------
 
 
-def _spell_literal(value: object) -> tuple[int, list[_Piece]]:
+def _spell_literal(value: object) -> tuple[int, list[Piece]]:
     if value is Ellipsis:
         return _ATOM, ["..."]
     if type(value) is complex:
@@ -181,7 +187,7 @@ def _spell_real(value: float) -> str:
     return "torch.nan" if math.isnan(value) else "torch.inf" if value > 0 else "-torch.inf"
 
 
-def _spell_complex(value: complex) -> tuple[int, list[_Piece]]:
+def _spell_complex(value: complex) -> tuple[int, list[Piece]]:
     """`2j`, `-2j` (whose real part is -0.0), `1 + 2j`; `complex(torch.inf, 2.0)` where a part is not finite."""
     real, imag = value.real, value.imag
     if not (math.isfinite(real) and math.isfinite(imag)):
