@@ -8,9 +8,9 @@ import torch
 from benchmarks.timing import Row, race
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Step
-from gradcheck.language.parser import parse
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact import Proof, prove
+from gradcheck.oracles.exact.prove import Proof, prove
 
 GRAPH = {"p": "y @ x", "q": "z @ p", "r": "n.mm(q)", "loss": "r.sum()"}
 FORMULAS = {

@@ -31,7 +31,7 @@ def check_engine(
     found = conform(_engine(engine), cases, ops=ops, timeout=timeout)
     if not _holds(found, allow):
         from gradcheck.reports import Look
-        from gradcheck.reports.conform import render
+        from gradcheck.reports.commands.conform import render
 
         raise AssertionError(render(found, Look(width=100, verbosity=1)))
     return found

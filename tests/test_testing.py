@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks.conformance import laws
+from gradcheck.checks.conformance import properties
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
 from gradcheck.testing import check_engine
@@ -14,7 +14,7 @@ from gradcheck.testing import check_engine
 
 @pytest.fixture(autouse=True)
 def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laws, "NODES", 3_000)
+    monkeypatch.setattr(properties, "NODES", 3_000)
 
 
 WRONG = Path(__file__).parent / "engines" / "wrong"

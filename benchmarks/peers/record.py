@@ -16,8 +16,8 @@ from typing import Any
 
 from gradcheck import load
 from gradcheck.language.case import Case
-from gradcheck.language.expr import Expr
-from gradcheck.language.parser import parse
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 

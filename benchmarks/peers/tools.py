@@ -16,7 +16,7 @@ from benchmarks.peers.record import Trial
 from gradcheck import run
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.torch import Torch
-from gradcheck.language.evaluate import evaluate
+from gradcheck.language.evaluation.evaluate import evaluate
 
 Answer = Literal["right", "wrong", "undecided", "not asked"]
 Tool = Callable[[Trial], Answer]

@@ -1,96 +1,269 @@
-"""Evidence about a person's formula: what it comes to, and what the gradient would be without each path."""
+"""A case's gradients as formulas that a person can read: derived, simplified, written, read back and verified.
+
+Nothing is handed out that was not parsed again from its own text and found equal to the core's gradient, at the case's
+own numbers and, where values or sizes can vary, at others; what the exact oracle can prove it proves. A formula whose
+simplified form does not hold is given as it was derived.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gradcheck.checks.alone import MORE_POINTS
-from gradcheck.checks.claims import aligned
-from gradcheck.checks.diagnosis import Evidence
-from gradcheck.checks.elsewhere import Elsewhere
-from gradcheck.checks.flow import Flow, Followed
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claims.formulas import court_of, hear_formula
+from gradcheck.checks.claims.stated import Court
+from gradcheck.checks.closeness.conditioning import Noise
 from gradcheck.checks.ground import Ground
-from gradcheck.checks.sweeping import rule_of
-from gradcheck.engines.base import Engine
-from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Claim
+from gradcheck.engines.base import Evaluation
+from gradcheck.engines.core import Core
+from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw, is_general
+from gradcheck.language.symbolic.derive import MAX_NODES, derived
+from gradcheck.language.symbolic.simplify import Facts, Point, Pool, Simplifier
+from gradcheck.oracles.exact.prove import prove
 
-#: How many ops a graph may have, and how many paths are cut, one by one.
-_MOST_OPS, _MOST_PATHS = 500, 24
+#: How many other points formulas are derived and verified at, and how often one is drawn again that does not fit.
+TRIALS, ATTEMPTS = 3, 12
+#: A case of more numbers is simplified and proved at the sizes of its trials, if they can vary.
+LARGE = 100_000
+#: Of the text of a formula; a case file takes only shorter ones.
+MAX_LENGTH = 1_000_000
 
 
-def evidence_of(name: str, claim: Claim, step: int, reference: Engine, points: Elsewhere) -> Iterator[Evidence]:
-    """What is known of one formula for one tensor's gradient, one point after another."""
-    for number in range(MORE_POINTS + 1):
-        problem = points.problem(number)
-        evaluation = points.evaluation(reference, number)
-        if step >= len(evaluation.states):
-            continue
-        ground = Ground(problem, evaluation.states[step])
-        want = ground.gradients.get(name)
-        if want is None:
-            continue
+@dataclass(frozen=True, slots=True)
+class DerivedFormula:
+    """The gradient of one tensor. It holds at so many `points`, the case's own first; at that one `alone` where it has
+    numbers of the case in it, or a form that depends on a size. `proved` is the exact oracle's bound on accepting it
+    wrongly, None without a proof; `lasting` whether it also holds for what has accumulated when the case has ended.
+    """
+
+    tensor: str
+    expr: Expr
+    shape: tuple[int, ...]
+    points: int
+    alone: bool = False
+    proved: float | None = None
+    lasting: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a case computes, and its gradients. `why_not` says why there are none; `proved_at` the sizes that proofs are
+    about, where they are not the case's own."""
+
+    case: Case
+    problem: Problem
+    values: Mapping[str, np.ndarray]
+    let: Mapping[str, Expr]
+    formulas: tuple[DerivedFormula, ...]
+    step: int | None = None
+    why_not: str = ""
+    proved_at: Mapping[str, int] = field(default_factory=dict)
+
+
+def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Explanation:
+    """The formulas of the last backward pass that a case completes; with `expand` without `grad(…)` of intermediates.
+
+    Raises InvalidCase where the case's own numbers cannot be drawn.
+    """
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), np.errstate(all="ignore"):
+        problem = draw(case, seed)
+        evaluation = Core().evaluate(problem)
+        if not evaluation.states:
+            return Explanation(case, problem, {}, {}, (), why_not=f"the forward pass raises: {evaluation.error}")
+        step = _last_pass(case, evaluation)
+        values = evaluation.states[-1 if step is None else step].values
+        if step is None:
+            return Explanation(case, problem, values, {}, (), why_not="no backward pass is completed")
         try:
-            got, want = aligned(ground.array_of(claim.expr), want)
-        except GradcheckError:  # at this point it cannot be computed
-            continue
-        others = {n: g for n, g in ground.gradients.items() if n != name}
-        yield _with_graph(Evidence(got, want, others=others), name, problem, step, reference, points, number)
+            explaining = _Explaining(case, seed, step, expand)
+            let, formulas = explaining.explained()
+        except GradcheckError as error:
+            return Explanation(case, problem, values, {}, (), step, str(error))
+        proved_at = {} if explaining.proving is explaining.problem else explaining.proving.sizes
+        return Explanation(case, problem, values, let, formulas, step, proved_at=proved_at)
 
 
-def _with_graph(
-    plain: Evidence, name: str, problem: Problem, step: int, reference: Engine, points: Elsewhere, number: int
-) -> Evidence:
-    """The same with what the graph tells, for a case of a single pass."""
-    if len(problem.case.steps) != 1:
-        return plain
-    flow = Flow(problem, step)
-    if name not in flow.tensors or len(flow.owners) > _MOST_OPS:
-        return plain
-    followed = flow.follow()
-    gradients = {n: plain.want if n == name else plain.others.get(n) for n in flow.tensors}
-    return replace(
-        plain,
-        scale=followed.scale(flow.tensors[name]),
-        cut=dict(islice(_cut(flow, followed, name), _MOST_PATHS)),
-        reseeded=dict(islice(_reseeded(flow, followed, name), _MOST_PATHS)),
-        rule=rule_of(problem, flow, name, gradients, points.applications(number), reference),
+def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
+    passes = [
+        index
+        for index, (step, state) in enumerate(zip(case.steps, evaluation.states, strict=False))
+        if step.action == "backward" and state.error is None
+    ]
+    return passes[-1] if passes else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scene:
+    """One point: the whole problem, and the one pass alone, each evaluated by the core."""
+
+    whole: tuple[Problem, Evaluation]
+    alone: tuple[Problem, Evaluation]
+
+
+def pass_alone(problem: Problem, step: int) -> Problem:
+    """The same graph with one backward pass alone, at the inputs that it had then."""
+    inputs = dict(problem.inputs)
+    constants = dict(problem.constants)
+    for changed in problem.forwards[:step]:
+        inputs |= {name: array for name, array in changed.items() if name in inputs}
+        constants |= {name: array for name, array in changed.items() if name in constants}
+    only = Step("backward", roots=problem.case.steps[step].roots)
+    case = replace(
+        problem.case, steps=(only,), values={}, expected={}, formulas={}, wrong_formulas={}, let={}, checks=()
     )
+    return replace(problem, case=case, inputs=inputs, constants=constants, seeds=(problem.seeds[step],), forwards=({},))
 
 
-def _cut(flow: Flow, followed: Followed, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The gradient without one use of the tensor, then without one of a tensor above it: by words for the path."""
-    tensor = flow.tensors[name]
-    uses = flow.uses(followed, tensor)
-    whole = followed.expected.get(name)
-    if whole is None:
-        return
-    owners = [use.owner for use in uses]
-    for index, use in enumerate(uses):
-        alone = owners.count(use.owner) == 1
-        words = f"`{use.owner}`" if alone else f"{use.op} at `{use.owner}` (use {index + 1} of {len(uses)})"
-        if len(uses) > 1:
-            yield words, whole - use.share
-    if len(set(owners)) < len(owners):
-        yield from ((f"`{o}`", flow.follow(cut=(name, o)).expected[name]) for o in dict.fromkeys(owners))
-    for above in flow.tensors:
-        if above != name and name in flow.below(above):
-            children = flow.children(above)
-            for entry in sorted(children) if len(children) > 1 else ():
-                without = flow.follow(cut=(above, entry)).expected.get(name)
-                if without is not None:
-                    yield f"`{entry}` (by way of `{above}`)", without
+class _Explaining:
+    """One case on its way."""
+
+    def __init__(self, case: Case, seed: int | None, step: int, expand: bool) -> None:
+        self.case, self.step, self.expand = case, step, expand
+        own = self._scene(draw(case, seed))
+        if own is None:
+            raise Unsupported("the backward pass alone cannot be run")
+        self.scenes = [own, *self._others(seed)]
+        self.problem = own.alone[0]
+        self.small = [scene for scene in self.scenes if _numbers(scene) <= LARGE]
+        self.proving = (own if own in self.small or not self.small else max(self.small, key=_numbers)).alone[0]
+
+    def _others(self, seed: int | None) -> list[_Scene]:
+        found = []
+        for trial in range(TRIALS) if is_general(self.case) else ():
+            for attempt in range(ATTEMPTS):
+                try:
+                    scene = self._scene(draw(self.case, seed, trial, attempt=attempt))
+                except GradcheckError:  # sizes that do not go together: others will
+                    continue
+                if scene is not None:
+                    found.append(scene)
+                    break
+        return found
+
+    def _scene(self, problem: Problem) -> _Scene | None:
+        whole = Core().evaluate(problem)
+        if len(whole.states) <= self.step:
+            return None
+        alone = pass_alone(problem, self.step)
+        evaluation = Core().evaluate(alone)
+        if evaluation.error or not evaluation.states or evaluation.states[-1].error:
+            return None
+        return _Scene((problem, whole), (alone, evaluation))
+
+    def explained(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
+        """Steps and formulas, all of which hold. Raises Unsupported where a gradient cannot be written down."""
+        raw = derived(self.problem, None, self.expand)
+        single = len(self.case.steps) == 1
+        chosen = simplifier(self.problem, self._points(), single).simplify(raw)
+        bound: set[str] = set()  # what holds at the case's own numbers alone
+        while True:
+            let, formulas = self._written(chosen)
+            holds = {name: self._holds(let, name, formula) for name, formula in formulas.items()}
+            wrong = [name for name, found in holds.items() if not (all(found) or (name in bound and found[0]))]
+            if not wrong:
+                return let, tuple(self._finished(let, formulas, bound))
+            for name in wrong:
+                if chosen[name] is not raw[name]:
+                    chosen[name] = raw[name]
+                elif holds[name][0]:
+                    bound.add(name)
+                else:
+                    raise Unsupported(f"the derived gradient of {name} does not hold when it is read back")
+
+    def _points(self) -> list[Point]:
+        found = []
+        for scene in self.small or self.scenes:
+            problem, evaluation = scene.alone
+            ground = Ground(problem, evaluation.states[-1])
+            found.append(Point(ground, ground.gradients, problem.dtype))
+        return found
+
+    def _written(self, formulas: Mapping[str, Expr]) -> Derivation:
+        """With steps, and as it is read back from its text."""
+        shared = share(formulas, taken_names(self.case, self.problem))
+        longest = max(sizes({**shared.let, **shared.formulas}).values(), default=0)
+        if longest > MAX_NODES:
+            raise Unsupported(f"a formula has {longest:,} parts", hint="give parts of the graph names of their own")
+
+        def read(expr: Expr) -> Expr:
+            return parse(str(expr), max_length=MAX_LENGTH)
+
+        return Derivation(
+            {name: read(expr) for name, expr in shared.let.items()},
+            {name: read(expr) for name, expr in shared.formulas.items()},
+        )
+
+    def _holds(self, let: Mapping[str, Expr], name: str, formula: Expr, *, ended: bool = False) -> list[bool]:
+        """Whether a formula equals the core's gradient at each point, of the pass alone or when all has ended."""
+        heard = [scene.whole if ended else scene.alone for scene in self.scenes]
+        return [_heard(problem, evaluation, let, name, formula) for problem, evaluation in heard]
+
+    def _finished(
+        self, let: Mapping[str, Expr], formulas: Mapping[str, Expr], bound: set[str]
+    ) -> Iterator[DerivedFormula]:
+        state = self.scenes[0].alone[1].states[-1]
+        bounds = self._proofs(let, {name: formula for name, formula in formulas.items() if name not in bound})
+        single = len(self.case.steps) == 1
+        for name, formula in formulas.items():
+            gradient = state.gradients[name]
+            assert gradient is not None
+            lasting = single or all(self._holds(let, name, formula, ended=True))
+            points = 1 if name in bound else len(self.scenes)
+            yield DerivedFormula(name, formula, gradient.shape, points, name in bound, bounds.get(name), lasting)
+
+    def _proofs(self, let: Mapping[str, Expr], formulas: Mapping[str, Expr]) -> dict[str, float]:
+        """The bounds of those that the exact oracle proves. Raises Unsupported where it refutes one."""
+        if not self.small:
+            return {}
+        problem = replace(self.proving, case=replace(self.proving.case, let=_claims(let)))
+        proofs = prove(problem, [(name, Claim(str(formula), formula)) for name, formula in formulas.items()])
+        found = {}
+        for name, proof in zip(formulas, proofs, strict=True):
+            if proof.status == "refuted":
+                raise Unsupported(f"the exact oracle refutes the derived gradient of {name}")
+            if proof.status == "proved":
+                found[name] = proof.bound
+        return found
 
 
-def _reseeded(flow: Flow, followed: Followed, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The gradient if those of tensors above it were ones."""
-    for above, gradient in followed.expected.items():
-        if above != name and name in flow.below(above) and not np.all(gradient == 1):
-            found = flow.follow({above: np.ones_like(gradient)}).expected.get(name)
-            if found is not None:
-                yield f"ones in place of the gradient of {above}", found
+def _numbers(scene: _Scene) -> int:
+    """How many numbers the values of a scene are."""
+    return sum(array.size for array in scene.alone[1].states[-1].values.values())
+
+
+def taken_names(case: Case, problem: Problem) -> set[str]:
+    """The names that a step of a derivation cannot have."""
+    return {*problem.sizes, *case.dims, *problem.inputs, *problem.constants, *case.graph, *case.let}
+
+
+def simplifier(problem: Problem, points: Sequence[Point], single: bool) -> Simplifier:
+    """What simplifies formulas for the gradients of a problem whose one step is a backward pass. Where it is the
+    `single` one, and starts from one element, the gradient there is 1; of several passes it is what they add up to."""
+    (seeds,) = problem.seeds
+    ones = [name for name, seed in seeds.items() if seed is None and single and len(seeds) == 1]
+    return Simplifier(Facts(points, Pool(), ones, [*problem.inputs, *problem.case.graph]))
+
+
+def _claims(exprs: Mapping[str, Expr]) -> dict[str, Claim]:
+    return {name: Claim(str(expr), expr) for name, expr in exprs.items()}
+
+
+def _heard(problem: Problem, evaluation: Evaluation, let: Mapping[str, Expr], name: str, formula: Expr) -> bool:
+    """One formula against the core's gradient after the last step."""
+    told = replace(problem, case=replace(problem.case, let=_claims(let)))
+    last = len(evaluation.states) - 1
+    if evaluation.states[last].error is not None:
+        return False
+    court: Court = court_of(told, evaluation, last, None)
+    noise = Noise(Core(), told, evaluation)
+    return hear_formula(court, name, Claim(str(formula), formula), noise).status == "passed"

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcheck.engines.base import State
 from gradcheck.errors import GradcheckError
-from gradcheck.language.evaluate import NUMPY, Host, evaluate
-from gradcheck.language.expr import Expr
+from gradcheck.language.evaluation.evaluate import NUMPY, Host, evaluate
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 
 

@@ -10,19 +10,19 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.explanation import pass_alone, simplifier
+from gradcheck.checks.derivation import pass_alone, simplifier
 from gradcheck.checks.ground import Ground
+from gradcheck.checks.options import Settings
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.settings import Settings
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
-from gradcheck.language.derive import derived
-from gradcheck.language.expr import Expr, Name
+from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.sharing import with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.share import with_children
-from gradcheck.language.simplify import Point
+from gradcheck.language.symbolic.derive import derived
+from gradcheck.language.symbolic.simplify import Point
 
 NOTE = "equals the derived formula; not independent evidence"
 

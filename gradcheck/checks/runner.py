@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.deadline import OutOfTime, deadline
 from gradcheck.checks.effort import Effort
+from gradcheck.checks.options import Settings, settings
+from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
-from gradcheck.checks.settings import Settings, settings
-from gradcheck.checks.verdict import check_case, result
+from gradcheck.checks.timeout import OutOfTime, deadline
 from gradcheck.engines.base import Engine
-from gradcheck.engines.tape import Tape
+from gradcheck.engines.define_by_run import Tape
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
@@ -211,7 +211,7 @@ def _further(case: Case, found: CaseResult, chosen: Settings) -> CaseResult:
 
         found = with_origins(case, found, chosen)
     if chosen.power:
-        from gradcheck.checks.power import with_power
+        from gradcheck.checks.mutation import with_power
 
         found = with_power(case, found, chosen)
     return found

@@ -32,7 +32,7 @@ def command(
     from gradcheck.cli.output import width, write_stdout
     from gradcheck.engines import engine as engine_of
     from gradcheck.reports import Look
-    from gradcheck.reports import conform as report
+    from gradcheck.reports.commands import conform as report
 
     chosen = engine_of(engine)
     found = conform(chosen, _cases(paths), ops=ops, timeout=timeout)

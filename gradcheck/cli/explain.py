@@ -26,11 +26,11 @@ def command(
     Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
     and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
-    from gradcheck.checks.explanation import explain
+    from gradcheck.checks.derivation import explain
     from gradcheck.cli.boundary import USAGE
     from gradcheck.cli.output import width, write_stderr, write_stdout
     from gradcheck.cli.select import select
-    from gradcheck.reports.explain import render
+    from gradcheck.reports.commands.explain import render
     from gradcheck.reports.text import plain
 
     selection = select(paths, keyword, tags)

@@ -61,8 +61,8 @@ def _rule(entry: Op) -> str:
 
 def _oracles(entry: Op) -> list[str]:
     """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
-    import gradcheck.oracles.exact  # noqa: F401 (it fills the table of actions)
-    from gradcheck.oracles.residue import ACTIONS
+    import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
+    from gradcheck.oracles.exact.dual import ACTIONS
 
     if entry.composite or not any(entry.rules):
         return []

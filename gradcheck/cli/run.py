@@ -170,7 +170,7 @@ def _run(selection: Selection, chosen: dict[str, Any]) -> RunResult:
     from gradcheck.checks.runner import run
     from gradcheck.cli.output import is_terminal, write_stderr
     from gradcheck.language.case import Loaded
-    from gradcheck.reports.progress import Progress
+    from gradcheck.reports.commands.progress import Progress
     from gradcheck.reports.text import count
 
     if chosen.pop("exitfirst"):

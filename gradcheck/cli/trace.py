@@ -9,7 +9,7 @@ import click
 from gradcheck.cli import options
 
 if TYPE_CHECKING:
-    from gradcheck.engines.traced import TracedCase
+    from gradcheck.engines.trace import TracedCase
 
 
 @click.command("trace")
@@ -27,7 +27,7 @@ def command(case: str, step: int | None, tensor: str, seed: int | None, as_json:
     """
     from gradcheck.cli.output import width, write_stdout
     from gradcheck.cli.select import select_one
-    from gradcheck.engines.traced import trace_case
+    from gradcheck.engines.trace import trace_case
     from gradcheck.language.sampling import draw
     from gradcheck.reports import Look
 
@@ -35,11 +35,11 @@ def command(case: str, step: int | None, tensor: str, seed: int | None, as_json:
     _check(traced, step, tensor)
     index = None if step is None else step - 1
     if as_json:
-        from gradcheck.reports import trace_json
+        from gradcheck.reports.commands import trace_json
 
         write_stdout(trace_json.render(traced, step=index, tensor=tensor))
     else:
-        from gradcheck.reports import trace
+        from gradcheck.reports.commands import trace
 
         write_stdout(trace.render(traced, Look(width=width(), verbosity=min(1, verbose)), step=index, tensor=tensor))
     return 1 if traced.error is not None or any(one.unexpected for one in traced.steps) else 0
@@ -49,8 +49,8 @@ def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
     """Raises UsageError for a step or a tensor that is not there."""
     from gradcheck.errors import UsageError
     from gradcheck.language.suggest import did_you_mean
+    from gradcheck.reports.commands.trace import called
     from gradcheck.reports.text import count
-    from gradcheck.reports.trace import called
 
     steps = traced.case.steps
     if step is not None and step > len(steps):

@@ -88,10 +88,10 @@ class Engine(Protocol):
     def evaluate(self, problem: Problem) -> Evaluation:
         """Run the graph and every step of the case, on copies of the problem's arrays.
 
-        `gradcheck.language.evaluate.evaluate(claim.expr, names, host)` evaluates an entry of `problem.case.graph` with
-        ops applied by the engine's own `host`. A state after each step holds the values of all named tensors (parts of
-        a tuple as `m[0]`), and the gradient of every input and graph entry: None where none has arrived. Gradients
-        accumulate over steps until a `zero_grad`.
+        `gradcheck.language.evaluation.evaluate.evaluate(claim.expr, names, host)` evaluates an entry of
+        `problem.case.graph` with ops applied by the engine's own `host`. A state after each step holds the values of
+        all named tensors (parts of a tuple as `m[0]`), and the gradient of every input and graph entry: None where
+        none has arrived. Gradients accumulate over steps until a `zero_grad`.
         """
         ...
 

@@ -14,7 +14,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor, apply_pair, wrap
 from gradcheck.engines.base import Application, Pullback
-from gradcheck.engines.tape import Cotangents, Tape, as_tensor_error
+from gradcheck.engines.define_by_run import Cotangents, Tape, as_tensor_error
 from gradcheck.errors import GradcheckError
 
 

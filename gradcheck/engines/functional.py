@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.engines.duck.abilities import UNKNOWN
-from gradcheck.engines.duck.engine import Duck
-from gradcheck.engines.duck.errors import translating
-from gradcheck.engines.duck.held import Held, tensors_in
-from gradcheck.engines.duck.spelling import Form, Library
-from gradcheck.engines.duck.style import Style
+from gradcheck.engines.tensor_class.api import Style
+from gradcheck.engines.tensor_class.call_forms import Form, Library
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN
+from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.engines.tensor_class.errors import translating
+from gradcheck.engines.tensor_class.wrapper import Held, tensors_in
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 
 #: A replayed call: the result, the form, the arguments, and the shape for ops that are asked for by it.

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from gradcheck.engines.base import Engine
-from gradcheck.engines.duck.output import Output
+from gradcheck.engines.tensor_class.output import Output
 from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.suggest import did_you_mean
 
@@ -61,7 +61,7 @@ def as_engine(found: Any, name: str, spec: str) -> Engine:
         return found  # type: ignore[no-any-return]
     if inspect.ismodule(found) or not callable(found):
         raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
-    from gradcheck.engines.duck import adopt
+    from gradcheck.engines.tensor_class import adopt
 
     return adopt(found, name)
 

@@ -13,7 +13,7 @@ import torch
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.binding import KEYWORD_ALIASES
 from gradcheck.autograd.op import Op
-from gradcheck.engines.tape import Tape
+from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.torch_errors import no_counterpart, translate
 from gradcheck.errors import BackwardTwice
 

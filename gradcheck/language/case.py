@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.expr import Expr
+from gradcheck.language.expr.nodes import Expr
 
 
 @dataclass(frozen=True, slots=True)

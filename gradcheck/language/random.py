@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.language.host import NumPy
+from gradcheck.language.evaluation.host import NumPy
 
 #: The ops that draw random numbers, by name.
 RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generator" for p in op.parameters))

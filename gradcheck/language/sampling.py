@@ -15,10 +15,10 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
-from gradcheck.language.budget import MAX_ELEMENTS
 from gradcheck.language.case import Case, Step, Value
-from gradcheck.language.evaluate import NUMPY, evaluate, free_names, ops_in
-from gradcheck.language.expr import Expr
+from gradcheck.language.evaluation.budget import MAX_ELEMENTS
+from gradcheck.language.evaluation.evaluate import NUMPY, evaluate, free_names, ops_in
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, Drawing, nudge, redraw, stream
 from gradcheck.language.trial_sizes import symbolic, trial_sizes

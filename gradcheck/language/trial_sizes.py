@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from gradcheck.language.case import Case
-from gradcheck.language.evaluate import free_names
-from gradcheck.language.expr import Expr
+from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.random import stream
 
 BOUNDS = (1, 7)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import Case, Claim, Generalize, Step, Tolerance, Value
-from gradcheck.language.evaluate import free_names
-from gradcheck.language.expr import Call, Dtype, Expr
+from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.nodes import Call, Dtype, Expr
 from gradcheck.language.loader.scalars import resolve
 
 #: Plain scalars that no YAML reader takes for anything else, also inside brackets.

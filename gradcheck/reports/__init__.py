@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 #: Every format, and the module whose `render(result, look)` writes it.
 FORMATS: dict[str, str] = {
-    "full": "gradcheck.reports.full",
-    "concise": "gradcheck.reports.concise",
-    "json": "gradcheck.reports.json",
-    "junit": "gradcheck.reports.junit",
-    "github": "gradcheck.reports.github",
+    "full": "gradcheck.reports.formats.full",
+    "concise": "gradcheck.reports.formats.concise",
+    "json": "gradcheck.reports.formats.json",
+    "junit": "gradcheck.reports.formats.junit",
+    "github": "gradcheck.reports.formats.github",
 }
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from gradcheck.checks.result import CaseResult
 from gradcheck.errors import Place
-from gradcheck.reports.findings import findings
+from gradcheck.reports.grouping import findings
+from gradcheck.reports.phrases import error_line, one_line, verdict
 from gradcheck.reports.text import plain
-from gradcheck.reports.words import error_line, one_line, verdict
 
 #: The statuses of a case that make a run fail, the worst first.
 BAD = ("crashed", "invalid", "failed", "xpassed")

@@ -16,9 +16,9 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
 from gradcheck.engines.torch import Torch
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.host import NumPy
-from gradcheck.language.parser import parse
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.parser import parse
 
 DOUBLE = np.dtype(np.float64)
 TORCH = Torch(threads=1)

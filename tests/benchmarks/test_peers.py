@@ -15,7 +15,7 @@ from benchmarks.peers.__main__ import table
 from benchmarks.peers.record import Record, Trial, read
 from benchmarks.peers.tools import of_engine, of_formulas, tools
 from gradcheck.engines.torch import Torch
-from gradcheck.language.evaluate import evaluate
+from gradcheck.language.evaluation.evaluate import evaluate
 
 WRONG = list(chain.from_iterable(peers.WRONG.values()))
 HARD = list(chain.from_iterable(peers.HARD.values()))

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.backward import pull
 from gradcheck.autograd.tensor import Tensor, wrap
-from gradcheck.checks.nodes import positions
+from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.runner import run
 from gradcheck.engines.arguments import arrays, rebuild

@@ -9,7 +9,7 @@ import pytest
 from gradcheck.checks.origins import NOTE, inlined
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Claim
-from gradcheck.language.parser import parse
+from gradcheck.language.expr.parser import parse
 
 Check = Callable[..., CaseResult]
 

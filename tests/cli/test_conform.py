@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance import laws
+from gradcheck.checks.conformance import properties
 
 
 @pytest.fixture(autouse=True)
 def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laws, "NODES", 3_000)
+    monkeypatch.setattr(properties, "NODES", 3_000)
 
 
 WRONG = Path(__file__).parents[1] / "engines" / "wrong"

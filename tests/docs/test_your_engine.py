@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance import laws
+from gradcheck.checks.conformance import properties
 from gradcheck.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def assert_shown(shown: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the page's cases. The deep graph is deep enough for whoever recurses, and quicker."""
-    monkeypatch.setattr(laws, "NODES", 3_000)
+    monkeypatch.setattr(properties, "NODES", 3_000)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")

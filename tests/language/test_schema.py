@@ -67,7 +67,7 @@ def test_shipped_cases(path: Path) -> None:
 
 @pytest.mark.parametrize("name", VISIBLE)
 def test_the_corpus(name: str) -> None:
-    (data,) = data_of(HERE / "malformed" / f"{name}.yaml")
+    (data,) = data_of(HERE / "loader" / "malformed" / f"{name}.yaml")
     assert not VALIDATOR.is_valid(data)
 
 

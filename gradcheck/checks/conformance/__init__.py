@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gradcheck.checks.conformance.laws import Finding, properties
 from gradcheck.checks.conformance.op_cases import op_cases
+from gradcheck.checks.conformance.properties import Finding, check_properties
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.runner import Source, run
 from gradcheck.engines.base import Engine
@@ -58,7 +58,7 @@ def conform(
     with warnings.catch_warnings():  # torch has opinions on some of its own arguments
         warnings.simplefilter("ignore")
         results = run(op_cases(ops), engines=[engine], timeout=timeout)
-    return Conformance(engine.name, found, _by_op(results), results, properties(engine))
+    return Conformance(engine.name, found, _by_op(results), results, check_properties(engine))
 
 
 def _by_op(results: RunResult) -> dict[str, Standing]:

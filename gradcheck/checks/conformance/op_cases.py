@@ -16,12 +16,12 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.arguments import arrays, convert
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.expr import Call, Expr, Name
-from gradcheck.language.formula import to_expr
-from gradcheck.language.host import NumPy
-from gradcheck.language.parser import parse
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.suggest import did_you_mean
+from gradcheck.language.symbolic.formula import to_expr
 
 _DOUBLE = np.dtype(np.float64)
 #: Equal shapes, shapes that broadcast, and 0-d.
@@ -147,7 +147,7 @@ def _to_expr(value: Any) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, (list, tuple)):
-        from gradcheck.language.expr import Sequence as Items
+        from gradcheck.language.expr.nodes import Sequence as Items
 
         return Items(tuple(map(_to_expr, value)), isinstance(value, tuple))
     return to_expr(value)

@@ -14,16 +14,16 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.effort import Effort
+from gradcheck.checks.options import Settings
 from gradcheck.checks.result import CaseResult, Reproduction
-from gradcheck.checks.settings import Settings
 from gradcheck.checks.shrinking import moves, numbers
 from gradcheck.checks.shrinking.pin import bare, pin
 from gradcheck.checks.shrinking.snippet import snippet
 from gradcheck.checks.shrinking.ways import Way, lead_of, way_of
-from gradcheck.engines.duck.engine import Duck
+from gradcheck.engines.tensor_class.engine import Duck
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.expr import Call, walk
+from gradcheck.language.expr.nodes import Call, walk
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw

@@ -20,8 +20,8 @@ from gradcheck.checks.shrinking.parts import (
 )
 from gradcheck.checks.shrinking.pin import literal
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.evaluate import free_names, gradient_names
-from gradcheck.language.expr import Call, Expr, Name, walk
+from gradcheck.language.evaluation.evaluate import free_names, gradient_names
+from gradcheck.language.expr.nodes import Call, Expr, Name, walk
 
 Move = Callable[[Case], Iterator[Case]]
 

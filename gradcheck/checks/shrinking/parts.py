@@ -13,9 +13,9 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.shrinking.pin import literal
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.expr import Expr
-from gradcheck.language.share import with_children
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.sharing import with_children
 
 
 def values_of(case: Case) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.duck.engine import Duck
-from gradcheck.engines.duck.held import Held
+from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.engines.tensor_class.wrapper import Held
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.case import Case
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.printer import INFIX, PREFIX
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.printer import INFIX, PREFIX
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 

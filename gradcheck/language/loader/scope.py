@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gradcheck.autograd.op import TABLE, lookup
 from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
-from gradcheck.language import budget
 from gradcheck.language.case import Claim
-from gradcheck.language.evaluate import evaluate, free_names
-from gradcheck.language.expr import Call, Expr, Gradient, Name, walk
+from gradcheck.language.evaluation import budget
+from gradcheck.language.evaluation.evaluate import evaluate, free_names
+from gradcheck.language.expr.names import constant, is_usable
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name, walk
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.tree import BROKEN, Document, Path
 from gradcheck.language.loader.validate import describe, dotted, shorten
-from gradcheck.language.names import constant, is_usable
-from gradcheck.language.parser import parse
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import did_you_mean
 

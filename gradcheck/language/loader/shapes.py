@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.language.case import Value
-from gradcheck.language.expr import Call, Expr, Literal, Name, Sequence, walk
+from gradcheck.language.expr.names import constant, is_usable
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence, walk
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.tree import BROKEN
 from gradcheck.language.loader.validate import Everything, describe
-from gradcheck.language.names import constant, is_usable
 
 Shape = tuple[str | int, ...] | Expr
 #: The sizes of these are written out, or one list; those of the others are one argument, at this position.

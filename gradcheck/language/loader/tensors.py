@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Value
-from gradcheck.language.expr import Call, Dtype, Expr, Literal, Sequence
+from gradcheck.language.expr.nodes import Call, Dtype, Expr, Literal, Sequence
 from gradcheck.language.loader.scope import Names, Scope
 from gradcheck.language.loader.tree import BROKEN, Path
 from gradcheck.language.loader.validate import describe, dotted

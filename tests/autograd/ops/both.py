@@ -12,8 +12,8 @@ from gradcheck.autograd import Tensor, dtypes, grad
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import TensorError
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.parser import parse
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
 
 CORE, TORCH = Core(), Torch()
 DOUBLE = np.dtype(np.float64)

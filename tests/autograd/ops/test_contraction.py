@@ -8,8 +8,8 @@ import pytest
 from gradcheck import ops
 from gradcheck.autograd.ops.contraction import _cheapest, explicit
 from gradcheck.errors import DtypeMismatch, ShapeMismatch, TooLarge
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.parser import parse
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
 from tests.autograd.ops.both import agree, normal, raised
 
 NAMES: dict[str, np.ndarray] = {

@@ -23,8 +23,8 @@ from gradcheck.errors import (
     TooLarge,
     Unsupported,
 )
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.parser import parse
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
 
 GENERATOR = np.random.default_rng(0)
 

@@ -7,8 +7,8 @@ import pytest
 
 from gradcheck.engines.base import Application
 from gradcheck.errors import TensorError
-from gradcheck.language.evaluate import evaluate
-from gradcheck.language.parser import parse
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
 from tests.autograd import table
 
 REFUSED = {

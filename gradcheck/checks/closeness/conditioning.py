@@ -1,0 +1,266 @@
+"""How much of a disagreement rounding alone explains; asked only where two computations disagree.
+
+Two correct implementations may differ by more than a fixed tolerance after many roundings, or where large
+contributions cancel. So the reference runs again, in double precision, with every op's result moved by a relative
+amount `a` at random (see `engines/disturb.py`). What the gradients move by, divided by `a`, is the sensitivity of
+each element: about the magnitude of its contributions before they cancel. Roundings of relative size `epsilon`
+then explain about `epsilon * sensitivity`.
+
+Noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a small `a`
+as for a large one, to one of a few values. Elements that jump get no allowance, so that a wrong convention at a kink
+stays visible. Elements that take any value for the least disturbance are infinitely sensitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import RAISED
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.closeness.compare import wide
+from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.ground import Ground
+from gradcheck.checks.result import Comparison
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.define_by_run import Tape
+from gradcheck.engines.perturbation import Disturbance, DisturbingHost, PlainArrays
+from gradcheck.errors import GradcheckError
+from gradcheck.language.expr.nodes import Dtype, walk
+from gradcheck.language.problem import Problem
+
+Arrays = Sequence[np.ndarray | None]
+
+#: The finer, the worse-conditioned a point may be before the answer is not linear any more; just above roundings.
+_FINE, _COARSE, _DRAWS = 2.0**-49, 2.0**-41, 6
+#: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
+#: computed in single precision and rounds once; one that is composed of others rounds in between.
+_MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
+_DOUBLE = 2.0**-52
+#: A sensitivity that grows so much as the disturbance shrinks is a jump, if it takes few values: `_VALUES` at most,
+#: told apart by a part of the largest. More of them, and it is a point so ill-conditioned that nothing is left.
+_JUMP, _VALUES, _APART = 30.0, 3, 1e-3
+#: By rounding unit, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where roundings
+#: explain more than this limit, nothing is decided.
+_CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
+
+
+def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
+    """What each element of the arrays that `run` computes moves by, for a relative disturbance of 1; None where there
+    is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
+    of the answer."""
+    generator = np.random.default_rng([abs(seed), 0x6E6F6973])
+    still = run(Disturbance(0.0, generator))
+    fine = _moves(run, still, _FINE, generator)
+    coarse = _moves(run, still, _COARSE, generator)
+    return [_smooth(a, b) for a, b in zip(fine, coarse, strict=True)]
+
+
+def _moves(
+    run: Callable[[Disturbance], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
+) -> list[np.ndarray | None]:
+    """How far each array moves in each draw, relative to the amplitude; draws come first."""
+    found: list[list[np.ndarray]] = [[] for _ in still]
+    for _ in range(_DRAWS):
+        for moves, base, moved in zip(found, still, run(Disturbance(amplitude, generator)), strict=True):
+            if base is not None and moved is not None and moved.shape == base.shape:
+                with np.errstate(all="ignore"):
+                    moves.append(np.abs(moved - base) / amplitude)
+    return [np.stack(moves) if len(moves) == _DRAWS else None for moves in found]
+
+
+def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | None:
+    if fine is None or coarse is None:
+        return None
+    with np.errstate(all="ignore"):
+        near, far = fine.max(axis=0), coarse.max(axis=0)
+        grows, few = near > _JUMP * far, _takes_few_values(fine)
+        bad = (grows & few) | ~np.isfinite(near) | ~np.isfinite(far)
+        moved = np.where(bad, 0.0, np.maximum(np.where(bad, 0.0, near), np.where(bad, 0.0, far)))
+        hopeless = grows & ~few & ~bad
+        if 2 * np.count_nonzero(hopeless) > hopeless.size:  # the others had luck in these draws
+            return np.full(moved.shape, np.inf)
+        return np.where(hopeless, np.inf, moved)
+
+
+def _takes_few_values(moves: np.ndarray) -> np.ndarray:
+    """Where draws fall into few groups, as they do on the two sides of a tie."""
+    gaps = np.diff(np.sort(moves, axis=0), axis=0) > _APART * moves.max(axis=0)
+    few: np.ndarray = gaps.sum(axis=0) < _VALUES
+    return few
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What roundings do: their relative size, and the largest magnitude there is, which bounds what is allowed.
+
+    `primitive` is for one op that is not composed of others, and so rounds once in half precision.
+    """
+
+    unit: float
+    largest: float
+    primitive: bool = False
+
+    def allow(self, moved: np.ndarray | None) -> np.ndarray | None:
+        """The absolute difference that may be made of something as sensitive as `moved` (see `sensitivity`); none
+        where nothing is left of it."""
+        explained = self.explain(moved)
+        return None if explained is None else np.where(np.isinf(explained), 0.0, np.minimum(explained, self.limit))
+
+    def explain(self, moved: np.ndarray | None) -> np.ndarray | None:
+        """The difference that could be made of it, beyond the limit too."""
+        if moved is None:
+            return None
+        margin = _MARGIN if self.unit < _HALF else 1.0 if self.primitive else _MARGIN_OF_HALVES
+        return np.asarray(margin * self.unit * moved)
+
+    @property
+    def limit(self) -> float:
+        """The most that is allowed of anything, absolute."""
+        return next(part for bound, part in _CAPS if self.unit <= bound) * self.largest
+
+    @property
+    def is_of_low_precision(self) -> bool:
+        """Whether something is rounded to less than double precision."""
+        return self.unit > _DOUBLE
+
+
+class Noise:
+    """The noise of one problem at its point, by the reference; computed when first asked for."""
+
+    def __init__(self, reference: Engine, problem: Problem, evaluation: Evaluation) -> None:
+        """`evaluation` is the reference's, of this problem."""
+        self._reference, self._problem, self._evaluation = reference, problem, evaluation
+        self._measured: dict[tuple[str, int, str], np.ndarray | None] | None = None
+        self._truth: dict[tuple[str, int, str], np.ndarray | None] | None = None
+        self.why_not = ""  # why there is no estimate, if there is none
+
+    def may_explain(self, failed: Comparison) -> bool:
+        """Whether any allowance could be large enough; where none could, there is no need to ask for it."""
+        got, want, mask = failed.got_array, failed.want_array, failed.mask
+        if got is None or want is None or mask is None:
+            return False
+        error = np.abs(wide(got) - wide(want))[mask]
+        return bool((error <= self.rounding.limit + (failed.atol or 0.0)).all())
+
+    def slack(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+        """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
+        return self.rounding.allow(self.moved(what, step, tensor))
+
+    def moved(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+        """How sensitive it is to relative roundings (see `sensitivity`). None where that is unknown."""
+        return self._found.get((what, step, tensor))
+
+    def truth(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+        """The value or the gradient in double precision, by the reference. None where it cannot be had."""
+        if self._truth is None:
+            self._truth = {}
+            if isinstance(self._reference, Tape):
+                keys = [key for key, _ in self._arrays()]
+                exact = Disturbance(0.0, np.random.default_rng(0))
+                evaluation = self._reference.evaluate(raise_precision(self._problem), exact)
+                self._truth = dict(zip(keys, _answers(evaluation, keys), strict=True))
+        return self._truth.get((what, step, tensor))
+
+    def of_claim(self, step: int, differences: Callable[[Ground], list[np.ndarray]]) -> list[np.ndarray | None]:
+        """How sensitive to roundings it is what a claim after a step subtracts from what; none where that cannot be
+        estimated."""
+        if not isinstance(self._reference, Tape):
+            return []
+        tape, raised = self._reference, raise_precision(self._problem)
+
+        def run(disturbance: Disturbance) -> list[np.ndarray]:
+            states = tape.evaluate(raised, disturbance).states
+            if step >= len(states):
+                raise GradcheckError(f"step {step + 1} was not reached")
+            return differences(Ground(raised, states[step], DisturbingHost(PlainArrays(), disturbance)))
+
+        try:
+            with using_default_dtype(dtypes.real_of(raised.dtype)):
+                moved = sensitivity(run, self._problem.seed)
+        except (GradcheckError, ValueError):  # what cannot be computed is judged without an allowance
+            return []
+        return list(moved)
+
+    @property
+    def _found(self) -> dict[tuple[str, int, str], np.ndarray | None]:
+        if self._measured is None:
+            self._measured = self._measure()
+        return self._measured
+
+    @cached_property
+    def rounding(self) -> Rounding:
+        """By the coarsest relative rounding anywhere in the graph."""
+        arrays = [array for _, array in self._arrays()]
+        units = (epsilon(array.dtype) for array in arrays)
+        unit = max(epsilon(self._problem.dtype), *_units(self._problem), *units, 0.0)
+        return Rounding(unit, max((_largest(array) for array in arrays), default=0.0))
+
+    def _arrays(self) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
+        """Every value and gradient that roundings can reach, with its key."""
+        for step, state in enumerate(self._evaluation.states):
+            for what, arrays in (("value", state.values), ("gradient", state.gradients)):
+                for name, array in arrays.items():
+                    if array is not None and dtypes.is_differentiable(array.dtype):
+                        yield (what, step, name), array
+
+    def _measure(self) -> dict[tuple[str, int, str], np.ndarray | None]:
+        reference, problem = self._reference, self._problem
+        keys = [key for key, _ in self._arrays()]
+        if not isinstance(reference, Tape):
+            self.why_not = f"{reference.name} cannot estimate its rounding noise"
+            return {}
+        raised = raise_precision(problem)
+        try:
+            moved = sensitivity(lambda d: _answers(reference.evaluate(raised, d), keys), problem.seed)
+        except GradcheckError as error:
+            self.why_not = f"no estimate of rounding noise: {error}"
+            return {}
+        return dict(zip(keys, moved, strict=True))
+
+
+def _answers(evaluation: Evaluation, keys: Iterable[tuple[str, int, str]]) -> list[np.ndarray | None]:
+    states = evaluation.states
+    return [
+        (states[step].values if what == "value" else states[step].gradients).get(name) if step < len(states) else None
+        for what, step, name in keys
+    ]
+
+
+def _largest(array: np.ndarray) -> float:
+    magnitude = np.abs(wide(array))
+    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
+
+
+def _units(problem: Problem) -> Iterable[float]:
+    """The rounding units of the dtypes that a graph's expressions name."""
+    for claim in problem.case.graph.values():
+        for node in walk(claim.expr):
+            if isinstance(node, Dtype):
+                yield epsilon(dtypes.BY_NAME[node.name])
+
+
+def raise_array(array: np.ndarray) -> np.ndarray:
+    """A floating or complex array in double precision; others as they are."""
+    wide = RAISED.get(array.dtype.name)
+    return array.astype(wide) if wide else array
+
+
+def raise_precision(problem: Problem) -> Problem:
+    """The same problem in double precision."""
+
+    def raised(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: raise_array(array) for name, array in arrays.items()}
+
+    return replace(
+        problem,
+        inputs=raised(problem.inputs),
+        constants=raised(problem.constants),
+        seeds=tuple({n: None if a is None else raise_array(a) for n, a in seeds.items()} for seeds in problem.seeds),
+        forwards=tuple(raised(arrays) for arrays in problem.forwards),
+        dtype=dtypes.BY_NAME[RAISED.get(problem.dtype.name, problem.dtype.name)],
+    )

@@ -1,0 +1,169 @@
+"""Properties of every backward pass, whatever the graph: each a few lines, tried on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gradcheck.checks.timeout import OutOfTime, deadline
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.errors import GradcheckError, Place
+from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.nodes import Literal as Number
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.problem import Problem
+
+#: Nodes of the deep graph, uses of one tensor, and seconds for either.
+NODES, USES, SECONDS = 100_000, 1_000, 60.0
+_RTOL = 1e-10
+
+_X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.3]])
+_FIRST = np.array([[1.0, -0.5, 0.25], [0.3, 2.0, -1.1]])
+_SECOND = np.array([[-0.7, 0.2, 1.4], [0.9, -0.6, 0.1]])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Whether a property holds; `message` says why not."""
+
+    name: str
+    status: Literal["holds", "fails", "unsupported"]
+    message: str = ""
+
+
+class _Fails(Exception):
+    """The property does not hold, for this reason."""
+
+
+class _Unsupported(Exception):
+    """The engine cannot be asked."""
+
+
+def check_properties(engine: Engine) -> tuple[Finding, ...]:
+    """Every property, in turn; whatever one raises is its own."""
+    return tuple(_tried(name, check, engine) for name, check in PROPERTIES.items())
+
+
+def _tried(name: str, check: Callable[[Engine], None], engine: Engine) -> Finding:
+    try:
+        with np.errstate(all="ignore"), deadline(SECONDS):
+            check(engine)
+    except _Fails as reason:
+        return Finding(name, "fails", str(reason))
+    except _Unsupported as reason:
+        return Finding(name, "unsupported", str(reason))
+    except OutOfTime:
+        return Finding(name, "fails", f"it takes longer than {SECONDS:g} seconds")
+    except Exception as error:  # an engine may raise anything
+        return Finding(name, "fails", f"{type(error).__name__}: {error}")
+    return Finding(name, "holds")
+
+
+# The properties -------------------------------------------------------------------------------------
+
+
+def _linear(engine: Engine) -> None:
+    first, second, both = (_gradient(engine, [{"y": seed}]) for seed in (_FIRST, _SECOND, 3.0 * _FIRST - 2.0 * _SECOND))
+    _same(both, 3.0 * first - 2.0 * second, "the gradient for 3 a - 2 b is not 3 times that for a - 2 times that for b")
+
+
+def _accumulates(engine: Engine) -> None:
+    once, twice = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _FIRST}, {"y": _FIRST}])
+    _same(twice, 2.0 * once, "two passes do not leave twice what one leaves")
+
+
+def _zeroing(engine: Engine) -> None:
+    once, again = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _FIRST}, None, {"y": _FIRST}])
+    _same(again, once, "a pass after zeroing does not leave what a first pass leaves")
+
+
+def _keeps_inputs(engine: Engine) -> None:
+    given, seed = _X.copy(), _FIRST.copy()
+    found = _evaluated(engine, _problem(_SQUARES, [{"y": seed}], x=given))
+    if found.changed or not np.array_equal(given, _X):
+        raise _Fails("the values of x are no longer what they were")
+    if not np.array_equal(seed, _FIRST):
+        raise _Fails("the incoming gradient is no longer what it was")
+
+
+def _order(engine: Engine) -> None:
+    one = {"a": "x * x", "b": "x + x", "z": "a + b"}
+    other = {"b": "x + x", "a": "x * x", "z": "a + b"}
+    first, second = (_gradient(engine, [{"z": _FIRST}], graph) for graph in (one, other))
+    _same(first, second, "the gradient depends on which of two summands was made first")
+
+
+def _deep(engine: Engine) -> None:
+    """h = h / 2 + x, from h = x, over and over: the derivative is 1 + 1/2 + 1/4 + …, that is 2."""
+    expr: Expr = Name("x")
+    for _ in range(NODES // 2):
+        expr = Call("add", (Call("mul", (expr, Number(0.5))), Name("x")))
+    found = _gradient(engine, [{"y": np.ones(())}], {"y": expr}, np.array(0.25))
+    _same(found, np.array(2.0), "the gradient through 100,000 nodes is wrong")
+
+
+def _many_uses(engine: Engine) -> None:
+    expr: list[Expr] = [Name("x")] * USES
+    while len(expr) > 1:  # a tree, so that depth is not what is tried
+        pairs: list[Expr] = [Call("add", (a, b)) for a, b in zip(expr[::2], expr[1::2], strict=False)]
+        expr = pairs + expr[len(pairs) * 2 :]
+    found = _gradient(engine, [{"y": _FIRST}], {"y": expr[0]})
+    _same(found, USES * _FIRST, "the gradient of a tensor used 1,000 times is wrong")
+
+
+PROPERTIES: dict[str, Callable[[Engine], None]] = {
+    "linear in the incoming gradient": _linear,
+    "repeated backward accumulates": _accumulates,
+    "zeroing forgets": _zeroing,
+    "inputs are not changed": _keeps_inputs,
+    "independent of the order of construction": _order,
+    f"graphs of {NODES:,} nodes": _deep,
+    f"a tensor used {USES:,} times": _many_uses,
+}
+
+# Asking an engine -----------------------------------------------------------------------------------
+
+_SQUARES: Mapping[str, str | Expr] = {"y": "x * x + x"}
+#: A backward pass with these incoming gradients, or, if None, zeroing of all.
+_Action = dict[str, np.ndarray] | None
+
+
+def _problem(graph: Mapping[str, str | Expr], actions: list[_Action], x: np.ndarray) -> Problem:
+    claims = {name: Claim("", parse(e) if isinstance(e, str) else e) for name, e in graph.items()}
+    steps = tuple(Step("zero_grad") if a is None else Step("backward", roots=dict.fromkeys(a)) for a in actions)
+    case = Case("property", "property", Place(), {}, claims, steps)
+    seeds: tuple[dict[str, Any], ...] = tuple({} if a is None else a for a in actions)
+    return Problem(case, {"x": x}, {}, seeds=seeds, forwards=({},) * len(steps))
+
+
+def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
+    found = engine.evaluate(problem)
+    error = found.error or next((state.error for state in found.states if state.error), None)
+    if error is not None:
+        raise (_Unsupported if error.kind == "unsupported" else _Fails)(_told(error))
+    return found
+
+
+def _told(error: GradcheckError) -> str:
+    return error.message if error.kind in ("unsupported", "engine_error") else f"{error.kind}: {error.message}"
+
+
+def _gradient(
+    engine: Engine, actions: list[_Action], graph: Mapping[str, str | Expr] = _SQUARES, x: np.ndarray = _X
+) -> np.ndarray:
+    found = _evaluated(engine, _problem(graph, actions, x.copy())).states[-1].gradients.get("x")
+    if found is None:
+        raise _Fails("no gradient arrives at x")
+    return found
+
+
+def _same(got: np.ndarray, want: np.ndarray, otherwise: str) -> None:
+    if got.shape != want.shape:
+        raise _Fails(f"{otherwise}: its shape is {list(got.shape)}, expected {list(want.shape)}")
+    if not np.allclose(got, want, rtol=_RTOL, atol=_RTOL):
+        worst = np.unravel_index(int(np.argmax(np.abs(got - want))), got.shape)
+        raise _Fails(f"{otherwise}: {got[worst]:g}, expected {want[worst]:g}")

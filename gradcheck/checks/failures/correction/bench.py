@@ -1,0 +1,138 @@
+"""Where formulas are changed and tried: equal parts are one part, and each part is evaluated once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
+from gradcheck.language.expr.sharing import with_children
+
+#: What a part that cannot be evaluated comes to.
+BROKEN: Any = object()
+#: An expression of so few elements is evaluated whatever it costs; larger ones are not tried at all.
+MAX_ELEMENTS = 1_000_000
+
+Path = tuple[int, ...]
+
+
+class Bench:
+    """Expressions as numbers: part `i` is `exprs[i]`, made of the parts `children[i]`."""
+
+    def __init__(self, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
+        self.names, self.gradients = names, gradients
+        self.exprs: list[Expr] = []
+        self.children: list[tuple[int, ...]] = []
+        self._numbers: dict[object, int] = {}
+        self._values: dict[int, Any] = {}
+        self._patterns: dict[object, Expr] = {}
+
+    def add(self, root: Expr) -> int:
+        """The number of an expression; iterative, and linear in its parts."""
+        done: dict[int, int] = {}
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            missing = [child for child in node.children if id(child) not in done]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            done[id(node)] = self.like(node, tuple(done[id(child)] for child in node.children))
+        return done[id(root)]
+
+    def like(self, node: Expr, children: tuple[int, ...]) -> int:
+        """The same kind of expression over other parts."""
+        key = (type(node), node.label, children)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.exprs)
+            self.exprs.append(with_children(node, [self.exprs[child] for child in children]) if children else node)
+            self.children.append(children)
+        return number
+
+    def call(self, op: str, *args: int, **kwargs: int) -> int:
+        """An op applied to parts."""
+        pairs = tuple((name, self.exprs[part]) for name, part in kwargs.items())
+        return self.like(Call(op, tuple(self.exprs[arg] for arg in args), pairs), (*args, *kwargs.values()))
+
+    def literal(self, value: Any) -> int:
+        """A number, or True."""
+        return self.like(Literal(value), ())
+
+    def replace(self, root: int, path: Path, part: int) -> int:
+        """The expression with another part at the end of the path."""
+        parents = [root]
+        for step in path[:-1]:
+            parents.append(self.children[parents[-1]][step])
+        for parent, step in zip(reversed(parents), reversed(path), strict=False):
+            children = list(self.children[parent])
+            children[step] = part
+            part = self.like(self.exprs[parent], tuple(children))
+        return part
+
+    def positions(self, root: int) -> Iterator[tuple[Path, int, int]]:
+        """Every place in an expression in reading order: the path there, the part, and its parent (-1 for the root)."""
+        stack: list[tuple[Path, int, int]] = [((), root, -1)]
+        while stack:
+            path, part, parent = stack.pop()
+            yield path, part, parent
+            below = [((*path, step), child, part) for step, child in enumerate(self.children[part])]
+            stack += reversed(below)
+
+    # Values --------------------------------------------------------------------------------------
+
+    def value(self, part: int) -> Any:
+        """What a part comes to at the bench's point, or BROKEN."""
+        known = self._values
+        stack = [part]
+        while stack:
+            top = stack[-1]
+            missing = [child for child in self.children[top] if child not in known]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if top not in known:
+                known[top] = self._compute(top)
+        return known[part]
+
+    def array(self, part: int) -> np.ndarray | None:
+        """The value of a part that is a tensor of numbers; None otherwise."""
+        value = self.value(part)
+        return value if isinstance(value, np.ndarray) else None
+
+    def _compute(self, part: int) -> Any:
+        values = [self._values[child] for child in self.children[part]]
+        if any(value is BROKEN for value in values):
+            return BROKEN
+        node = self.exprs[part]
+        try:
+            if not values:
+                return evaluate(node, self.names, gradients=self.gradients)
+            inputs = {str(index): value for index, value in enumerate(values)}
+            return evaluate(self._pattern(node, len(values)), inputs, max_elements=MAX_ELEMENTS)
+        except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
+            return BROKEN
+
+    def _pattern(self, node: Expr, count: int) -> Expr:
+        """The node over numbered names, the same object each time, so that it is compiled once."""
+        key = (type(node), node.label)
+        known = self._patterns.get(key)
+        if known is None:
+            known = self._patterns[key] = with_children(node, [Name(str(index)) for index in range(count)])
+        return known
+
+
+def is_op(node: Expr, *ops: str) -> bool:
+    """Whether a node is a call of one of these ops."""
+    return isinstance(node, Call) and node.op in ops
+
+
+def is_shape(node: Expr) -> bool:
+    """Whether it is `x.shape`."""
+    return isinstance(node, Attribute) and node.name == "shape"

@@ -1,0 +1,205 @@
+"""How gradients flow through one problem's graph: who contributes what to whom, by the core's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.backward import pull, sweep
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.tensor import Tensor, wrap
+from gradcheck.checks.closeness.compare import wide
+from gradcheck.checks.failures.diagnosis import Use
+from gradcheck.engines.core import CoreHost
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.problem import Problem
+
+#: Graphs whose tensors hold more numbers than this are not followed: every contribution is kept.
+MOST_NUMBERS = 20_000_000
+#: Of a tensor with more uses than this, not every part of its gradient is tried.
+_MOST_PARTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one use of a tensor sends to it: the op's result, and which of the op's tensors it is, from 0.
+
+    The incoming gradient of a root comes from no child.
+    """
+
+    child: Tensor | None
+    argument: int
+    share: np.ndarray
+
+
+@dataclass(slots=True)
+class Followed:
+    """One backward pass. `expected` is what every named tensor should receive, given what its children hold."""
+
+    expected: dict[str, np.ndarray] = field(default_factory=dict)
+    received: dict[Tensor, list[Contribution]] = field(default_factory=dict)
+
+    def scale(self, tensor: Tensor) -> float:
+        """The largest magnitude among the contributions, before they cancel."""
+        return max((_largest(c.share) for c in self.received.get(tensor, ())), default=0.0)
+
+
+class Flow:
+    """A problem's graph, recorded by the core, as it is in one of the case's steps."""
+
+    def __init__(self, problem: Problem, step: int) -> None:
+        self.problem, self.step = problem, step
+        self.tensors: dict[str, Tensor] = {}
+        self.names: dict[Tensor, str] = {}
+        self.owners: dict[Tensor, str] = {}
+        self._consumers: dict[Tensor, list[Tensor]] = {}
+        with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+            self._record()
+
+    def _record(self) -> None:
+        problem, host = self.problem, CoreHost()
+        arrays = {**problem.inputs, **problem.constants}
+        for changed in problem.forwards[: self.step + 1]:
+            arrays |= changed
+        scope: dict[str, Any] = dict(problem.sizes)
+        for name, array in arrays.items():
+            scope[name] = leaf = wrap(array.copy())
+            leaf.requires_grad = name in problem.inputs and dtypes.is_differentiable(array.dtype)
+            self.tensors[name] = leaf
+            self.names[leaf] = name
+        for name, claim in problem.case.graph.items():
+            scope[name] = evaluate(claim.expr, scope, host)
+            for part, tensor in _parts(name, scope[name]):
+                self.tensors[part] = tensor
+                self.names.setdefault(tensor, part)
+                self._own(tensor, name)
+
+    def _own(self, result: Tensor, entry: str) -> None:
+        """Everything below a result that no earlier entry has made is this entry's."""
+        stack = [result]
+        while stack:
+            tensor = stack.pop()
+            if tensor.creation_op is not None and tensor not in self.owners:
+                self.owners[tensor] = entry
+                for creator in tensor.creators:
+                    self._consumers.setdefault(creator, []).append(tensor)
+                    stack.append(creator)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it can be followed."""
+        return sum(tensor.data.size for tensor in self.owners) <= MOST_NUMBERS
+
+    def follow(self, held: Mapping[str, np.ndarray] | None = None, cut: tuple[str, str] | None = None) -> Followed:
+        """One backward pass. A tensor named in `held` passes on what stands there, whatever it received.
+
+        `cut` names a tensor and an entry: what the tensor's uses in that entry contribute is left out.
+        """
+        found, held = Followed(), held or {}
+
+        def observed(tensor: Tensor, gradient: np.ndarray) -> list[tuple[Tensor, np.ndarray]]:
+            name = self.names.get(tensor)
+            if name is not None:
+                found.expected[name] = gradient
+                known = held.get(name)
+                if known is not None and known.shape == gradient.shape:
+                    gradient = known.astype(gradient.dtype, copy=False)
+            shares = pull(tensor, gradient)
+            owner = self.owners.get(tensor, "")
+            for argument, (creator, share) in enumerate(shares):
+                found.received.setdefault(creator, []).append(Contribution(tensor, argument, share))
+            if cut is not None and owner == cut[1]:
+                shares = [(c, np.zeros_like(s) if self.names.get(c) == cut[0] else s) for c, s in shares]
+            return shares
+
+        roots, seeds = self._starts()
+        for root, seed in zip(roots, seeds, strict=True):
+            found.received.setdefault(root, []).append(Contribution(None, 0, seed))
+        with np.errstate(all="ignore"):
+            leaves = sweep(roots, seeds, observed)
+        for leaf, gradient in leaves.items():
+            if leaf in self.names:
+                found.expected[self.names[leaf]] = gradient
+        return found
+
+    def _starts(self) -> tuple[list[Tensor], list[np.ndarray]]:
+        seeds = self.problem.seeds[self.step]
+        roots = [self.tensors[name] for name in seeds]
+        arrays = [
+            np.ones_like(root.data) if seed is None else seed.astype(root.dtype)
+            for root, seed in zip(roots, seeds.values(), strict=True)
+        ]
+        return roots, arrays
+
+    def uses(self, followed: Followed, tensor: Tensor) -> tuple[Use, ...]:
+        """What each use of the tensor contributes, and would if the op's result had passed on a part only."""
+        return tuple(
+            Use(*self._origin(c), c.argument, c.share, tuple(self._parts_of(followed, c)))
+            for c in followed.received.get(tensor, ())
+        )
+
+    def _origin(self, c: Contribution) -> tuple[str, str]:
+        """The op and the entry that it comes from."""
+        if c.child is None or c.child.creation_op is None:
+            return "incoming gradient", "the root"
+        return c.child.creation_op.name, self.owners.get(c.child, "")
+
+    def _parts_of(self, followed: Followed, use: Contribution) -> Iterator[tuple[str, np.ndarray]]:
+        child = use.child
+        received = followed.received.get(child, []) if child is not None else []
+        if child is None or not 2 <= len(received) <= _MOST_PARTS:
+            return
+        op, owner = self._origin(use)
+        name = self.names.get(child) or f"the result of {op} at {owner}"
+        for order in (received, received[::-1]):
+            running = np.cumsum([wide(c.share) for c in order], axis=0)
+            origins = [" at ".join(self._origin(c)) for c in order]
+            for count in range(1, len(order)):
+                text = f"{name} passed on its gradient when only {' and '.join(origins[:count])} had reported"
+                yield text, _share(use, child, running[count - 1])
+            text = f"{name} passed on what it had whenever a contribution arrived, {origins[0]} first"
+            yield text, _share(use, child, running.sum(0))
+
+    def below(self, *names: str) -> set[str]:
+        """The named tensors that a gradient reaches from these, those left out that none of them reaches."""
+        return self._named(names, lambda tensor: tensor.creators)
+
+    def above(self, *names: str) -> set[str]:
+        """The named tensors that are made of these, directly or not."""
+        return self._named(names, lambda tensor: self._consumers.get(tensor, ()))
+
+    def _named(self, names: Iterable[str], step: Callable[[Tensor], Iterable[Tensor]]) -> set[str]:
+        seen: set[Tensor] = set()
+        stack = [other for name in names if name in self.tensors for other in step(self.tensors[name])]
+        while stack:
+            tensor = stack.pop()
+            if tensor not in seen:
+                seen.add(tensor)
+                stack.extend(step(tensor))
+        return {self.names[tensor] for tensor in seen if tensor in self.names}
+
+    def children(self, name: str) -> set[str]:
+        """The entries in which this tensor is used."""
+        return {self.owners[result] for result in self._consumers.get(self.tensors[name], ())}
+
+
+def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:
+    """What the use would contribute if the op's result had this gradient."""
+    return pull(child, gradient.astype(child.dtype))[use.argument][1]
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(value, Tensor):
+        yield name, value
+    elif isinstance(value, (tuple, list)):
+        for index, part in enumerate(value):
+            yield from _parts(f"{name}[{index}]", part)
+
+
+def _largest(array: np.ndarray) -> float:
+    magnitude = np.abs(wide(array))
+    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))

@@ -1,0 +1,77 @@
+"""The core with one fault in it, as an engine like any other; and the core as a witness of what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradcheck.autograd.backward import Pull, backward
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.mutation.faults import Fault, Shares, positions, reused
+from gradcheck.engines.base import Application, Pullback
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import Cotangents, Tape
+
+
+class Faulty(Core):
+    """Evaluates as the core does, but for its fault."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self.fault = fault
+
+    def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass, with the fault in it."""
+
+        def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
+            if self.fault.overwrites:
+                _forget(roots)
+            return self.fault.wrap(roots, pull)
+
+        backward(roots, seeds, retain_graph=retain_graph, watch=watch)
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """Always by a sweep, which the fault is in."""
+        return Tape.pull_back(self, applications, cotangents, dtype)
+
+
+def _forget(roots: Sequence[Tensor]) -> None:
+    """No gradient below these roots yet."""
+    seen = set(roots)
+    stack = list(roots)
+    while stack:
+        tensor = stack.pop()
+        tensor.grad = None
+        for creator in tensor.creators:
+            if creator not in seen:
+                seen.add(creator)
+                stack.append(creator)
+
+
+class Witness(Core):
+    """The core, noting which rules it uses and which tensors receive several contributions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.applied: dict[tuple[Op, int], None] = {}
+        self.reused: dict[tuple[int, int, str], None] = {}
+
+    def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass, as always."""
+
+        def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
+            self.reused.update(dict.fromkeys(reused(roots)))
+
+            def noting(tensor: Tensor, gradient: np.ndarray) -> Shares:
+                op = tensor.creation_op
+                assert op is not None
+                self.applied.update(dict.fromkeys((op, position) for position in positions(tensor)))
+                return list(pull(tensor, gradient))
+
+            return noting
+
+        backward(roots, seeds, retain_graph=retain_graph, watch=watch)

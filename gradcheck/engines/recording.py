@@ -1,0 +1,83 @@
+"""Which ops a graph applies, and to what: noted while the core evaluates it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.arguments import convert
+from gradcheck.engines.base import Application
+from gradcheck.language.evaluation.evaluate import Host
+
+
+class Recorder:
+    """A host for the core's tensors that passes every call on and remembers it, until it is `closed`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._calls: list[tuple[Op, tuple[Any, ...], dict[str, Any], Any, str]] = []
+        self.owner = ""  # the graph entry that is being evaluated
+        self.closed = False
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result."""
+        result = self._host.call(op, args, kwargs)
+        if not self.closed:
+            self._calls.append((op, args, kwargs, result, self.owner))
+        return result
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of this torch name."""
+        return self._host.dtype(name)
+
+    def applications(self) -> list[Application]:
+        """The calls through which gradients flow, on plain arrays; none twice."""
+        seen: set[Any] = set()
+        found = []
+        for op, args, kwargs, result, owner in self._calls:
+            if not _needs_gradient(result):
+                continue
+            key = (op, *[_key(value) for value in args], *[(name, _key(value)) for name, value in kwargs.items()])
+            if key in seen:
+                continue
+            seen.add(key)
+            found.append(_application(op, args, kwargs, result, owner))
+        return found
+
+
+def _needs_gradient(result: Any) -> bool:
+    if type(result) is Tensor:
+        return result.requires_grad
+    return isinstance(result, tuple) and any(_needs_gradient(part) for part in result)
+
+
+def _key(value: Any) -> Any:
+    """Tensors by identity, other arguments by what they say."""
+    if type(value) is Tensor:
+        return id(value)
+    if isinstance(value, (list, tuple)):
+        return tuple([_key(item) for item in value])
+    return repr(value)
+
+
+def _application(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, owner: str) -> Application:
+    tracked: list[bool] = []
+
+    def plain(tensor: Tensor) -> np.ndarray:
+        tracked.append(tensor.requires_grad)
+        return tensor.data
+
+    args = tuple([plain(value) if type(value) is Tensor else convert(value, Tensor, plain) for value in args])
+    positional = len(tracked)
+    kwargs = {name: convert(value, Tensor, plain) for name, value in kwargs.items()}
+    # Only what was written in the signature's order can be pulled back through the record.
+    recorded = result if len(tracked) == positional else None
+    return Application(op, args, kwargs, owner, tuple(tracked), recorded, _shapes(result))
+
+
+def _shapes(result: Any) -> tuple[tuple[tuple[int, ...], np.dtype] | None, ...]:
+    parts = result if isinstance(result, tuple) else (result,)
+    return tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])

@@ -1,0 +1,179 @@
+"""Which of an op's forms a library understands: tried on tensors of their own, so that no graph is disturbed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import Op
+from gradcheck.engines.tensor_class.call_forms import AMBIGUOUS, Absent, Form, Library, forms
+from gradcheck.engines.tensor_class.errors import ANYTHING, said
+from gradcheck.errors import GradcheckError, Unsupported
+
+#: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
+_NOT_FOR_IT = (TypeError, AttributeError, NotImplementedError, AssertionError)
+_IN_WORDS = re.compile(
+    r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
+)
+
+
+class Dialect(Protocol):
+    """What the speaker needs of a library."""
+
+    library: Library
+
+    def native(self, op: Op, value: Any, fresh: bool) -> Any:
+        """An argument as the library takes it; `fresh`: tensors of its own."""
+        ...
+
+    def rehearse(self, form: Form, given: list[Any], shape: tuple[int, ...]) -> None:
+        """Raise whatever a form would raise later."""
+        ...
+
+    def read(self, result: Any) -> np.ndarray | None:
+        """The values of one of the library's tensors; None for anything else."""
+        ...
+
+
+@dataclass(slots=True)
+class Trial:
+    """How one form fared on tensors of its own."""
+
+    form: Form
+    fits: bool = False  # a tensor of the right shape came out
+    right: bool = False  # with the right values
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Speaker:
+    """Finds the form for each op and kind of arguments, and remembers it."""
+
+    dialect: Dialect
+    _known: dict[Any, Form | str] = field(default_factory=dict)
+
+    def form(self, op: Op, bound: Sequence[Any]) -> Form:
+        """Raises Unsupported where the library has none."""
+        key = (op, *[_kind(value) for value in bound])
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._find(op, bound)
+        if isinstance(found, str):
+            raise Unsupported(found, lacks=op.name)
+        return found
+
+    def _find(self, op: Op, bound: Sequence[Any]) -> Form | str:
+        values, expected = _rehearsal(op, bound)
+        if isinstance(expected, tuple):
+            return f"its {op.name} is not asked for several tensors at once"
+        shape = () if expected is None else expected.shape
+        first = values[0][0] if op.sequence == 0 and values[0] else values[0]
+        ndim = getattr(first, "ndim", 0)
+        trials: list[Trial] = []
+        for form in forms(op, bound, ndim, self.dialect.library):
+            trial = self._try(op, form, values, expected, shape)
+            if trial is None:
+                continue
+            trials.append(trial)
+            if trial.right or (form.exact and not _refused(trial.error)):
+                return form
+        return _best(op, trials)
+
+    def _try(
+        self, op: Op, form: Form, values: Sequence[Any], expected: np.ndarray | None, shape: tuple[int, ...]
+    ) -> Trial | None:
+        trial = Trial(form)
+        try:
+            given = [self.dialect.native(op, value, True) for value in values]
+            result = form.call(given, shape)
+            self.dialect.rehearse(form, given, shape)
+            array = self.dialect.read(result)
+        except Absent:
+            return None
+        except (GradcheckError, MemoryError):
+            raise
+        except ANYTHING as error:
+            trial.error = error
+            return trial
+        if array is None:
+            trial.error = TypeError(f"it returned a {type(result).__name__}")
+        elif expected is None:
+            trial.fits = trial.right = True
+        elif array.shape == expected.shape:
+            trial.fits = True
+            trial.right = _close(array, expected)
+        return trial
+
+
+def _best(op: Op, trials: list[Trial]) -> Form | str:
+    """Where no form was right: the first of the right shape, unless conventions differ."""
+    if op.name not in AMBIGUOUS:
+        for trial in trials:
+            if trial.fits:
+                return trial.form
+    if any(trial.fits for trial in trials):
+        return f"its {op.name} follows another convention than torch's"
+    refused = next((trial for trial in trials if trial.error is not None), None)
+    if refused is not None and refused.error is not None:
+        return f"its {op.name} does not take these arguments: {said(refused.error)}"
+    return f"it has no {op.name}" + (" with these settings" if trials else "")
+
+
+def _refused(error: BaseException | None) -> bool:
+    """Whether an exception says that a call is not for the library, and not that something went wrong."""
+    return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(str(error))))
+
+
+def _kind(value: Any) -> Any:
+    """What a form may depend on: the kind of an argument, and a setting's own value."""
+    if hasattr(value, "array"):
+        return ("tensor", value.ndim, value.dtype.char, value.tensor is None, min(value.array.size, 1))
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, *map(_kind, value))
+    return repr(value) if isinstance(value, (bool, str, int, type(None), slice)) else type(value).__name__
+
+
+# What to try it on ----------------------------------------------------------------------------------
+
+
+def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Arguments with other values, and what the op makes of them: an array, or several; the given ones where others
+    make no sense, and None where even these do not."""
+    generator = np.random.default_rng(0)
+    for draw in (lambda array: _other(array, generator), lambda array: array):
+        values = [_mapped(value, draw) for value in bound]
+        try:
+            with np.errstate(all="ignore"):
+                expected = op.forward(*values) if op.composite else op.compute(values)
+        except (GradcheckError, ArithmeticError, ValueError, TypeError, LookupError):
+            continue
+        if isinstance(expected, tuple):
+            return values, expected
+        if np.isfinite(np.asarray(expected, np.complex128)).all():
+            return values, expected
+    return [_mapped(value, lambda array: array) for value in bound], None
+
+
+def _other(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    if not dtypes.is_differentiable(array.dtype):
+        return array
+    return generator.uniform(0.2, 0.9, array.shape).astype(array.dtype)
+
+
+def _mapped(value: Any, draw: Any) -> Any:
+    if hasattr(value, "array"):
+        return draw(value.array)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_mapped(item, draw) for item in value])
+    return value
+
+
+def _close(array: np.ndarray, expected: np.ndarray) -> bool:
+    precise = array.dtype.itemsize >= 8 and expected.dtype.itemsize >= 8
+    tolerance = 1e-9 if precise else 1e-2
+    return bool(np.allclose(np.asarray(array, np.complex128), np.asarray(expected, np.complex128), tolerance, 1e-12))

@@ -1,0 +1,97 @@
+"""One op of an expression applied to its arguments: tensors go to the host, plain values stay plain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcheck.autograd.op import Op
+from gradcheck.errors import ArgumentError, GradcheckError
+from gradcheck.language.evaluation import budget, scalars
+from gradcheck.language.evaluation.host import Host, shape_of
+from gradcheck.language.evaluation.program import Application
+from gradcheck.language.evaluation.scalars import PLAIN
+
+_NOT_PLAIN: Any = object()
+_CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
+_NO_OPERANDS = frozenset({str, list, tuple})
+_NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
+
+
+def operate(call: Application, a: Any, b: Any, host: Host, limit: int) -> Any:
+    """What an operator makes of two operands."""
+    if type(b) in PLAIN:
+        if type(a) in PLAIN:
+            return scalars.binary(call.op.name, a, b)
+        direct = hasattr(a, "dtype")
+    elif type(a) in PLAIN:
+        direct = hasattr(b, "dtype")
+    else:
+        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and shape_of(a) == shape_of(b)
+    return _hand(host, call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
+
+
+def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
+    """The result of an op; `given` are its positional arguments and then its keyword arguments."""
+    op = call.op
+    if call.keys:
+        args = tuple(given[: call.positional])
+        kwargs = dict(zip(call.keys, given[call.positional :], strict=True))
+    else:
+        args, kwargs = tuple(given), {}
+    if args and (type(args[0]) in _NO_TENSORS or not hasattr(args[0], "dtype")):
+        value = _apply_plain(call, args, kwargs)
+        if value is not _NOT_PLAIN:
+            return value
+    if call.measured:
+        if op.elementwise:
+            _check_operands(op, args)
+        elif call.repeats:
+            _check_repetition(op, (*args, *kwargs.values()), limit)
+        budget.check(op, args, kwargs, limit)
+    return _hand(host, op, args, kwargs)
+
+
+def _check_operands(op: Op, args: tuple[Any, ...]) -> None:
+    for arg in args[: len(op.rules)]:
+        if type(arg) in _NO_OPERANDS:
+            raise ArgumentError(f"{op.name} takes tensors and numbers, not {scalars.kind(arg)}",
+                                hint=scalars.tensor_hint(arg))  # fmt: skip
+
+
+def _check_repetition(op: Op, args: tuple[Any, ...], limit: int) -> None:
+    """What is written in Python's operators would repeat a list or a text: `addcmul(x, [y], 10 ** 18)`."""
+    kinds = set(map(type, args))
+    if kinds & _NO_OPERANDS and any(type(arg) is int and abs(arg) > limit for arg in args):
+        raise ArgumentError(f"{op.name} takes no integer beyond {limit:,} beside a list or a text")
+
+
+def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return host.call(op, args, kwargs)
+    except GradcheckError:
+        raise
+    except _CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
+        raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
+
+
+def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result where no tensor takes part, or `_NOT_PLAIN` where it needs the host after all."""
+    op = call.op
+    if op.name == "getitem" and isinstance(args[0], (tuple, list)):
+        return scalars.index(args[0], args[1])
+    if all(type(arg) in PLAIN for arg in args):
+        if call.operator:
+            return scalars.binary(op.name, *args) if len(args) == 2 else scalars.unary(op.name, *args)
+        if op.elementwise and not any(hasattr(value, "dtype") for value in kwargs.values()):
+            return scalars.elementwise(op, args, kwargs)
+        if op.name in ("max", "min") and len(args) == 2 and not kwargs:
+            return scalars.extreme(op.name, args)
+    elif call.operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
+        return scalars.among_sequences(op.name, *args)
+    if call.needs_tensor and not any(map(_holds_tensor, (*args, *kwargs.values()))):
+        raise ArgumentError(f"{op.name} takes a tensor, not {scalars.kind(args[0])}", hint=scalars.tensor_hint(*args))
+    return _NOT_PLAIN
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else hasattr(value, "dtype")

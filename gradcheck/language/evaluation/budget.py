@@ -1,0 +1,103 @@
+"""How large an op's result will be, asked before it is computed, so that no case can exhaust the machine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcheck.autograd.op import Op
+from gradcheck.errors import ArgumentError, TooLarge
+from gradcheck.language.evaluation.host import shape_of
+
+MAX_ELEMENTS = 10**8
+
+
+def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
+    """Raise TooLarge if the result would have more than `limit` elements."""
+    bound = _product((*args, *kwargs.values()) if kwargs else args, limit)
+    if bound * bound <= limit:  # no op squares more than that; `eye` and `diag` come near
+        return
+    count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(args, kwargs)
+    if count > limit:
+        raise TooLarge(f"{op.name} would make a tensor of {count:,} elements, where {limit:,} are allowed")
+
+
+def _product(args: tuple[Any, ...] | list[Any], limit: int) -> int:
+    """The product of all sizes and integers among the arguments; `limit + 1` where it is larger, or where an argument
+    says too little: a float, as in `arange(0, 1, 1e-12)`, or integers inside a tensor, as `one_hot` looks at."""
+    found = 1
+    for arg in args:
+        kind = type(arg)
+        if kind is int:
+            found *= abs(arg) + 1
+        elif kind is tuple or kind is list:
+            found *= _product(arg, limit)
+        elif (shape := shape_of(arg)) is not None:
+            for size in shape:
+                found *= size + 1
+            if not _is_floating(arg.dtype):
+                return limit + 1
+        elif isinstance(arg, int):
+            found *= abs(arg) + 1
+        elif kind not in _IMMATERIAL:
+            return limit + 1
+        if found > limit:
+            return limit + 1
+    return found
+
+
+_IMMATERIAL = frozenset({bool, str, slice, type(None), type(...)})
+
+
+def _is_floating(dtype: Any) -> bool:
+    """Whether a NumPy or a torch dtype is one of floats."""
+    kind = getattr(dtype, "kind", None)
+    return bool(dtype.is_floating_point) if kind is None else kind in "fV"
+
+
+def _stated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> int:
+    bound = op.bind(args, kwargs)
+    for parameter, value in zip(op.parameters, bound, strict=True):
+        if parameter.name in ("size", op.variadic) and isinstance(value, (list, tuple)):
+            _check_sizes(op, value)
+    try:
+        return int(op.elements(*bound)) if op.elements is not None else 0
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError):
+        if any(type(value) is int and abs(value) > limit for value in bound):
+            raise ArgumentError(f"{op.name} takes no such arguments", hint=f"its signature is {op.signature}") from None
+        return 0  # arguments that make no sense, but do no harm: the op itself says so, in its own words
+
+
+def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
+    """Refuse texts and lists: Python multiplies these too, in `tile(x, 'a', 10 ** 9)`."""
+    wrong = next((size for size in sizes if isinstance(size, (str, list, tuple))), None)
+    if wrong is not None:
+        raise ArgumentError(
+            f"{op.name} takes integers as sizes, not {wrong!r:.60}", hint=f"its signature is {op.signature}"
+        )
+
+
+def _estimated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """What comes of the arguments' shapes if they are broadcast, or joined where they stand in a list."""
+    shapes: list[tuple[int, ...]] = []
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(arg, (list, tuple)):
+            sizes = [math.prod(shape) for item in arg if (shape := shape_of(item)) is not None]
+            shapes += [(sum(sizes),)] if sizes else []
+        elif (shape := shape_of(arg)) is not None:
+            shapes.append(shape)
+    if not shapes or shapes.count(shapes[0]) == len(shapes):
+        return math.prod(shapes[0]) if shapes else 0
+    return _broadcast(shapes)
+
+
+def _broadcast(shapes: list[tuple[int, ...]]) -> int:
+    """The number of elements of these shapes broadcast to one; 0 where they cannot be."""
+    longest = max(map(len, shapes))
+    count = 1
+    for sizes in zip(*[(1,) * (longest - len(shape)) + shape for shape in shapes], strict=True):
+        known = {size for size in sizes if size != 1}
+        if len(known) > 1:
+            return 0
+        count *= known.pop() if known else 1
+    return count

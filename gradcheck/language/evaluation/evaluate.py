@@ -1,0 +1,139 @@
+"""The value of an expression: ops go to a host (NumPy, an engine's tensors), all else is plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gradcheck.autograd.modes import quiet
+from gradcheck.errors import ArgumentError, InvalidCase
+from gradcheck.language.evaluation import scalars
+from gradcheck.language.evaluation.apply import apply, operate
+from gradcheck.language.evaluation.budget import MAX_ELEMENTS
+from gradcheck.language.evaluation.host import NUMPY, Host
+from gradcheck.language.evaluation.program import APPLY, ATTRIBUTE, DTYPE, LOAD, OPERATE, PUSH, SEQUENCE, SLICE, program
+from gradcheck.language.expr.names import constant
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name, walk
+from gradcheck.language.suggest import did_you_mean
+
+__all__ = ["MAX_ELEMENTS", "NUMPY", "Host", "evaluate", "free_names", "gradient_names", "ops_in"]
+
+
+def evaluate(
+    expr: Expr,
+    names: Mapping[str, Any],
+    host: Host = NUMPY,
+    gradients: Mapping[str, Any] | None = None,
+    *,
+    max_elements: int = MAX_ELEMENTS,
+) -> Any:
+    """The value of `expr`, where `names` holds what its names stand for, and `gradients` what `grad(name)` does.
+
+    Raises InvalidCase for a name that means nothing, and TensorErrors: TooLarge before a tensor of more than
+    `max_elements` elements is made, and whatever the ops raise.
+    """
+    stack: list[Any] = []
+    push, pop = stack.append, stack.pop
+    with quiet():
+        for code, what, count in program(expr):
+            if code == LOAD:
+                try:
+                    push(names[what])
+                except KeyError:
+                    push(_word(what, names, host))
+            elif code == OPERATE:
+                right = pop()
+                push(operate(what, pop(), right, host, max_elements))
+            elif code == APPLY:
+                push(apply(what, _take(stack, count), host, max_elements))
+            elif code == PUSH:
+                push(what)
+            elif code == SEQUENCE:
+                items = _take(stack, count)
+                push(tuple(items) if what else items)
+            elif code == ATTRIBUTE:
+                push(_attribute(pop(), what))
+            elif code == SLICE:
+                parts = [scalars.bound(pop()) if there else None for there in reversed(what)]
+                push(slice(*reversed(parts)))
+            elif code == DTYPE:
+                push(host.dtype(what))
+            else:
+                push(_gradient(what, gradients))
+    return pop()
+
+
+def _take(stack: list[Any], count: int) -> list[Any]:
+    start = len(stack) - count
+    taken = stack[start:]
+    del stack[start:]
+    return taken
+
+
+def _attribute(value: Any, name: str) -> Any:
+    if name == "len" and isinstance(value, (tuple, list)):
+        return len(value)
+    if not hasattr(value, "dtype"):
+        hint = "it is several tensors; index it first" if isinstance(value, (tuple, list)) else ""
+        raise ArgumentError(f"only a tensor has .{name}", hint=hint)
+    shape = tuple(value.shape)
+    if name == "shape":
+        return shape
+    if name == "ndim":
+        return len(shape)
+    if name == "numel":
+        return math.prod(shape)
+    if name == "dtype":
+        return value.dtype
+    if not shape:
+        raise ArgumentError("a tensor without dimensions has no len")
+    return shape[0]
+
+
+def _word(name: str, names: Mapping[str, Any], host: Host) -> Any:
+    word = constant(name)
+    if word is None:
+        raise InvalidCase(f"unknown name '{name}'", hint=did_you_mean(name, names))
+    return word.value if isinstance(word, Literal) else host.dtype(word.name)
+
+
+def _gradient(name: str, gradients: Mapping[str, Any] | None) -> Any:
+    if gradients is None:
+        raise InvalidCase(f"grad({name}) where no backward pass has run",
+                          hint="it is for `formulas`, `wrong_formulas`, `let` and `checks`")  # fmt: skip
+    if name not in gradients:
+        raise InvalidCase(f"grad({name}) names no tensor of the case", hint=did_you_mean(name, gradients))
+    if gradients[name] is None:
+        raise ArgumentError(f"grad({name}) is asked for, but the backward pass leaves no gradient there")
+    return gradients[name]
+
+
+# What an expression mentions ---------------------------------------------------------------------
+
+
+def free_names(expr: Expr) -> dict[str, int]:
+    """The names that it uses, in order, each with the column where it stands first. `grad(p)` does not use `p`."""
+    found: dict[str, int] = {}
+    for node in walk(expr):
+        if isinstance(node, Name):
+            found.setdefault(node.name, node.at)
+    return found
+
+
+def gradient_names(expr: Expr) -> dict[str, int]:
+    """The names in its `grad(…)`s, in order, each with the column where it stands first."""
+    found: dict[str, int] = {}
+    for node in walk(expr):
+        if isinstance(node, Gradient):
+            found.setdefault(node.name, node.at)
+    return found
+
+
+def ops_in(expr: Expr) -> dict[str, int]:
+    """The ops that it applies, in order, each with the column where it stands first."""
+    found: dict[str, int] = {}
+    for node in walk(expr):
+        if isinstance(node, Call):
+            found.setdefault(node.op, node.at)
+    return found

@@ -1,0 +1,168 @@
+"""Expr: an expression of the case language as an immutable tree. It knows text, never arrays' values.
+
+Nothing here recurses, so that a sum of a thousand terms is compared, hashed and printed like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from types import EllipsisType
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Expr:
+    """The base of all expressions. `at` is the column, from 0, in the text it was parsed from; it takes no part in
+    equality."""
+
+    at: int = field(default=0, kw_only=True)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The expressions right below, in reading order."""
+        return ()
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        """All else that it says; the labels in `walk`'s order determine the tree."""
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Expr):
+            return self is other
+        pairs = zip_longest(walk(self), walk(other))
+        return all(type(a) is type(b) and a.label == b.label for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash(tuple((type(node), node.label) for node in walk(self)))
+
+    def __str__(self) -> str:
+        from gradcheck.language.expr.printer import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}[{self}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Literal(Expr):
+    """A number, a text, True, False, None or `...`."""
+
+    value: int | float | complex | str | bool | EllipsisType | None
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        """By type and spelling: 1 is not 1.0, -0.0 is not 0.0, and nan is nan."""
+        return (type(self.value), repr(self.value))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Name(Expr):
+    """A name of the case (an input, a constant, a graph entry, a size, an intermediate step), or, where the case has
+    none such, a word of the language: `pi`, `float64`."""
+
+    name: str
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dtype(Expr):
+    """A dtype by its torch name: `torch.float64`."""
+
+    name: str
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gradient(Expr):
+    """`grad(p)`, or `grad(m[0])`: the gradient that the backward pass leaves in `p`, in `m[0]`."""
+
+    name: str
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attribute(Expr):
+    """`x.shape`, `x.ndim`, `x.dtype`, `x.numel()` or `len(x)`. (`x.T` and its like are calls of ops.)"""
+
+    value: Expr
+    name: str
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sequence(Expr):
+    """A list, or a tuple."""
+
+    items: tuple[Expr, ...]
+    is_tuple: bool = False
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.items
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.is_tuple, len(self.items))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Slice(Expr):
+    """`start:stop:step` inside an index."""
+
+    start: Expr | None = None
+    stop: Expr | None = None
+    step: Expr | None = None
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return tuple(part for part in (self.start, self.stop, self.step) if part is not None)
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.start is None, self.stop is None, self.step is None)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Call(Expr):
+    """An op applied to arguments. Operators, methods, indexing and `x.T` are calls too: `a @ b` is `matmul(a, b)`."""
+
+    op: str
+    args: tuple[Expr, ...]
+    kwargs: tuple[tuple[str, Expr], ...] = ()
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (*self.args, *(value for _, value in self.kwargs)) if self.kwargs else self.args
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.op, len(self.args), *(name for name, _ in self.kwargs))
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything below it, in reading order."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))

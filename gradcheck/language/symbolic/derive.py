@@ -1,0 +1,186 @@
+"""A case's gradients as formulas: the reverse sweep, run on how tensors are written instead of on their numbers.
+
+What comes out is text of the case language. It is printed, pasted into `formulas:`, parsed back; evaluated, it is equal
+to the core's gradient bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.backward import Pull, sweep
+from gradcheck.autograd.modes import no_grad, using_default_dtype
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.pullback import cotangents
+from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.scalars import ARITHMETIC
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
+from gradcheck.language.expr.sharing import Derivation, share, sizes
+from gradcheck.language.problem import Problem
+from gradcheck.language.symbolic.formula import Formula, call, to_expr
+from gradcheck.language.symbolic.sizes import arithmetic, bare, remembering, remembers
+
+#: A formula of more nodes than this, written out, helps nobody.
+MAX_NODES = 20_000
+
+
+def derive(problem: Problem, step: int | None = None, *, expand: bool = False) -> dict[str, Expr]:
+    """The gradient of every tensor that one backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
+
+    `step` is the pass's place in the case's steps, by default the last pass. A formula speaks of the tensor's
+    children by their own gradients, `grad(child)`; with `expand` of names and of the roots' incoming gradients alone.
+    Raises what the forward pass raises, and Unsupported where a gradient cannot be written down.
+    """
+    formulas = derived(problem, step, expand)
+    name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
+    if count > MAX_NODES:
+        raise Unsupported(f"the gradient of {name} is a formula of {count:,} parts, more than {MAX_NODES:,}",
+                          hint="give parts of the graph names of their own")  # fmt: skip
+    return formulas
+
+
+def derivation(problem: Problem, step: int | None = None, *, expand: bool = False) -> Derivation:
+    """The same, with steps (a case's `let`) for what formulas have in common; no graph's are too long to be written."""
+    case = problem.case
+    taken = {*problem.sizes, *case.dims, *case.inputs, *problem.inputs, *problem.constants, *case.graph, *case.let}
+    return share(derived(problem, step, expand), taken)
+
+
+def derived(problem: Problem, step: int | None, expand: bool) -> dict[str, Expr]:
+    passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
+    if not passes:
+        raise Unsupported("the case has no backward pass to derive gradients of")
+    seeds = problem.seeds[passes[-1] if step is None else step]
+    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+        return _differentiate(_Graph(problem), seeds, expand)
+
+
+class _Formulas:
+    """The host on which expressions evaluate to formulas."""
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if op.elementwise and any(map(remembers, args)) and all(isinstance(arg, (int, float)) for arg in args):
+            return _of_numbers(op, args)
+        if op.name == "getitem" and isinstance(args[0], tuple):
+            return args[0][args[1]]
+        result = op(*args, **kwargs)
+        if args and result is args[0] and type(result) is Formula and result.requires_grad:
+            return TABLE["mul"](result, 1)  # as the core does: a tensor of its own, with a gradient of its own
+        if isinstance(result, np.ndarray):  # made of no tensor, as `ones(2, 3)` is
+            return Formula(result, call(op, op.bind(args, kwargs)))
+        return result
+
+    def dtype(self, name: str) -> Any:
+        return dtypes.BY_NAME[name]
+
+
+def _of_numbers(op: Op, args: tuple[Any, ...]) -> Any:
+    """What expressions compute from sizes are numbers, not tensors."""
+    if op.name in ARITHMETIC and len(args) == 2:
+        return arithmetic(op.name, *args)
+    return remembering(np.asarray(op(*map(bare, args))).item(), call(op, op.bind(args, {})))
+
+
+class _Graph:
+    """The forward pass: every named tensor as a formula that is written by its name."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.tensors: dict[str, Formula] = {}
+        self.names: dict[Formula, str] = {}
+        scope: dict[str, Any] = {name: remembering(size, Name(name)) for name, size in problem.sizes.items()}
+        for name, array in problem.constants.items():
+            scope[name] = Formula(array.copy(), Name(name))
+        for name, array in problem.inputs.items():
+            scope[name] = leaf = Formula(array.copy(), Name(name), requires_grad=dtypes.is_differentiable(array.dtype))
+            self._note(name, leaf)
+        for name, claim in problem.case.graph.items():
+            scope[name] = evaluate(claim.expr, scope, _Formulas())
+            for part, expr, formula in _parts(name, Name(name), scope[name]):
+                if self._note(part, formula) and expr is not None:
+                    formula.called(expr)
+
+    def _note(self, name: str, formula: Formula) -> bool:
+        """Whether this is the formula's first name."""
+        self.tensors[name] = formula
+        return self.names.setdefault(formula, name) == name
+
+
+def _parts(name: str, expr: Expr, value: Any) -> Iterator[tuple[str, Expr, Formula]]:
+    if isinstance(value, Formula):
+        yield name, expr, value
+    elif isinstance(value, (tuple, list)):
+        for index, part in enumerate(value):
+            yield from _parts(f"{name}[{index}]", Call("getitem", (expr, to_expr(index))), part)
+
+
+def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand: bool) -> dict[str, Expr]:
+    found: dict[Formula, Expr] = {}
+
+    def pull(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
+        found[tensor] = gradient.expr
+        name = graph.names.get(tensor)
+        if name is not None and not expand:
+            gradient = Formula(gradient.array, Gradient(name))
+        return _shares(tensor, gradient)
+
+    roots = [graph.tensors[name] for name in seeds]
+    with no_grad():
+        below = _below(roots)
+        starts = [_seed(name, root, seeds[name], root in below) for name, root in zip(seeds, roots, strict=True)]
+        leaves = sweep(cast(Any, roots), starts, cast(Pull, pull))
+    found |= {cast(Any, leaf): gradient.expr for leaf, gradient in leaves.items()}
+    return {name: found[tensor] for name, tensor in graph.tensors.items() if tensor in found}
+
+
+def _below(roots: list[Formula]) -> set[Formula]:
+    """What the roots were made of."""
+    found: set[Formula] = set()
+    stack = list(roots)
+    while stack:
+        fresh = [creator for creator in stack.pop().creators if creator not in found]
+        found.update(fresh)
+        stack.extend(fresh)
+    return found
+
+
+def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> Formula:
+    """The incoming gradient: 1, or what the case gives. That has no other name than `grad(root)`, and must be written
+    out for a root below another, where it is only a part of the gradient."""
+    if not root.requires_grad:
+        raise NoGradRequired(f"a backward pass from {name}, which requires no gradient")
+    if seed is not None:
+        array = seed.astype(root.dtype)
+        return Formula(array, to_expr(array) if is_below else Gradient(name))
+    if root.array.size != 1:
+        raise NonScalarBackward(f"a backward pass without a gradient from {name}, of shape {root.array.shape}")
+    return cast(Formula, TABLE["ones_like"](root))
+
+
+def _shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
+    """What each creator receives, one entry for each use, by the op's rules."""
+    op, args, output = cast(Op, tensor.creation_op), cast(tuple, tensor._args), tensor
+    wanted = [i for i, arg in enumerate(args) if _wants(arg) or (i == op.sequence and any(map(_wants, arg)))]
+    values = list(args)
+    if tensor.dtype in dtypes.HALVES:  # the sweep computes these in float32
+        gradient, output, *values = (_in_single(value) for value in (gradient, output, *values))
+    shares: list[tuple[Formula, Formula]] = []
+    for position, given in zip(wanted, cotangents(op, gradient, output, values, wanted), strict=True):
+        pairs = zip(args[position], given, strict=True) if position == op.sequence else [(args[position], given)]
+        shares += [(a, s if s.dtype == a.dtype else TABLE["to"](s, a.dtype)) for a, s in pairs if _wants(a)]
+    return shares
+
+
+def _wants(arg: Any) -> bool:
+    return type(arg) is Formula and arg.requires_grad
+
+
+def _in_single(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_in_single(item) for item in value]
+    is_half = type(value) is Formula and value.dtype in dtypes.HALVES
+    return TABLE["to"](value, np.dtype(np.float32)) if is_half else value

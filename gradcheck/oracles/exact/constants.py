@@ -1,0 +1,96 @@
+"""Which number a float stands for: an integer, a fraction, a root of one, or such a root times powers of pi."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from gradcheck.oracles.exact.point import Point
+
+#: A float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
+LARGEST_DENOMINATOR = 1_000_000
+#: A float that is written with fewer digits stands for that decimal number.
+MOST_DIGITS = 12
+#: Numerator and denominator of what a root is taken of.
+_LARGEST_SQUARE = 10_000
+
+
+def residue(point: Point, number: float) -> int:
+    """The number at this point. Raises ZeroDivisionError where its denominator is 0 there."""
+    if math.isinf(number):
+        return point.infinity("inf" if number > 0 else "-inf")
+    simple = fraction(number)
+    if simple is not None:
+        return _quotient(simple, point.prime)
+    known = surd(abs(number))
+    if known is None:  # somebody's rounding: the binary fraction itself
+        point.invented.add("rounded numbers")
+        return _quotient(Fraction(number), point.prime)
+    square, halves = known
+    found = _root(point, square.numerator * square.denominator) * pow(square.denominator, -1, point.prime)
+    if halves:
+        found *= pow(point.symbol("sqrt(pi)"), halves, point.prime)
+    return found * (1 if number > 0 else -1) % point.prime
+
+
+def _quotient(number: Fraction, prime: int) -> int:
+    if number.denominator % prime == 0:
+        raise ZeroDivisionError(f"{number} has a denominator of 0")
+    return number.numerator * pow(number.denominator, -1, prime) % prime
+
+
+@lru_cache(maxsize=4096)
+def fraction(number: float) -> Fraction | None:
+    """A decimal number of few digits, or a fraction with a small denominator; None where a float is neither."""
+    written = repr(number)
+    if len(written.partition("e")[0].replace(".", "").lstrip("-0")) <= MOST_DIGITS:
+        return Fraction(written)
+    simple = Fraction(number).limit_denominator(LARGEST_DENOMINATOR)
+    return simple if float(simple) == number else None
+
+
+@lru_cache(maxsize=4096)
+def surd(number: float) -> tuple[Fraction, int] | None:
+    """`(s, k)` where a positive float is `sqrt(s) * pi ** (k / 2)` up to rounding, s a small fraction."""
+    for halves in (0, -1, 1, 2, -2):
+        part = number / math.pi ** (halves / 2)
+        if not 1e-4 < part < 1e4:
+            continue
+        square = Fraction(part * part).limit_denominator(_LARGEST_SQUARE)
+        small = 0 < square.numerator <= _LARGEST_SQUARE
+        if small and math.isclose(math.sqrt(square), part, rel_tol=2e-15):
+            return square, halves
+    return None
+
+
+def _root(point: Point, number: int) -> int:
+    """The square root of a positive integer: the product of those of its prime factors, so that roots multiply."""
+    found = 1
+    for factor, times in _factors(number):
+        found = found * pow(factor, times // 2, point.prime) % point.prime
+        if times % 2:
+            found = found * _root_of_prime(point, factor) % point.prime
+    return found
+
+
+def _root_of_prime(point: Point, factor: int) -> int:
+    prime = point.prime
+    root = pow(factor, (prime + 1) // 4, prime)
+    if root * root % prime == factor % prime:
+        return root
+    return point.symbol(f"sqrt({factor})")
+
+
+@lru_cache(maxsize=1024)
+def _factors(number: int) -> tuple[tuple[int, int], ...]:
+    found: dict[int, int] = {}
+    divisor = 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            found[divisor] = found.get(divisor, 0) + 1
+            number //= divisor
+        divisor += 1
+    if number > 1:
+        found[number] = found.get(number, 0) + 1
+    return tuple(found.items())

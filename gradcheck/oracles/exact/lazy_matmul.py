@@ -1,0 +1,118 @@
+"""A product of matrices modulo a prime that is not multiplied out before somebody asks, and then in the cheapest order.
+
+The claims of a proof end in vectors (a random direction, a sum over rows), so a chain of n×n matrices usually comes
+down to products of a matrix and a vector: n² where the forward itself costs n³.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from gradcheck.oracles.exact import modular
+
+#: A longer chain is multiplied out first, so that `h @ h`, over and over, does not double for ever.
+MAX_FACTORS = 16
+
+
+class Matrix:
+    """A matrix of residues, and the same centred around 0 in float64, made once."""
+
+    __slots__ = ("_centred", "_transpose", "prime", "residues")
+
+    def __init__(self, residues: np.ndarray, prime: int) -> None:
+        self.residues, self.prime = residues, prime
+        self._centred: np.ndarray | None = None
+        self._transpose: Matrix | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.residues.shape
+
+    @property
+    def centred(self) -> np.ndarray:
+        if self._centred is None:
+            other = self._transpose
+            known = None if other is None or other._centred is None else other._centred.T
+            self._centred = modular.centred(self.residues, self.prime) if known is None else known
+        return self._centred
+
+    @property
+    def T(self) -> Matrix:  # noqa: N802 - as an array has it
+        if self._transpose is None:
+            self._transpose = Matrix(self.residues.T, self.prime)
+            self._transpose._transpose = self
+        return self._transpose
+
+    def __matmul__(self, other: Matrix) -> Matrix:
+        """The product: the smaller factor is cut into limbs, the larger one is used as it lies there."""
+        if self.residues.size * other.shape[1] <= modular.SMALL:
+            return Matrix(modular.in_halves(np.matmul, self.residues, other.residues, self.prime), self.prime)
+        terms = self.shape[1]
+        if other.residues.size < self.residues.size:
+            parts, bits = modular.limbs(other.residues, terms, self.prime)
+            product = self.centred @ np.concatenate(parts, axis=1)
+            pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=1)
+        else:
+            parts, bits = modular.limbs(self.residues, terms, self.prime)
+            product = np.concatenate(parts, axis=0) @ other.centred
+            pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=0)
+        total = pieces[0]
+        for number, piece in enumerate(pieces[1:], 1):
+            total = (total + piece * pow(2, bits * number, self.prime)) % self.prime
+        return Matrix(total, self.prime)
+
+
+class Chain:
+    """`factors[0] @ factors[1] @ …`, not multiplied out yet."""
+
+    __slots__ = ("factors",)
+
+    def __init__(self, factors: tuple[Matrix, ...]) -> None:
+        self.factors = factors
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.factors[0].shape[0], self.factors[-1].shape[1])
+
+    @property
+    def T(self) -> Chain:  # noqa: N802 - as an array has it
+        return Chain(tuple(factor.T for factor in reversed(self.factors)))
+
+    def dense(self) -> np.ndarray:
+        """The product, multiplied out once."""
+        if len(self.factors) > 1:
+            sizes = (self.factors[0].shape[0], *(factor.shape[1] for factor in self.factors))
+            self.factors = (self._multiply(0, len(self.factors) - 1, _cuts(sizes)),)
+        return self.factors[0].residues
+
+    def _multiply(self, first: int, last: int, cuts: dict[tuple[int, int], int]) -> Matrix:
+        if first == last:
+            return self.factors[first]
+        cut = cuts[first, last]
+        return self._multiply(first, cut, cuts) @ self._multiply(cut + 1, last, cuts)
+
+    def __matmul__(self, other: Chain) -> Chain:
+        """The longer chain."""
+        if len(self.factors) + len(other.factors) > MAX_FACTORS:
+            self.dense()
+            other.dense()
+        return Chain((*self.factors, *other.factors))
+
+
+@lru_cache(maxsize=4096)
+def _cuts(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
+    """Where to cut each part of a chain so that it costs least (the classical dynamic programme over its parts)."""
+    count = len(sizes) - 1
+    costs = {(i, i): 0 for i in range(count)}
+    cuts: dict[tuple[int, int], int] = {}
+    for length in range(2, count + 1):
+        for i in range(count - length + 1):
+            j = i + length - 1
+            options = {
+                cut: costs[i, cut] + costs[cut + 1, j] + sizes[i] * sizes[cut + 1] * sizes[j + 1] for cut in range(i, j)
+            }
+            cuts[i, j] = min(options, key=options.__getitem__)
+            costs[i, j] = options[cuts[i, j]]
+    return cuts

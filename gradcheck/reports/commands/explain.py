@@ -1,0 +1,176 @@
+"""An explained case as text for people, as YAML to paste into a case, or as LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from gradcheck.checks.derivation import DerivedFormula, Explanation
+from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.latex import name_to_latex, to_latex
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.source import MAX_LENGTH
+from gradcheck.reports.text import brief, count, plain, wrap
+
+#: How much of a tensor's values is shown, in elements a dimension and in characters.
+_EDGE, _THRESHOLD, _VALUES = 3, 16, 60
+#: What is text without quotes in YAML: it begins like text, and nothing in it ends an entry or begins a comment.
+_BARE = re.compile(r"(?!.*(: | #|:$))(?:[A-Za-z_(]|-\S).*")
+_WORDS = frozenset({"true", "false", "null"})
+
+
+def render(explanation: Explanation, format: str, width: int = 80) -> str:
+    """The explanation in one of `FORMATS`, ending in a newline."""
+    return "".join(line.rstrip() + "\n" for line in FORMATS[format](explanation, width))
+
+
+# Text ------------------------------------------------------------------------------------------------
+
+
+def _text(e: Explanation, width: int) -> Iterator[str]:
+    yield plain(e.case.id)
+    for title, names in (("inputs", e.case.inputs), ("constants", e.case.constants)):
+        if names:
+            yield ""
+            yield title
+            for name in names:
+                array = e.problem.inputs.get(name, e.problem.constants.get(name))
+                yield f"  {plain(name)} {_shown(array)}"
+    yield ""
+    yield "graph"
+    for name, claim in e.case.graph.items():
+        yield from wrap(f"{plain(name)} = {plain(claim.text)}", width, "  ", "      ")
+        for part, array in e.values.items():
+            if part == name or part.startswith(f"{name}["):
+                yield f"    {'' if part == name else f'{part} '}{_shown(array)}"
+    yield ""
+    if e.why_not:
+        yield from wrap(f"no gradients: {plain(e.why_not)}", width, "", "  ")
+        return
+    yield from _gradients(e, width)
+
+
+def _gradients(e: Explanation, width: int) -> Iterator[str]:
+    step = e.case.steps[e.step or 0]
+    place = f", step {(e.step or 0) + 1}" if len(e.case.steps) > 1 else ""
+    yield f"gradients, from {', '.join(map(plain, step.roots))}{place}"
+    for name, expr in e.let.items():
+        yield from wrap(f"let {name} = {expr}", width, "  ", "      ")
+    for formula in e.formulas:
+        yield from wrap(f"{plain(formula.tensor)} {_shape(formula.shape)} = {formula.expr}", width, "  ", "      ")
+        for remark in _remarks(formula):
+            yield f"      ({remark})"
+    yield ""
+    yield from wrap(_evidence(e), width, "", "")
+
+
+def _remarks(formula: DerivedFormula) -> Iterator[str]:
+    if formula.alone:
+        yield "for these numbers and sizes alone"
+    if len(str(formula.expr)) > MAX_LENGTH:
+        yield "too long for a case file: give parts of the graph names of their own"
+    if not formula.lasting:
+        yield "of this pass alone: other steps change what is left at the end"
+
+
+def _evidence(e: Explanation) -> str:
+    points = max((formula.points for formula in e.formulas), default=0)
+    proved = [formula.proved for formula in e.formulas if formula.proved is not None]
+    text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"
+    if proved:
+        risk = brief(max(proved))
+        at = f" at {', '.join(f'{name} = {size}' for name, size in e.proved_at.items())}" if e.proved_at else ""
+        text += (
+            f"; {len(proved)} of {len(e.formulas)} proved for any values{at}, wrongly with a probability below {risk}"
+        )
+    return f"{text}. They come from the core's own rules, and are no independent evidence for it."
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
+
+
+def _shown(array: np.ndarray | None) -> str:
+    """The shape and a short form of the values."""
+    if array is None:
+        return ""
+    text = np.array2string(array, threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, separator=", ",
+                           max_line_width=10**6)  # fmt: skip
+    text = re.sub(r"\s+", " ", text)
+    text = text if len(text) <= _VALUES else text[: _VALUES - 1] + "…"
+    return f"{_shape(array.shape)} {text}" if array.shape else text
+
+
+# YAML ------------------------------------------------------------------------------------------------
+
+
+def _yaml(e: Explanation, width: int) -> Iterator[str]:
+    yield f"# {plain(e.case.id)}"
+    if e.why_not:
+        yield f"# no gradients: {plain(e.why_not)}"
+        return
+    kept = [formula for formula in e.formulas if not any(_remarks(formula))]
+    steps = _needed(e, [formula.expr for formula in kept])
+    if steps:
+        yield "let:"
+    for name in steps:
+        yield f"  {_scalar(name)}: {_scalar(str(e.let[name]))}"
+    if kept:
+        yield "formulas:"
+    for formula in kept:
+        yield f"  {_scalar(formula.tensor)}: {_scalar(str(formula.expr))}"
+    for formula in e.formulas:
+        for remark in _remarks(formula):
+            yield f"# {plain(formula.tensor)}: {formula.expr}  ({remark})"
+
+
+def _needed(e: Explanation, exprs: list[Expr]) -> list[str]:
+    """The steps that these formulas use, in order."""
+    used: set[str] = set()
+    for expr in exprs:
+        used.update(free_names(expr))
+    for name in reversed(list(e.let)):
+        if name in used:
+            used.update(free_names(e.let[name]))
+    return [name for name in e.let if name in used]
+
+
+def _scalar(text: str) -> str:
+    """The text as YAML reads it back: as it is, or between single quotes."""
+    if _BARE.fullmatch(text) and text.lower() not in _WORDS and not _is_number(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# LaTeX -----------------------------------------------------------------------------------------------
+
+
+def _latex(e: Explanation, width: int) -> Iterator[str]:
+    yield f"% {plain(e.case.id)}"
+    yield r"\begin{align*}"
+    lines = [(name_to_latex(name), claim.expr) for name, claim in e.case.graph.items()]
+    lines += [(name_to_latex(name), expr) for name, expr in e.let.items()]
+    lines += [(rf"\nabla_{{{name_to_latex(formula.tensor)}}}", formula.expr) for formula in e.formulas]
+    yield from _aligned(lines)
+    yield r"\end{align*}"
+    if e.why_not:
+        yield f"% no gradients: {plain(e.why_not)}"
+
+
+def _aligned(lines: list[tuple[str, Expr]]) -> Iterator[str]:
+    for index, (left, expr) in enumerate(lines):
+        end = r" \\" if index < len(lines) - 1 else ""
+        yield f"  {left} &= {to_latex(expr)}{end}"
+
+
+FORMATS: dict[str, Callable[[Explanation, int], Iterator[str]]] = {"text": _text, "yaml": _yaml, "latex": _latex}

@@ -1,0 +1,107 @@
+"""A traced backward pass as one JSON document, for programs: every event, in order, nothing summarised."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gradcheck import __version__
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
+from gradcheck.engines.trace import TracedCase, TracedStep
+from gradcheck.errors import TensorError
+from gradcheck.reports.commands.trace import Labels, called
+from gradcheck.reports.formats.json import SCHEMA, to_json
+
+
+def render(traced: TracedCase, *, step: int | None = None, tensor: str = "") -> str:
+    """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so."""
+    document = {
+        "schema": SCHEMA,
+        "gradcheck": __version__,
+        "id": traced.case.id,
+        "engine": "core",
+        "error": _error(traced.error),
+        "failed_at": traced.failed_at or None,
+        "steps": [_step(one, tensor) for one in traced.steps if step is None or one.index == step],
+    }
+    return json.dumps(to_json(document), allow_nan=False) + "\n"
+
+
+def _step(one: TracedStep, tensor: str) -> dict[str, Any]:
+    known: dict[str, Any] = {"step": one.index, "action": one.step.action, "error": _error(one.error)}
+    known["expected_error"] = one.step.raises
+    return known | (_pass(one.trace, one.labels, tensor) if one.trace is not None else {})
+
+
+def _error(error: TensorError | None) -> dict[str, str] | None:
+    return None if error is None else {"kind": error.kind, "message": error.message, "hint": error.hint}
+
+
+def _pass(trace: Trace, labels: Labels, tensor: str) -> dict[str, Any]:
+    names = {one: label.text for one, label in labels.items()}
+    chosen = set(called(labels, tensor)) if tensor else set(labels)
+    events = [
+        _event(event, names)
+        for event in trace.events
+        if event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
+    ]
+    return {
+        "roots": [names[root] for root in trace.roots],
+        "freed": None if trace.freed is None else names[trace.freed],
+        "tensors": [_tensor(one, labels) for one in labels if one in chosen],
+        "events": events,
+        "order": [names[one] for one in trace.order],
+        "gradients": [_kept(kept, names) for kept in trace.kept if kept.tensor in chosen],
+    }
+
+
+def _tensor(tensor: Tensor, labels: Labels) -> dict[str, Any]:
+    label = labels[tensor]
+    return {
+        "tensor": label.text,
+        "name": label.name or None,
+        "inside": label.inside or None,
+        "expression": label.expression or None,
+        "op": label.op or None,
+    }
+
+
+def _event(event: Received | PassedOn, names: dict[Tensor, str]) -> dict[str, Any]:
+    about = {"tensor": names[event.tensor], "gradient": _value(event.gradient)}
+    if isinstance(event, PassedOn):
+        return {"event": "passes_on", **about, "op": event.op.name}
+    return {
+        "event": "receives",
+        **about,
+        "from": None if event.sender is None else names[event.sender],
+        "received": event.received,
+        "expected": event.expected,
+        "total": _value(event.total),
+        "ready": event.ready,
+    }
+
+
+def _kept(kept: Kept, names: dict[Tensor, str]) -> dict[str, Any]:
+    before = None if kept.before is None else _value(kept.before)
+    return {
+        "tensor": names[kept.tensor],
+        "gradient": _value(kept.gradient),
+        "before": before,
+        "now": _value(kept.now),
+    }
+
+
+def _value(value: Glimpse) -> dict[str, Any]:
+    """`values` is null for large arrays, of which shape, range and norm must do."""
+    array = value.array
+    if array is not None and array.dtype.kind == "V":  # bfloat16
+        array = array.astype(float)
+    return {
+        "shape": list(value.shape),
+        "dtype": str(value.dtype),
+        "values": None if array is None else array.tolist(),
+        "low": value.low,
+        "high": value.high,
+        "norm": value.norm,
+    }

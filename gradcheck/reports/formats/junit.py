@@ -1,0 +1,75 @@
+"""JUnit's XML, as Jenkins, GitLab and GitHub's test reporters read it: a suite a file, a testcase a case.
+
+It keeps to the attributes of Jenkins' `junit-10.xsd`, which strict readers hold a report to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.formats.full import details
+from gradcheck.reports.phrases import verdict
+from gradcheck.reports.problems import problems
+
+#: JUnit's word for each status that is not a plain success.
+_WORDS = {
+    "failed": "failure",
+    "xpassed": "failure",
+    "invalid": "error",
+    "crashed": "error",
+    "skipped": "skipped",
+    "xfailed": "skipped",
+    "unsupported": "skipped",
+}
+_TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(result: RunResult, look: Look) -> str:
+    """The XML document. Characters that XML forbids become U+FFFD."""
+    root = Element("testsuites", {"name": "gradcheck", **_totals(result.cases, result.seconds)})
+    files: dict[str, list[CaseResult]] = {}
+    for case in result.cases:
+        files.setdefault(case.file, []).append(case)
+    for file, cases in files.items():
+        totals = _totals(cases, sum(case.seconds for case in cases))
+        suite = SubElement(root, "testsuite", {"name": _legal(file), **totals})
+        for case in cases:
+            _add(suite, case)
+    indent(root)
+    body: bytes = tostring(root, encoding="us-ascii")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + body.decode() + "\n"
+
+
+def _totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, str]:
+    words = [_WORDS.get(case.status, "") for case in cases]
+    totals = {"tests": str(len(words))}
+    totals |= {total: str(words.count(word)) for total, word in _TOTALS.items()}
+    return totals | {"time": f"{seconds:.6f}"}
+
+
+def _add(suite: Element, case: CaseResult) -> None:
+    name = case.name or "the file itself"
+    testcase = SubElement(suite, "testcase", name=_legal(name), classname=_legal(case.file), time=f"{case.seconds:.6f}")
+    word = _WORDS.get(case.status)
+    if word is None:
+        return
+    if word == "skipped":
+        SubElement(testcase, word, type=case.status, message=_legal(_reason(case)))
+        return
+    first, *_ = problems(case)
+    entry = SubElement(testcase, word, type=case.status, message=_legal(first.message))
+    entry.text = _legal("\n" + "\n".join(details(case, Look(width=100, verbosity=1))) + "\n")
+
+
+def _reason(case: CaseResult) -> str:
+    reason = verdict(case) or "; ".join(error.message for error in case.errors)
+    return f"fails as expected: {reason}" if case.status == "xfailed" else reason or case.status
+
+
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("\ufffd", text)

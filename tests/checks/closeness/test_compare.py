@@ -1,0 +1,161 @@
+"""Comparison of two arrays: what agrees, what does not, and which element is named."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.result import Comparison
+
+ABOUT = {"what": "gradient", "tensor": "x"}
+
+
+def check(got: object, want: object, **options: object) -> Comparison:
+    want_array = None if want is None else np.asarray(want)
+    got_array = None if got is None else np.asarray(got)
+    dtype = want_array.dtype if want_array is not None else np.dtype(np.float64)
+    return compare(got_array, want_array, base(dtype), **ABOUT, **options)
+
+
+def test_equal_arrays_pass_and_say_what_they_are() -> None:
+    result = check([[1.0, 2.0]], [[1.0, 2.0]])
+    assert result.status == "passed"
+    assert (result.shape, result.dtype, result.elements, result.mismatched) == ((1, 2), "float64", 2, 0)
+
+
+def test_the_worst_element_is_named_with_all_its_errors() -> None:
+    result = check([[1.0, 2.0, 4.0], [3.0, 4.0, 6.5]], [[1.0, 2.0, 8.0], [3.0, 4.0, 6.0]])
+    assert result.status == "failed"
+    assert (result.worst_index, result.got, result.want) == ((0, 2), 4.0, 8.0)
+    assert (result.max_abs, result.max_rel, result.mismatched) == (4.0, 0.5, 2)
+    assert result.max_ulp == 4.0 / 2**-49  # 8.0 is followed by 8 + 2**-49
+    assert result.mask is not None
+    assert result.mask.tolist() == [[False, False, True], [False, False, True]]
+
+
+def test_a_small_gradient_is_never_hidden() -> None:
+    want = np.full((3, 3), 1e-12)
+    assert check(want * (1 + 1e-3), want).status == "failed"
+    assert check(want * (1 + 1e-12), want).status == "passed"
+    tiny = np.full(4, 1e-300)
+    assert check(tiny * (1 + 1e-9), tiny).status == "failed"
+
+
+def test_the_scale_is_the_tensors_own_largest_element() -> None:
+    want = np.array([1e6, 1.0, 0.0])
+    assert check(want + np.array([0, 5e-5, 5e-5]), want).status == "passed"  # 1e-10 of 1e6
+    assert check(want + np.array([0, 0, 2e-4]), want).status == "failed"
+
+
+def test_an_infinite_element_does_not_widen_the_tolerance_of_others() -> None:
+    assert check([math.inf, 1.001], [math.inf, 1.0]).status == "failed"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_non_finite_elements_agree_with_their_like_and_are_counted(value: float) -> None:
+    result = check([value, 1.0, value], [value, 1.0, value])
+    assert result.status == "passed"
+    assert result.notes[0].startswith("2 ")
+
+
+@pytest.mark.parametrize(
+    ("got", "want"),
+    [(math.nan, 1.0), (1.0, math.nan), (math.inf, 1.0), (1.0, math.inf), (math.inf, -math.inf), (math.nan, math.inf)],
+)
+def test_non_finite_elements_never_agree_with_anything_else(got: float, want: float) -> None:
+    result = check([got, 1.0], [want, 1.0])
+    assert result.status == "failed"
+    assert result.worst_index == (0,)
+    assert result.max_abs == math.inf
+
+
+def test_none_agrees_with_zeros_with_a_note_and_with_nothing_else() -> None:
+    assert check(None, None).status == "passed"
+    for got, want in ((None, [0.0, 0.0]), ([0.0, 0.0], None)):
+        result = check(got, want)
+        assert result.status == "passed"
+        assert "none agrees with all zeros" in result.notes[0]
+    missing, extra = check(None, [0.0, 2.0]), check([0.0, 2.0], None)
+    assert (missing.status, missing.want, missing.mismatched) == ("failed", 2.0, 1)
+    assert (extra.status, extra.got) == ("failed", 2.0)
+    assert "no gradient arrived" in missing.message
+
+
+def test_nan_is_no_zero() -> None:
+    assert check(None, [math.nan]).status == "failed"
+
+
+def test_shape_and_dtype_come_first() -> None:
+    assert "shape [3], expected [1, 3]" in check([1.0, 2, 3], [[1.0, 2, 3]]).message
+    assert "dtype float32, expected float64" in check(np.ones(2, np.float32), np.ones(2)).message
+    assert check(1.0, [1.0]).status == "failed"
+
+
+def test_zero_dimensions_and_no_elements() -> None:
+    assert check(2.0, 2.0).status == "passed"
+    wrong = check(2.0, 3.0)
+    assert (wrong.status, wrong.worst_index, wrong.got, wrong.want) == ("failed", (), 2.0, 3.0)
+    empty = check(np.zeros((0, 3)), np.zeros((0, 3)))
+    assert (empty.status, empty.elements) == ("passed", 0)
+    assert check(np.zeros((0, 3)), np.zeros((3, 0))).status == "failed"
+
+
+def test_integers_and_booleans_are_exact() -> None:
+    assert check([1, 2**60], [1, 2**60]).status == "passed"
+    result = check([1, 2**60 + 1], [1, 2**60])
+    assert (result.status, result.worst_index, result.mismatched) == ("failed", (1,), 1)
+    assert check([True, False], [True, True]).status == "failed"
+
+
+def test_complex_numbers_are_held_to_their_parts_dtype() -> None:
+    want = np.array([1 + 2j, 3j])
+    assert check(want * (1 + 1e-12j), want).status == "passed"
+    result = check(want + np.array([0, 1e-3]), want)
+    assert (result.status, result.worst_index, result.want) == ("failed", (1,), 3j)
+    single = want.astype(np.complex64)
+    assert check(single * np.complex64(1 + 1e-6j), single).status == "passed"
+    assert check([complex(1, math.nan)], [complex(1, 2)]).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "within", "beyond"),
+    [
+        (np.float64, 1e-10, 3e-10),
+        (np.float32, 1e-5, 3e-5),
+        (np.float16, 2e-3, 6e-3),
+        (ml_dtypes.bfloat16, 1.5e-2, 5e-2),
+    ],
+)
+def test_each_dtype_has_its_base_tolerance(dtype: type, within: float, beyond: float) -> None:
+    want = np.array([1.0, 0.5]).astype(dtype)
+    assert check((want.astype(float) * (1 + within)).astype(dtype), want).status == "passed"
+    result = check((want.astype(float) * (1 + beyond)).astype(dtype), want)
+    assert result.status == "failed"
+    assert result.max_ulp is not None
+    assert result.max_ulp >= 1
+
+
+def test_an_ulp_of_a_half_is_a_halfs() -> None:
+    want = np.array([1.0], np.float16)
+    assert check(np.array([1.0 + 2**-10 * 8], np.float16), want).max_ulp == 8.0
+
+
+def test_slack_is_allowed_on_top_and_shown() -> None:
+    result = check([1.0, 2.5], [1.0, 2.0], slack=np.array([0.0, 1.0]), notes=("because",))
+    assert (result.status, result.notes) == ("passed", ("because",))
+    assert check([1.5, 2.0], [1.0, 2.0], slack=np.array([0.0, 1.0])).status == "failed"
+
+
+def test_huge_differences_do_not_warn() -> None:
+    assert check([1e308], [-1e308]).status == "failed"
+    assert check([1e200, 1e200], [1e200, 1e200]).status == "passed"
+
+
+def test_what_is_infinitely_wrong_is_so_relatively_too() -> None:
+    for got, want in ((1.0, np.inf), (np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf)):
+        assert check([got], [want]).max_rel == np.inf

@@ -1,0 +1,164 @@
+"""The conformance kit: it passes what is right, finds what is wrong, and calls lacking what cannot be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.checks.conformance import conform, properties, standing
+from gradcheck.checks.conformance.op_cases import op_cases
+from gradcheck.checks.conformance.properties import PROPERTIES, check_properties
+from gradcheck.checks.result import CaseResult
+from gradcheck.engines import engine
+from gradcheck.engines.core import Core
+from gradcheck.errors import UsageError
+from gradcheck.reports import Look
+from gradcheck.reports.commands.conform import as_json, render, verdict
+
+WRONG = Path(__file__).parents[2] / "engines" / "wrong"
+
+
+@pytest.fixture(autouse=True)
+def _shallow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deep enough for whoever recurses, and quicker."""
+    if "core_conforms" not in request.node.name:
+        monkeypatch.setattr(properties, "NODES", 3_000)
+
+
+def wrong(name: str) -> Any:
+    return engine(f"{WRONG / name}.py:Tensor")
+
+
+def statuses(name: str) -> dict[str, str]:
+    return {found.name: found.status for found in check_properties(wrong(name))}
+
+
+def test_the_core_conforms() -> None:
+    found = conform(Core(), ops=["matmul", "softmax", "add", "max", "getitem"])
+    assert found.holds
+    assert found.ops == dict.fromkeys(("matmul", "softmax", "add", "max", "getitem"), "right")
+    assert {one.status for one in found.properties} == {"holds"}
+    assert verdict(found) == "core conforms in all that it can be asked"
+
+
+def test_every_op_with_a_gradient_has_cases() -> None:
+    covered = {tag for case in op_cases() for tag in case.tags}
+    expected = {
+        op.name
+        for op in TABLE.values()
+        if op.torch and (op.composite or any(op.rules)) and not any(p.name == "generator" for p in op.parameters)
+    }
+    without = expected - covered
+    assert {name for name in without if TABLE[name].elementwise} == {"imag"}  # of complex numbers alone
+    assert {"matmul", "sum", "softmax", "cat", "where", "layer_norm"} <= covered
+
+
+def test_an_unknown_op_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="did you mean 'matmul'"):
+        op_cases(["matmull"])
+
+
+@pytest.mark.parametrize(
+    ("name", "fails"),
+    [
+        ("right", set()),
+        ("recurses", {"graphs of 100,000 nodes"}),
+        (
+            "overwrites",
+            {"repeated backward accumulates", "a tensor used 1,000 times"},
+        ),
+        ("mutates", {"a tensor used 1,000 times"}),
+        ("changes_inputs", {"inputs are not changed"}),
+    ],
+)
+def test_properties_tell_engines_apart(name: str, fails: set[str]) -> None:
+    found = {title for title, status in statuses(name).items() if status == "fails"}
+    assert fails <= found
+    assert fails or not found
+
+
+def test_a_wrong_rule_is_a_wrong_op() -> None:
+    tanh = TABLE["tanh"]
+    sound = tanh.rules
+    object.__setattr__(tanh, "rules", (lambda g, y, x: g * (1 - y),))  # an Op is frozen
+    try:
+        found = conform(Core(), ops=["tanh", "exp"])
+    finally:
+        object.__setattr__(tanh, "rules", sound)
+    assert found.ops == {"tanh": "wrong", "exp": "right"}
+    assert not found.holds
+    assert "is wrong in 1 ops" in verdict(found)
+
+
+def test_what_cannot_be_asked_is_lacking_and_no_fault() -> None:
+    found = conform(wrong("right"), ops=["softmax", "tanh"])
+    assert found.ops == {"softmax": "lacking", "tanh": "right"}
+    assert found.holds
+
+
+def test_an_engine_that_raises_is_told_so() -> None:
+    class Broken(Core):
+        name = "broken"
+
+        def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+            raise ZeroDivisionError("on purpose")
+
+    found = {one.name: one for one in check_properties(Broken())}
+    assert set(found) == set(PROPERTIES)
+    assert {one.status for one in found.values()} == {"fails"}
+    assert found["zeroing forgets"].message == "ZeroDivisionError: on purpose"
+
+
+def test_an_engine_that_hands_back_too_little_fails_and_does_not_crash() -> None:
+    class Short(Core):
+        name = "short"
+
+        def pull_back(self, *args: Any, **kwargs: Any) -> Any:
+            from dataclasses import replace
+
+            return [replace(one, gradients=one.gradients[:-1]) for one in super().pull_back(*args, **kwargs)]
+
+    found = conform(Short(), ops=["matmul"])
+    assert found.ops == {"matmul": "wrong"}
+    assert {case.status for case in found.op_results.cases} == {"failed"}
+
+
+def test_a_wrong_shape_fails_and_does_not_crash() -> None:
+    class Flat(Core):
+        name = "flat"
+
+        def pull_back(self, *args: Any, **kwargs: Any) -> Any:
+            from dataclasses import replace
+
+            return [
+                replace(one, gradients=tuple(None if g is None else np.ravel(g) for g in one.gradients))
+                for one in super().pull_back(*args, **kwargs)
+            ]
+
+    found = conform(Flat(), ops=["mul"])
+    assert {case.status for case in found.op_results.cases} <= {"failed", "passed"}  # 0-d ones stay right
+    assert found.ops == {"mul": "wrong"}
+
+
+def test_the_table_and_its_json(tmp_path: Path) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text("inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y.sum()}\n")
+    found = conform(wrong("overwrites"), [file], ops=["mul", "softmax"])
+    text = render(found, Look(width=80, verbosity=1))
+    assert "  cases       0 right, 1 wrong, 0 lacking" in text
+    assert "1 lacking: softmax" in text
+    assert "FAIL   repeated backward accumulates" in text
+    assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
+    assert '"conforms": false' in as_json(found)
+
+
+def test_standings() -> None:
+    def of(status: Any) -> Any:
+        return standing(CaseResult("", "", "", status))
+
+    assert (of("passed"), of("failed"), of("crashed"), of("unsupported")) == ("right", "wrong", "wrong", "lacking")
+    assert of("skipped") is None

@@ -1,0 +1,184 @@
+"""Formulas that are wrong by a slip, and what is suggested instead."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.failures import correction
+from gradcheck.checks.failures.correction.bench import BROKEN, Bench
+from gradcheck.checks.result import CaseResult
+from gradcheck.language.expr.parser import parse
+from tests.checks.conftest import Check
+
+PRODUCT = """
+    dims: {a: 2, b: 3, c: 4}
+    inputs: {A: "randn(a, b)", B: "randn(b, c)"}
+    graph: {C: A @ B}
+    backward: {C: "randn(a, c)"}
+"""
+ERROR = """
+    dims: {n: 4}
+    inputs: {x: randn(n)}
+    constants: {t: randn(n)}
+    graph: {d: x - t, loss: (d * d).mean()}
+"""
+LAYER = """
+    dims: {n: 4, k: 3}
+    inputs: {x: "randn(n, k)", b: randn(k)}
+    graph: {y: x + b, z: tanh(y)}
+    backward: {z: "randn(n, k)"}
+"""
+CHAIN = """
+    inputs:
+      x: [[2, 3], [1, 4]]
+      y: [[3, 4], [5, 6], [7, 8]]
+      z: [[10, 20, 30], [40, 60, 70], [80, 90, 5], [15, 30, 45]]
+      n: [[11, 22, 33, 44], [1, 2, 3, 4]]
+    graph: {p: y @ x, q: z @ p, r: n.mm(q), loss: r.sum()}
+    shapes: {x: [c, d], y: [b, c], z: [a, b], n: [m, a]}
+"""
+SOFTMAX = """
+    dims: {n: 4, k: 3}
+    inputs: {x: "randn(n, k)"}
+    graph: {p: "softmax(x, dim=1)"}
+    backward: {p: "randn(n, k)"}
+"""
+SUM = """
+    dims: {n: 4}
+    inputs: {x: randn(n)}
+    graph: {y: exp(x) * sin(x)}
+    backward: {y: randn(n)}
+"""
+REUSE = """
+    inputs: {a: [1, 2], b: [2, 4], c: [5, 2]}
+    graph: {d: a + b, e: b + c, f: d + e}
+    backward: {f: [1, 1]}
+"""
+SQUARE = """
+    inputs: {x: [1, 2, 3]}
+    graph: {loss: (x * x).sum()}
+"""
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time enough, on however busy a machine."""
+    monkeypatch.setattr(correction, "EACH", 60.0)
+    monkeypatch.setattr(correction, "ALL", 90.0)
+
+
+def told(case: CaseResult, kind: str = "did_you_mean") -> list[str]:
+    return [d["formula"] for c in case.comparisons for d in c.diagnoses if d["kind"] == kind]
+
+
+def wrong(text: str, name: str, formula: str) -> str:
+    return f"{text}    formulas: {{{name}: '{formula}'}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "formula", "meant"),
+    [
+        pytest.param(PRODUCT, "B", "A @ grad(C)", "A.T @ grad(C)", id="transpose-missing"),
+        pytest.param(PRODUCT, "A", "B.T @ grad(C)", "grad(C) @ B.T", id="operands-swapped"),
+        pytest.param(PRODUCT, "B", "grad(C).T @ A", "A.T @ grad(C)", id="product-turned-round"),
+        pytest.param(PRODUCT, "A", "-2 * grad(C) @ B.T", "grad(C) @ B.T", id="factor-too-many"),
+        pytest.param(PRODUCT, "A", "grad(C) * B.T", "grad(C) @ B.T", id="elementwise-product"),
+        pytest.param(ERROR, "x", "2 * d", "2 * d / n", id="one-over-n"),
+        pytest.param(ERROR, "x", "2 * (t - x) / n", "2 * (x - t) / n", id="sign"),
+        pytest.param(ERROR, "x", "x - t", "2 * (x - t) / n", id="two-factors"),
+        pytest.param(LAYER, "b", "grad(z) * (1 - z ** 2)", "sum(grad(z) * (1 - z ** 2), dim=0)", id="sum-missing"),
+        pytest.param(LAYER, "b", "sum(grad(z) * (1 - z ** 2), dim=1)", "sum(grad(z) * (1 - z ** 2), dim=0)", id="dim"),
+        pytest.param(LAYER, "b", "mean(grad(z) * (1 - z ** 2), dim=0)", "sum(grad(z) * (1 - z ** 2), dim=0)", id="1/n"),
+        pytest.param(LAYER, "x", "grad(z) * (1 - y ** 2)", "grad(z) * (1 - z ** 2)", id="another-name"),
+        pytest.param(LAYER, "x", "1 - z ** 2", "(1 - z ** 2) * grad(z)", id="factor-dropped"),
+        pytest.param(LAYER, "x", "grad(z) * (1 - z)", "grad(z) * (1 - z ** 2)", id="power"),
+        pytest.param(
+            SOFTMAX, "x", "p * (grad(p) - (p * grad(p)).sum(dim=1))",
+            "p * (grad(p) - sum(p * grad(p), dim=1, keepdim=True))", id="keepdim",
+        ),
+        pytest.param(
+            SOFTMAX, "x", "p * grad(p)", "p * grad(p) - p * sum(grad(p) * p, dim=1, keepdim=True)", id="centring",
+        ),
+        pytest.param(
+            SUM, "x", "grad(y) * exp(x) * cos(x)",
+            "grad(y) * exp(x) * cos(x) + grad(y) * sin(x) * exp(x)", id="term-missing",
+        ),
+        pytest.param(
+            CHAIN, "n", "((z @ y @ x).sum(dim=1, keepdim=True) @ torch.ones([1, n.shape[1]])).T",
+            "(sum(z @ y @ x, dim=1, keepdim=True) @ ones([1, n.shape[0]])).T", id="shape-index",
+        ),
+        pytest.param(
+            CHAIN, "x", "(torch.ones([1, x.shape[0]]) @ (n @ z @ y).sum(dim=0).diag()).T",
+            "(ones([x.shape[1], x.shape[0]]) @ diag(sum(n @ z @ y, dim=0))).T", id="size-for-one",
+        ),
+        pytest.param(REUSE, "b", "grad(d)", "grad(d) + grad(e)", id="path-missing"),
+        pytest.param(SQUARE, "x", "3 * x", "2 * x", id="number"),
+        pytest.param(SQUARE, "x", "x ** 2", "2 * x", id="square-for-twice"),
+        pytest.param(SQUARE, "x", "x.shape[0] * x", "2 * x", id="size-for-number"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("patient")
+def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant: str) -> None:
+    case = check(wrong(text, name, formula))
+    assert case.status == "failed"
+    assert told(case) == [meant]
+    assert [c.status for c in check(wrong(text, name, meant)).comparisons if c.what == "formula"].count("failed") == 0
+
+
+@pytest.mark.usefixtures("patient")
+def test_nothing_near_is_right(check: Check) -> None:
+    case = check(wrong(CHAIN, "y", "x.sum(dim=1, keepdim=True) @ torch.ones([1, y.shape[0]])"))
+    assert told(case) == []
+    assert told(case, "derived") == ["grad(p) @ x.T"]
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_is_right_at_these_numbers_alone_is_not_suggested(check: Check) -> None:
+    """At x = 2 the right formula 3 * x ** 2 equals 6 * x, which is nearer to what was written."""
+    case = check("""
+        inputs: {x: [2, 2]}
+        graph: {loss: (x ** 3).sum()}
+        formulas: {x: 5 * x}
+    """)
+    assert all("6 * x" not in formula for formula in told(case))
+    assert all("** 2" in formula for formula in told(case) + told(case, "derived"))
+
+
+def test_only_where_a_formula_fails(check: Check) -> None:
+    case = check(wrong(SQUARE, "x", "2 * x"))
+    assert case.status == "passed"
+    assert all(not c.diagnoses for c in case.comparisons)
+
+
+def test_expected_failures_are_left_alone(check: Check) -> None:
+    case = check(wrong(SQUARE, "x", "3 * x") + "    xfail: shows a mistake\n")
+    assert case.status == "xfailed"
+    assert told(case) == []
+
+
+@pytest.mark.usefixtures("patient")
+def test_each_failing_formula_is_told_once(check: Check) -> None:
+    case = check(f"{PRODUCT}    formulas: {{B: [A @ grad(C), A.T @ grad(C), -A.T @ grad(C)], A: grad(C) @ B}}\n")
+    assert sorted(told(case)) == ["A.T @ grad(C)", "A.T @ grad(C)", "grad(C) @ B.T"]
+
+
+def test_the_search_ends_in_time(check: Check) -> None:
+    long = " + ".join(f"sin({number}.5 * x) * cos(x) * x" for number in range(12))
+    start = time.perf_counter()
+    case = check(wrong(SUM, "x", long))
+    assert case.status == "failed"
+    assert time.perf_counter() - start < 15  # a second, on a machine that does nothing else
+
+
+def test_values_are_computed_once_and_broken_parts_spread() -> None:
+    bench = Bench({"x": np.arange(3.0), "A": np.ones((2, 3))}, {"y": np.ones(3)})
+    root = bench.add(parse("(x + grad(y)) * (x + grad(y))"))
+    assert len(bench.exprs) == 4
+    assert bench.array(root) is not None
+    np.testing.assert_array_equal(bench.array(root), [1, 4, 9])
+    assert bench.value(bench.add(parse("exp(A @ A)"))) is BROKEN
+    changed = bench.replace(root, (0, 1), bench.add(parse("x")))
+    assert str(bench.exprs[changed]) == "(x + x) * (x + grad(y))"

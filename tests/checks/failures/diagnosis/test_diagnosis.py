@@ -1,0 +1,202 @@
+"""The catalogue itself: its order, its documentation, and how a hypothesis is confirmed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
+from gradcheck.checks.failures.diagnosis.catalogue import OF_ENGINES, Hypothesis, hypothesis
+from gradcheck.checks.runner import run
+from gradcheck.language.loader.files import load_text
+from tests.checks.mutants import Applied, WrongRule
+
+ROOT = Path(__file__).parents[4]
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture
+def scratch(monkeypatch: pytest.MonkeyPatch) -> list[Hypothesis]:
+    """A catalogue to add to, with the real entries, until the test is over."""
+    entries = list(CATALOGUE)
+    monkeypatch.setattr(catalogue, "CATALOGUE", entries)
+    monkeypatch.setattr("gradcheck.checks.failures.diagnosis.confirm.CATALOGUE", entries)
+    return entries
+
+
+def points(*pairs: tuple[object, object], **known: object) -> Iterator[Evidence]:
+    for got, want in pairs:
+        array = None if got is None else np.asarray(got, float)
+        yield Evidence(array, np.asarray(want, float), **known)
+
+
+def kinds(*pairs: tuple[object, object], **known: object) -> list[str]:
+    return [diagnosis.kind for diagnosis in confirmed(points(*pairs, **known))[0]]
+
+
+# The catalogue -------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_is_ordered_by_kind_and_every_kind_is_recognised() -> None:
+    ranks = [list(KINDS).index(entry.kind) for entry in CATALOGUE]
+    assert ranks == sorted(ranks)
+    assert {entry.kind for entry in CATALOGUE} == set(KINDS)
+
+
+def test_what_is_covered_exists() -> None:
+    assert all(set(entry.covers) <= set(KINDS) - {entry.kind} for entry in CATALOGUE)
+
+
+def test_a_kind_that_is_not_listed_is_refused() -> None:
+    with pytest.raises(ValueError, match="no kind of mistake 'sings'"):
+        hypothesis("sings")
+
+
+def test_the_page_lists_every_kind() -> None:
+    page = (ROOT / "docs" / "diagnoses.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.MULTILINE))
+    assert rows == KINDS | OF_ENGINES
+
+
+# Confirming ----------------------------------------------------------------------------------------
+
+ONE, TWO, THREE = (RNG.standard_normal((3, 3)) for _ in range(3))
+
+
+def test_a_mistake_must_fit_at_every_point() -> None:
+    assert kinds((-ONE, ONE), (-TWO, TWO)) == ["sign"]
+    assert kinds((-ONE, ONE), (TWO.T, TWO)) == []
+
+
+def test_a_constant_must_be_the_same_at_every_point() -> None:
+    assert kinds((2 * ONE, ONE), (2 * TWO, TWO)) == ["factor"]
+    assert kinds((2 * ONE, ONE), (3 * TWO, TWO)) == []
+
+
+def test_one_point_is_no_proof() -> None:
+    (diagnosis,), _ = confirmed(points((ONE.T, ONE)))
+    assert (diagnosis.kind, diagnosis.proved) == ("transposed", False)
+    assert diagnosis.as_mapping()["message"].startswith("perhaps: ")
+    assert diagnosis.as_mapping()["confidence"] == "possible"
+
+
+def test_a_point_at_which_all_is_right_proves_nothing() -> None:
+    symmetric = ONE + ONE.T
+    (diagnosis,), _ = confirmed(points((TWO.T, TWO), (symmetric, symmetric)))
+    assert (diagnosis.kind, diagnosis.points, diagnosis.proved) == ("transposed", 1, False)
+
+
+def test_a_mistake_that_would_show_where_all_is_right_is_refuted() -> None:
+    assert kinds((-ONE, ONE), (TWO, TWO)) == []
+
+
+def test_points_are_not_asked_for_once_nothing_is_left() -> None:
+    asked = []
+
+    def three() -> Iterator[Evidence]:
+        for number, (got, want) in enumerate([(ONE + 0.3 * ONE**2, ONE), (TWO, TWO), (THREE, THREE)]):
+            asked.append(number)
+            yield Evidence(got, want)
+
+    found, tried = confirmed(three())
+    assert (found, asked) == ([], [0])
+    assert {"sign", "transposed", "factor"} <= set(tried)
+
+
+def test_rounding_is_no_difference() -> None:
+    assert kinds((-ONE * (1 + 1e-13), ONE), (-TWO * (1 - 1e-13), TWO)) == ["sign"]
+    assert kinds((-ONE * (1 + 1e-7), ONE), (-TWO * (1 + 2e-7), TWO)) == []
+
+
+def test_two_explanations_are_both_told_and_neither_is_certain() -> None:
+    uses = tuple(Use("mul", owner, 0, share) for owner, share in (("d", ONE), ("e", TWO)))
+    found, _ = confirmed([Evidence(TWO, ONE + TWO, uses=uses)] * 2)
+    assert [diagnosis.kind for diagnosis in found] == ["overwritten", "use_dropped"]
+    assert not any(diagnosis.certain for diagnosis in found)
+    assert "the one in mul at e" in found[0].message
+    assert "the one in mul at d" in found[1].message
+
+
+def test_likelihood_is_told_only_where_there_is_no_proof(scratch: list[Hypothesis]) -> None:
+    def likely(e: Evidence) -> Iterator[Guess]:
+        yield Guess("likely", "it is likely", e.got, False)
+
+    scratch.insert(0, Hypothesis("factor", likely))
+    assert kinds((-ONE, ONE), (-TWO, TWO)) == ["sign"]
+    (diagnosis,), _ = confirmed(points((ONE**3 + ONE, ONE), (TWO**3 + TWO, TWO)))
+    assert (diagnosis.message, diagnosis.proved) == ("it is likely", False)
+
+
+# Hypotheses that need no op ------------------------------------------------------------------------
+
+CUBE, BRICK = RNG.standard_normal((2, 3, 4)), RNG.standard_normal((2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind", "words"),
+    [
+        (lambda a: a / 24, "factor", "1/24, where 24 is the number of elements"),
+        (lambda a: a * -3, "factor", "-3"),
+        (lambda a: a * np.pi, "factor", "pi"),
+        (lambda a: a.transpose(2, 0, 1), "permuted", "permute(2, 0, 1)"),
+        (lambda a: a.swapaxes(1, 2), "transposed", "last two axes"),
+        (lambda a: a.reshape(4, 6), "reshaped", "[4, 6] for [2, 3, 4]"),
+        (lambda a: a[:, ::-1], "flipped", "along axis 1"),
+        (lambda a: np.roll(a, -1, 2), "off_by_one", "one place back along axis 2"),
+        (lambda a: a.sum((0, 2)), "summed", "axes 0 and 2"),
+        (lambda a: np.broadcast_to(a.mean(1, keepdims=True), a.shape), "summed", "averaged over axis 1"),
+        (np.floor, "truncated", "rounded down"),
+        (lambda a: a.astype(np.float32).astype(float), "dtype", "every element is a number of float32"),
+        (lambda a: np.where(a == a.max(), np.inf, a), "nan", "infinity"),
+        (lambda a: None, "detached", "no gradient arrives"),
+    ],
+)
+def test_mistakes_of_any_two_arrays(mistake: object, kind: str, words: str) -> None:
+    found, _ = confirmed(Evidence(mistake(a), a) for a in (10 * CUBE, 10 * BRICK))  # type: ignore[operator]
+    assert [diagnosis.kind for diagnosis in found] == [kind]
+    assert words in found[0].message
+    assert found[0].certain
+
+
+def test_a_lower_dtype_is_named() -> None:
+    found, _ = confirmed(Evidence(a.astype(np.float32), a) for a in (CUBE, BRICK))
+    assert found[0].kind == "dtype"
+    assert "its dtype is float32, where it should be float64" in found[0].message
+
+
+def test_the_complex_conjugate_is_named() -> None:
+    found, _ = confirmed(Evidence((a - 2j * b), (a + 2j * b)) for a, b in ((ONE, TWO), (TWO, THREE)))
+    assert [diagnosis.kind for diagnosis in found] == ["conjugate"]
+
+
+def test_a_broadcast_that_is_not_undone_needs_no_op() -> None:
+    found, _ = confirmed(Evidence(a, a.sum(0)) for a in (ONE, TWO))
+    assert [diagnosis.kind for diagnosis in found] == ["broadcast_not_undone"]
+
+
+# The example in CONTRIBUTING -----------------------------------------------------------------------
+
+
+def test_the_example_of_the_guide_works(scratch: list[Hypothesis], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    chapter = text.partition("## Add a diagnosis")[2]
+    code = chapter.partition("```python\n")[2].partition("```")[0]
+    (kind,) = re.findall(r'@hypothesis\("(\w+)"', code)
+    monkeypatch.setitem(KINDS, kind, "for this test")
+    monkeypatch.setitem(catalogue._RANK, kind, -1)
+    exec(compile(code, "CONTRIBUTING.md", "exec"), {})
+    assert scratch[0].kind == kind
+
+    def wrong(a: Applied) -> object:
+        assert a.incoming is not None
+        found = a.again({}, [a.incoming * a.incoming])
+        return found[a.index]
+
+    cases, _ = load_text("inputs: {x: 'randn(3)'}\ngraph: {out: exp(x)}\nbackward: {out: 'randn(3)'}\n", "guide.yaml")
+    result = run(cases, engines=[WrongRule(0, wrong)]).cases[0]
+    (cause,) = [c for c in result.comparisons if c.cause]
+    assert cause.diagnoses[0]["kind"] == kind

@@ -1,0 +1,170 @@
+"""Explained cases: every shipped case's formulas hold, are short, and survive being pasted into the case."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gradcheck.checks import derivation
+from gradcheck.checks.derivation import Explanation, explain
+from gradcheck.checks.runner import run
+from gradcheck.language.case import Case
+from gradcheck.language.loader import load
+from gradcheck.language.symbolic.simplify import RULES, Simplifier
+from gradcheck.reports.commands.explain import FORMATS, render
+
+ROOT = Path(__file__).parents[2] / "cases"
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.yaml"))
+#: What a document says about gradients as formulas, which the pasted ones replace.
+_CLAIMS = re.compile(r"^(let|formulas|wrong_formulas|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
+
+
+def of(text: str, tmp_path: Path, **options: bool) -> Explanation:
+    file = tmp_path / "case.yaml"
+    file.write_text(text, encoding="utf-8")
+    ((case,), errors) = load([str(file)])
+    assert not errors
+    return explain(case, **options)
+
+
+def texts(found: Explanation) -> dict[str, str]:
+    return {formula.tensor: str(formula.expr) for formula in found.formulas}
+
+
+def find(file: str, name: str) -> Case:
+    (case,) = (case for case in load([str(ROOT / file)]).cases if case.name == name)
+    return case
+
+
+@pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
+@pytest.mark.parametrize("file", FILES)
+def test_every_shipped_case_takes_its_own_formulas(file: str, expand: bool, tmp_path: Path) -> None:
+    """Pasted as YAML, they hold in a run against torch, at the case's own numbers and wherever it generalizes."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    documents = [part for part in re.split(r"^---\n", text, flags=re.MULTILINE) if part.strip()]
+    cases = load([str(ROOT / file)]).cases
+    assert len(documents) == len(cases)
+    pasted = []
+    for document, case in zip(documents, cases, strict=True):
+        found = explain(case, expand=expand)
+        assert found.formulas or found.why_not == "no backward pass is completed", found.why_not
+        pasted.append(_CLAIMS.sub("", document + "\n") + render(found, "yaml"))
+        for format in FORMATS:
+            assert render(found, format)
+    changed = tmp_path / "pasted.yaml"
+    changed.write_text("---\n".join(pasted), encoding="utf-8")
+    result = run(changed)
+    assert {case.status for case in result.cases} == {"passed"}, [
+        (case.name, [(c.tensor, c.formula, c.message) for c in case.comparisons if c.status != "passed"], case.errors)
+        for case in result.cases if case.status != "passed"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "formulas"),
+    [
+        ("matmul/chain-of-four.yaml", "chain of four matrices",
+         {"x": "y.T @ grad(p)", "n": "grad(r) @ q.T", "r": "ones_like(r)", "loss": "1"}),
+        ("elementwise/known-numbers.yaml", "half of five squares, at (1, 2)", {"x": "5 * (x + 1)", "o": "1"}),
+        ("broadcasting/rules.yaml", "centering", {"x": "grad(centered) - sum(grad(centered), dim=0) / x.shape[0]"}),
+        ("nn/layers.yaml", "a linear layer", {"x": "grad(y) @ weight", "weight": "grad(y).T @ x"}),
+        ("reuse/twice.yaml", "a sum of a tensor with itself, twice", {"x": "2 * grad(y)"}),
+        ("reuse/a-thousand-uses.yaml", "a thousand uses by one child", {"x": "sum(grad(uses), dim=0)"}),
+        ("dtypes/precisions.yaml", "float16", {"x": "2 * x * y", "y": "x ** 2"}),
+        ("dtypes/complex.yaml", "the squared magnitude", {"z": "2 * z"}),
+        ("matmul/products.yaml", "a bilinear form", {"a": "outer(u, v)"}),
+        ("nn/losses.yaml", "mean squared error", {"p": "2 * (p - t) / p.numel()"}),
+    ],
+)  # fmt: skip
+def test_formulas_are_what_a_person_would_write(file: str, name: str, formulas: dict[str, str]) -> None:
+    found = texts(explain(find(file, name)))
+    assert {tensor: found[tensor] for tensor in formulas} == formulas
+
+
+def test_what_is_proved_says_so_and_what_cannot_be_does_not() -> None:
+    matmul = explain(find("matmul/chain-of-four.yaml", "chain of four matrices"))
+    assert all(formula.proved is not None and formula.proved < 1e-18 for formula in matmul.formulas)
+    assert all(formula.points == 4 for formula in matmul.formulas)
+    not_real = explain(find("dtypes/complex.yaml", "the squared magnitude"))
+    assert all(formula.proved is None for formula in not_real.formulas)
+
+
+def test_numbers_of_the_case_in_a_formula_are_told(tmp_path: Path) -> None:
+    """A gradient that starts above and comes in from outside as well has numbers that other trials change."""
+    found = of(
+        """
+        inputs: {x: "randn(3)"}
+        graph: {y: x * x, z: y.sum()}
+        backward: {y: "randn(3)", z: 2}
+        """,
+        tmp_path,
+    )
+    (y,) = (formula for formula in found.formulas if formula.tensor == "y")
+    assert y.alone
+    assert y.points == 1
+    text = render(found, "text")
+    assert "(for these numbers and sizes alone)" in text
+    assert "\n  y:" not in render(found, "yaml")
+
+
+def test_large_cases_are_proved_at_other_sizes(tmp_path: Path) -> None:
+    found = of(
+        """
+        dims: {n: 300}
+        inputs: {a: "randn(n, n)", b: "randn(n, n)"}
+        graph: {c: a @ b, loss: (c * c).sum()}
+        """,
+        tmp_path,
+    )
+    assert texts(found) == {"a": "grad(c) @ b.T", "b": "a.T @ grad(c)", "c": "2 * c", "loss": "1"}
+    assert found.proved_at == {"n": 7}
+    assert "proved for any values at n = 7, " in " ".join(render(found, "text").split())
+
+
+def test_several_passes_add_up(tmp_path: Path) -> None:
+    found = of(
+        """
+        inputs: {x: [1, 2, 3]}
+        graph: {y: (2 * x).sum()}
+        steps: [{backward: y}, {backward: y}]
+        """,
+        tmp_path,
+    )
+    x, y = found.formulas[0], found.formulas[-1]
+    assert str(x.expr) == "2 * expand(grad(y), x.shape)" or str(x.expr) == "expand(2 * grad(y), x.shape)"
+    assert x.lasting
+    assert (str(y.expr), y.lasting) == ("1", False)
+
+
+def test_a_formula_that_does_not_hold_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a rule may do, what is shown was found to hold: here every check on rules is switched off."""
+    from gradcheck.language.expr.parser import parse
+    from gradcheck.language.symbolic.simplify import Facts
+
+    monkeypatch.setattr(Facts, "alike", lambda *_: True)
+
+    def wrong(node: object, know: object) -> object:
+        return parse("3 * x") if str(node) == "2 * x" else None
+
+    monkeypatch.setattr(derivation, "Simplifier", lambda know: Simplifier(know, (*RULES, wrong)))  # type: ignore[arg-type]
+    found = of("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}}", tmp_path)
+    assert texts(found)["x"] == "expand(grad(y), x.shape) * x + expand(grad(y), x.shape) * x"
+
+
+def test_what_has_no_gradients_says_why(tmp_path: Path) -> None:
+    found = of("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: y}", tmp_path)
+    assert found.why_not == "no backward pass is completed"
+    assert list(found.values) == ["x", "y"]
+    found = of("{inputs: {x: [1, 2]}, graph: {y: 'x @ zeros(3, 3)'}}", tmp_path)
+    assert "forward pass raises" in found.why_not
+    for format in FORMATS:
+        assert "no gradients: " in render(found, format)
+
+
+def test_formulas_too_long_to_read_are_steps_or_an_error(tmp_path: Path) -> None:
+    graph = "softmax(" * 40 + "x" + ", 1)" * 40
+    found = of(f'{{inputs: {{x: "randn(2, 3)"}}, graph: {{y: "({graph} * x).sum()"}}}}', tmp_path)
+    assert found.let
+    assert max(map(len, texts(found).values())) < 1_000

@@ -1,0 +1,117 @@
+"""A traced case: its tensors by the case's names, its steps, and the same gradients as without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.trace import PassedOn
+from gradcheck.engines.core import Core
+from gradcheck.engines.trace import TracedCase, trace_case
+from gradcheck.language.loader import load, load_text
+from gradcheck.language.sampling import draw
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def traced() -> Callable[[str], TracedCase]:
+    def traces(text: str) -> TracedCase:
+        (case,), errors = load_text(dedent(text), "case.yaml")
+        assert errors == []
+        return trace_case(draw(case))
+
+    return traces
+
+
+def order(found: TracedCase, step: int = 0) -> list[str]:
+    one = found.steps[step]
+    assert one.trace is not None
+    return [one.labels[tensor].text for tensor in one.trace.order]
+
+
+def test_names_and_expressions(traced: Callable[[str], TracedCase]) -> None:
+    found = traced("""
+        inputs: {x: [1, 2]}
+        constants: {c: [3.0, 4.0]}
+        graph:
+          y: x + x + c
+          z: (y * y).sum()
+        """)
+    assert order(found) == ["z", "`y * y` inside z", "y", "`x + x` inside y", "x"]
+
+
+def test_parts_that_are_written_alike_are_numbered(traced: Callable[[str], TracedCase]) -> None:
+    found = traced("""
+        inputs: {x: [1, 2]}
+        graph: {y: (exp(x) * exp(x)).sum()}
+        """)
+    assert order(found) == ["y", "`exp(x) * exp(x)` inside y", "`exp(x)` (2) inside y", "`exp(x)` inside y", "x"]
+
+
+def test_steps(traced: Callable[[str], TracedCase]) -> None:
+    found = traced("""
+        inputs: {x: [1, 2]}
+        graph: {y: exp(x).sum()}
+        steps:
+          - {backward: y, retain_graph: false}
+          - {backward: y, raises: backward_twice}
+          - forward: {x: [3, 4]}
+          - backward: y
+        """)
+    assert [one.step.action for one in found.steps] == ["backward", "backward", "forward", "backward"]
+    assert [one.error and one.error.kind for one in found.steps] == [None, "backward_twice", None, None]
+    assert not any(one.unexpected for one in found.steps)
+    second = found.steps[1]
+    assert second.trace is not None
+    assert second.trace.freed is not None
+    assert second.labels[second.trace.freed].text == "y"
+    assert order(found, 3) == ["y", "`exp(x)` inside y", "x"]
+
+
+def test_an_error_that_nobody_asked_for_ends_it(traced: Callable[[str], TracedCase]) -> None:
+    found = traced("""
+        inputs: {x: [1, 2]}
+        graph: {y: exp(x)}
+        steps: [{backward: y}, {backward: y}]
+        """)
+    assert [one.unexpected for one in found.steps] == [True]
+
+
+def test_a_graph_that_breaks(traced: Callable[[str], TracedCase]) -> None:
+    found = traced("""
+        inputs: {x: [1, 2]}
+        graph: {y: x + 1, z: "y @ ones(3, 3)"}
+        """)
+    assert found.error is not None
+    assert (found.error.kind, found.failed_at, found.steps) == ("shape_mismatch", "z", ())
+
+
+def test_deep_expressions_are_cut(traced: Callable[[str], TracedCase]) -> None:
+    found = traced(f"""
+        inputs: {{x: [1, 2]}}
+        graph: {{y: (x{" * 2" * 500}).sum()}}
+        """)
+    assert max(len(label.text) for label in found.steps[0].labels.values()) < 80
+
+
+def test_every_shipped_case_is_traced_to_the_same_gradients() -> None:
+    cases, errors = load(ROOT / "cases")
+    assert errors == ()
+    for case in cases:
+        problem = draw(case)
+        found, states = trace_case(problem), Core().evaluate(problem).states
+        assert len(found.steps) == len(states), case.id
+        last = [one for one in found.steps if one.trace is not None and one.trace.error is None]
+        for one in last[-1:]:
+            assert one.trace is not None
+            assert all(one.labels[e.tensor].op for e in one.trace.events if isinstance(e, PassedOn)), case.id
+            for kept in one.trace.kept:
+                name = one.labels[kept.tensor].name
+                state = states[one.index].gradients[name]
+                if kept.now.array is not None and state is not None:
+                    np.testing.assert_array_equal(kept.now.array, state, err_msg=case.id)

@@ -1,0 +1,33 @@
+"""Every shipped case: the gradients of its one backward pass, derived as formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.engines.core import Core
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.loader import load
+from gradcheck.language.sampling import draw
+from gradcheck.language.symbolic.derive import derivation
+from tests.language.symbolic.derived import check
+
+CASES = [
+    case
+    for case in load([str(Path(__file__).parents[2] / "cases")]).cases
+    if [step.action for step in case.steps] == ["backward"]
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{Path(case.place.file).stem}: {case.name}" for case in CASES])
+def test_the_derivation_of_a_shipped_case_is_its_gradient(case: Case) -> None:
+    problem = draw(case)
+    evaluation = Core().evaluate(problem)
+    if evaluation.error is None and evaluation.states[-1].error is None:
+        let, formulas = derivation(problem)
+        check(formulas, problem, let)
+    else:
+        with pytest.raises(GradcheckError):
+            derivation(problem)

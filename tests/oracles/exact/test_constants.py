@@ -1,0 +1,109 @@
+"""Floats as the numbers that somebody meant."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradcheck.oracles.exact import constants, modular
+from gradcheck.oracles.exact.constants import fraction, residue, surd
+from gradcheck.oracles.exact.point import Point
+
+PRIMES = modular.PRIMES
+
+
+def at(prime: int = PRIMES[0]) -> Point:
+    return Point(prime, 99)
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 10**5))
+def test_fractions(top: int, bottom: int) -> None:
+    assert fraction(top / bottom) == Fraction(top, bottom)
+
+
+@given(st.decimals(-1000, 1000, places=6))
+def test_decimals(number: object) -> None:
+    assert fraction(float(str(number))) == Fraction(str(number))
+
+
+@pytest.mark.parametrize("number", [1e-8, 1e-12, 0.1, 2.5, 1e10, 123456.789, -0.7, 1 / 3, -2 / 7, 1 / 60000])
+def test_simple_numbers(number: float) -> None:
+    point = at()
+    simple = fraction(number)
+    assert simple is not None
+    assert float(simple) == number
+    assert residue(point, number) * simple.denominator % point.prime == simple.numerator % point.prime
+    assert not point.invented
+
+
+@pytest.mark.parametrize("number", [math.pi, math.sqrt(2), math.log(2), 0.1234567890123457, math.e])
+def test_others_are_not_simple(number: float) -> None:
+    assert fraction(number) is None
+
+
+@pytest.mark.parametrize("prime", PRIMES)
+@pytest.mark.parametrize("square", [2, 3, 5, 6, 8, 12, 30, 0.5, 2 / 3])
+def test_roots(square: float, prime: int) -> None:
+    point = at(prime)
+    root = residue(point, math.sqrt(square))
+    simple = fraction(square)
+    assert simple is not None
+    assert root * root * simple.denominator % prime == simple.numerator % prime
+    assert root * residue(point, 1 / math.sqrt(square)) % prime == 1
+    assert residue(point, -math.sqrt(square)) == prime - root
+
+
+def test_roots_multiply() -> None:
+    point = at()
+    two, three, six = (residue(point, math.sqrt(n)) for n in (2, 3, 6))
+    assert two * three % point.prime == six
+
+
+def test_a_root_that_is_not_there_has_a_name() -> None:
+    primes = [p for p in PRIMES if pow(23, (p - 1) // 2, p) != 1]
+    assert primes
+    point = at(primes[0])
+    residue(point, math.sqrt(23))
+    assert point.invented == {"sqrt(23)"}
+
+
+def test_powers_of_pi_are_related() -> None:
+    point = at()
+    pi, root, density = (residue(point, n) for n in (math.pi, math.sqrt(math.pi), 1 / math.sqrt(2 * math.pi)))
+    assert root * root % point.prime == pi
+    assert density * density * 2 * pi % point.prime == 1
+    assert residue(point, 2 / math.sqrt(math.pi)) * root % point.prime == 2
+
+
+def test_rounded_numbers_are_told() -> None:
+    point = at()
+    number = 0.1234567890123457
+    assert surd(number) is None
+    exact = Fraction(number)
+    assert residue(point, number) * exact.denominator % point.prime == exact.numerator % point.prime
+    assert point.invented == {"rounded numbers"}
+
+
+def test_random_numbers_are_no_roots() -> None:
+    generator = np.random.default_rng(0)
+    assert all(surd(number) is None and fraction(number) is None for number in generator.random(3000).tolist())
+
+
+def test_infinities() -> None:
+    point = at()
+    assert residue(point, math.inf) == residue(point, math.inf) != residue(point, -math.inf)
+
+
+def test_no_number_modulo_its_denominator() -> None:
+    with pytest.raises(ZeroDivisionError):
+        residue(Point(101, 0), 1 / 101)
+
+
+@given(st.integers(1, 10**6))
+def test_factors(number: int) -> None:
+    assert math.prod(factor**times for factor, times in constants._factors(number)) == number

@@ -1,0 +1,104 @@
+"""On small integers, where float64 rounds nothing, both engines' gradients are the exact ones bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.engines import engine
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.evaluation.evaluate import ops_in
+from gradcheck.language.expr.nodes import Literal, walk
+from gradcheck.language.loader import load
+from gradcheck.language.problem import Problem
+from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact.degree import Degree
+from gradcheck.oracles.exact.dependencies import Needs
+from gradcheck.oracles.exact.direction import Direction
+from gradcheck.oracles.exact.dual import Residue, lift
+from gradcheck.oracles.exact.graph import Scene
+from gradcheck.oracles.exact.prove import unfit
+from gradcheck.oracles.numeric.counterexample import _with_integers
+from tests.oracles.exact.calls import RATIONAL
+
+#: Ops that make integers of integers.
+_DIVIDE = {
+    "div",
+    "reciprocal",
+    "mean",
+    "var",
+    "linalg.inv",
+    "inv",
+    "linalg.solve",
+    "linalg.det",
+    "cofactors",
+    "mse_loss",
+}
+RING = (set(RATIONAL) | {"zeros", "ones", "eye", "sum", "ones_like", "zeros_like"}) - _DIVIDE
+
+
+def is_ring(case: Case) -> bool:
+    """Whether integers stay integers."""
+    if case.dtype != "float64" or unfit(case):
+        return False
+    exprs = [entry.expr for entry in case.graph.values()]
+    literals = [node.value for expr in exprs for node in walk(expr) if isinstance(node, Literal)]
+    return all(ops_in(expr).keys() <= RING for expr in exprs) and all(
+        number == int(number) for number in literals if isinstance(number, float)
+    )
+
+
+CASES = [case for case in load(["cases"]).cases if is_ring(case)]
+
+
+class OneElement(Direction):
+    """Along one element."""
+
+    def __init__(self, scene: Scene, shape: tuple[int, ...], index: int) -> None:
+        super().__init__(scene.point, scene.generator, shape)
+        self.flat = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        self.flat[index] = 1
+
+    def moving(self, tensor: Residue) -> Residue:
+        return Residue(self.point, tensor.lazy_value, self.flat.reshape(self.shape), Degree(1, 0, 1))
+
+
+def exact_gradient(problem: Problem, name: str) -> np.ndarray:
+    """Of integers that are small: residues next to 0 are the integers themselves."""
+    scene = Scene(problem, Needs(problem), 0, 0)
+    scene.leaves = {n: lift(scene.point, a) if a.dtype.kind == "f" else a
+                    for n, a in {**problem.inputs, **problem.constants}.items()}  # fmt: skip
+    scene.seeds = [
+        {root: lift(scene.point, 1 if seed is None else seed) for root, seed in seeds.items()}
+        for seeds in problem.seeds
+    ]
+    shape = problem.inputs[name].shape
+    found = []
+    for index in range(problem.inputs[name].size):
+        scene.directions[name] = OneElement(scene, shape, index)
+        found.append(modular.centred(np.asarray(scene.forward({name}).value), scene.point.prime))
+    assert all(abs(value) < 2**28 for value in found), "too large to be sure"
+    return np.array(found, dtype=np.float64).reshape(shape)
+
+
+def test_there_are_enough() -> None:
+    assert len(CASES) >= 30
+
+
+@pytest.mark.parametrize("name", ["core", "torch"])
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_shipped_cases(case: Case, name: str) -> None:
+    try:
+        problem = _with_integers(case, None, np.random.default_rng(1), (-3, -2, -1, 1, 2, 3))
+    except GradcheckError:
+        return  # too large for a pencil
+    state = engine(name).evaluate(problem).states[-1]
+    for tensor in problem.inputs:
+        gradient = state.gradients[tensor]
+        want = exact_gradient(problem, tensor)
+        if gradient is None:
+            assert not np.any(want)
+        else:
+            assert gradient.dtype == np.float64
+            assert np.array_equal(gradient, want)

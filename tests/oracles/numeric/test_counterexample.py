@@ -1,0 +1,179 @@
+"""Counterexamples: true, small, from the smallest sizes upwards, and none where a formula is right."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradcheck.language.case import Case
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.loader import load
+from gradcheck.language.sampling import draw
+from gradcheck.oracles.numeric.counterexample import Counterexample, counterexample
+from tests.oracles.exact.small import claim
+
+CASES = [case for case in load(["cases"]).cases if case.dtype == "float64"]
+WRONG = [(case, name, wrong) for case in CASES for name, claims in case.wrong_formulas.items() for wrong in claims]
+RIGHT = [(case, name, right) for case in CASES for name, claims in case.formulas.items() for right in claims][::3]
+
+
+def written(text: str, tmp_path: Path) -> Case:
+    path = tmp_path / "case.yaml"
+    path.write_text(text)
+    loaded = load([path])
+    assert not loaded.errors
+    return loaded.cases[0]
+
+
+def found(case: Case, name: str, text: str) -> Counterexample:
+    example = counterexample(case, name, claim(text))
+    assert example is not None
+    return example
+
+
+@pytest.mark.parametrize(("case", "name", "wrong"), WRONG, ids=[f"{case.id} {name}" for case, name, _ in WRONG])
+def test_what_is_wrong_in_shipped_cases(case: Case, name: str, wrong: object) -> None:
+    example = counterexample(case, name, wrong)  # type: ignore[arg-type]
+    assert example is not None
+    assert example.claimed != example.true
+    assert sum(array.size for array in example.inputs.values()) <= 200
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "right"), RIGHT[::3], ids=[f"{case.id} {name}" for case, name, _ in RIGHT[::3]]
+)
+def test_what_is_right_has_none(case: Case, name: str, right: object) -> None:
+    assert counterexample(case, name, right, 0.05) is None  # type: ignore[arg-type]
+
+
+MATRIX = """
+name: product
+dims: {m: 4, k: 5, n: 6}
+inputs: {a: "randn(m, k)", b: "randn(k, n)"}
+graph: {c: a @ b, loss: c.sum()}
+"""
+
+
+def test_the_smallest_sizes(tmp_path: Path) -> None:
+    """ones(m, n) @ b.T is right; its transpose has another shape as soon as m is not k; 2 of it is wrong at once."""
+    case = written(MATRIX, tmp_path)
+    example = found(case, "a", "2 * ones(m, n) @ b.T")
+    assert example.sizes == {"m": 1, "k": 1, "n": 1}
+    assert example.index == (0, 0)
+    assert example.claimed == 2 * example.true == 2 * example.inputs["b"][0, 0]
+    transposed = found(case, "a", "(ones(m, n) @ b.T).T")
+    assert sum(transposed.sizes.values()) == 4
+    assert transposed.index is None
+    assert transposed.claimed == transposed.true[::-1]
+
+
+def test_small_integers(tmp_path: Path) -> None:
+    example = found(written(MATRIX, tmp_path), "b", "a.T @ ones(m, n) * a.sum()")
+    for array in example.inputs.values():
+        assert np.all(array == np.rint(array))
+        assert np.all(np.abs(array) <= 3)
+        assert np.all(array != 0)
+
+
+def test_it_can_be_checked_with_a_pencil(tmp_path: Path) -> None:
+    """What it says of claim and truth follows from its inputs."""
+    case = written(MATRIX.replace("a @ b", "(a @ b) ** 2"), tmp_path)
+    example = found(case, "a", "2 * (a @ b) @ b")
+    a, b = example.inputs["a"], example.inputs["b"]
+    truth = 2 * (a @ b) @ b.T
+    if example.index is None:
+        assert example.true == truth.shape
+    else:
+        assert example.true == truth[example.index]
+        assert example.claimed == (2 * (a @ b) @ b)[example.index]
+
+
+def test_right_at_the_cases_own_sizes(tmp_path: Path) -> None:
+    """What hides a size behind another's needs sizes that differ; 1 alone does not show it."""
+    text = """
+name: means
+dims: {m: 2, n: 2}
+inputs: {x: "randn(m, n)"}
+graph: {y: x.mean(dim=1).sum()}
+"""
+    example = found(written(text, tmp_path), "x", "ones(m, n) / m")
+    assert sum(example.sizes.values()) == 3
+    assert (example.claimed, example.true) == (1 / example.sizes["m"], 1 / example.sizes["n"])
+
+
+def test_sizes_that_do_not_fit_are_passed_over(tmp_path: Path) -> None:
+    text = """
+name: heads
+dims: {n: 4, h: 2}
+inputs: {x: "randn(n)", w: "randn(h)"}
+graph: {y: "(x.reshape(h, 2) ** 3).sum() * w.sum()"}
+"""
+    example = found(written(text, tmp_path), "x", "x ** 2")
+    assert example.sizes == {"n": 2, "h": 1}
+
+
+def test_literals_and_incoming_gradients(tmp_path: Path) -> None:
+    text = """
+name: literal
+inputs: {x: [2.0, 2.0]}
+graph: {y: x * x}
+backward: {y: [1.0, 1.0]}
+shapes: {x: [n]}
+"""
+    case = written(text, tmp_path)
+    own = draw(case)
+    assert np.array_equal(evaluate(claim("x * x").expr, own.environment()), [4, 4])
+    example = found(case, "x", "x * x * grad(y)")  # right at 2
+    assert example.sizes == {"n": 1}
+    assert set(example.seeds) == {"y"}
+    x, g = example.inputs["x"][0], example.seeds["y"][0]
+    assert (example.claimed, example.true) == (x * x * g, 2 * x * g)
+
+
+def test_leaves_made_of_others_stay_so(tmp_path: Path) -> None:
+    text = """
+name: symmetric
+dims: {n: 3}
+inputs: {a: "randn(n, n)", s: a @ a.T + n * eye(n)}
+graph: {y: linalg.inv(s).sum()}
+"""
+    example = found(written(text, tmp_path), "s", "linalg.inv(s)")
+    a, s, n = example.inputs["a"], example.inputs["s"], example.sizes["n"]
+    assert np.array_equal(s, a @ a.T + n * np.eye(n))
+
+
+def test_integers_stay_as_they_are_drawn(tmp_path: Path) -> None:
+    text = """
+name: lookup
+dims: {n: 3, k: 4}
+inputs: {x: "randn(k, 2)"}
+constants: {i: "randint(0, k, [n])"}
+graph: {y: "(x[i] ** 2).sum()"}
+"""
+    example = found(written(text, tmp_path), "x", "2 * x")
+    assert example.constants["i"].dtype == np.int64
+    assert np.all((example.constants["i"] >= 0) & (example.constants["i"] < example.sizes["k"]))
+
+
+def test_it_takes_no_longer_than_it_may(tmp_path: Path) -> None:
+    case = written(MATRIX, tmp_path)
+    start = time.perf_counter()
+    assert counterexample(case, "a", claim("ones(m, n) @ b.T"), 0.2) is None
+    assert time.perf_counter() - start < 5  # generous: other work may run beside this
+
+
+def test_complex_cases_have_none(tmp_path: Path) -> None:
+    case = replace(written(MATRIX, tmp_path), dtype="complex128")
+    assert counterexample(case, "a", claim("0 * a")) is None
+
+
+def test_sizes_of_ones_own(tmp_path: Path) -> None:
+    case = written(MATRIX, tmp_path)
+    problem = draw(case, trial=0, sizes={"m": 2, "n": 7})
+    assert problem.inputs["a"].shape[0] == 2
+    assert problem.inputs["b"].shape[1] == 7
+    assert problem.sizes["m"] == 2
