@@ -7,7 +7,7 @@ from rich.text import Text
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.reports import Look
 from gradcheck.reports.grouping import UNSETTLED
-from gradcheck.reports.phrases import allowed, parties, worst
+from gradcheck.reports.phrases.comparisons import allowed, parties, worst
 from gradcheck.reports.tensors import Line, Span, is_small, side_by_side, wrong_elements
 from gradcheck.reports.text import brief, cells, count, plain, wrap
 

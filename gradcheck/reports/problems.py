@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gradcheck.checks.result import CaseResult
 from gradcheck.errors import Place
 from gradcheck.reports.grouping import findings
-from gradcheck.reports.phrases import error_line, one_line, verdict
+from gradcheck.reports.phrases.comparisons import error_line, one_line, verdict
 from gradcheck.reports.text import plain
 
 #: The statuses of a case that make a run fail, the worst first.

@@ -15,7 +15,7 @@ from gradcheck.reports.achievements import achievements
 from gradcheck.reports.comparison import evidence, table
 from gradcheck.reports.grouping import UNSETTLED, Finding, findings
 from gradcheck.reports.lacking import lacking_lines, lacks
-from gradcheck.reports.phrases import (
+from gradcheck.reports.phrases.comparisons import (
     consequences,
     counterexamples,
     error_line,

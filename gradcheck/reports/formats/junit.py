@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.formats.full import details
-from gradcheck.reports.phrases import verdict
+from gradcheck.reports.phrases.comparisons import verdict
 from gradcheck.reports.problems import problems
 
 #: JUnit's word for each status that is not a plain success.
