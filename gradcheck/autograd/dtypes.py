@@ -29,7 +29,8 @@ ALIASES = {"half": "float16", "float": "float32", "double": "float64", "cfloat":
            "cdouble": "complex128", "short": "int16", "int": "int32", "long": "int64"}  # fmt: skip
 
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
-_COMPLEX_OF = {np.dtype(np.float64): np.dtype(np.complex128)}
+_FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
+_COMPLEX_OF = {_FLOAT64: _COMPLEX128}
 HALVES = frozenset({np.dtype(np.float16), BFLOAT16})
 #: What each lower precision is computed in instead, where rounding is to be told from error.
 RAISED = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
@@ -55,6 +56,11 @@ def real_of(dtype: np.dtype) -> np.dtype:
     if dtype.kind != "c":
         return dtype
     return np.dtype(np.float64 if dtype.itemsize == 16 else np.float32)
+
+
+def double_of(dtype: np.dtype) -> np.dtype:
+    """The dtype of double precision for these numbers: complex128 for complex ones, float64 for all others."""
+    return _COMPLEX128 if dtype.kind == "c" else _FLOAT64
 
 
 def _pair(a: np.dtype, b: np.dtype) -> np.dtype:

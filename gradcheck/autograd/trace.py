@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.backward import Pull, backward, count_pending
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
@@ -103,8 +104,7 @@ def trace(roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bo
 def glimpse(value: Any) -> Glimpse:
     """What is remembered of an array."""
     array = np.asarray(value)
-    wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    sizes = np.abs(wide) if array.dtype.kind == "c" else wide
+    sizes = np.abs(wide(array)) if array.dtype.kind == "c" else wide(array)
     finite = sizes[np.isfinite(sizes)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     copy = array.copy() if array.size <= MAX_KEPT else None
