@@ -65,6 +65,8 @@ class Unsupported(GradcheckError):
 class TensorError(GradcheckError):
     """What an engine may raise while it computes; `kind` is the contract's word for it."""
 
+    would_go_on = False  # whether the contract asks for it where the library itself would go on
+
 
 class ArgumentError(TensorError, TypeError):
     """An op was called with arguments that its signature does not allow."""

@@ -1,37 +1,84 @@
-"""What a run is told: engines, dtype, tolerances, seeds and limits."""
+"""Options: what a run is told, in one list; and the engines that it names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gradcheck.autograd import dtypes
 from gradcheck.engines import engine
 from gradcheck.engines.base import Engine
 from gradcheck.errors import UsageError
-from gradcheck.language.case import Case, Tolerance
+from gradcheck.language.case import Case, StatedTolerance
 
 #: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
 ORACLES = ("auto", "numeric", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """One run's choices; None leaves each case's own."""
+class Effort:
+    """How many failing cases are shrunk, with how many candidates each and together; and whether those that fail by
+    what their file claims are too, of which only sizes and numbers can be made smaller."""
 
-    engines: tuple[Engine, ...]
-    reference: Engine
+    cases: int
+    candidates: int
+    together: int
+    claims: bool
+
+
+#: What is done unasked, and what `--shrink` does.
+QUICK, THOROUGH = Effort(3, 200, 400, claims=False), Effort(1_000, 5_000, 100_000, claims=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One run's choices; None leaves each case's own. Raises UsageError for choices that make no sense.
+
+    `engines` are tested, against `reference`: names (what `--engine` takes) or engines. `rtol` and `atol` replace every
+    tolerance, `seed` every case's own, `dtype` every case's; `timeout` is in seconds, for each case. `oracle` "numeric"
+    checks every gradient against differences of the forward too, not only what failed ("auto"); "none" never asks.
+    `order` 2 checks gradients of gradients too. `power` plants faults in what passes and counts those that are caught;
+    `derived` notes which formulas equal the derived ones. The run stops after `maxfail` cases that failed, crashed or
+    are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts count, and
+    no failure is looked into.
+    """
+
+    engines: Sequence[str | Engine] = ("core",)
+    reference: str | Engine = "torch"
     dtype: str | None = None
-    tolerance: Tolerance | None = None
+    rtol: float | None = None
+    atol: float | None = None
     seed: int | None = None
     trials: int | None = None
     timeout: float | None = None
     oracle: str = "auto"
     order: int = 1
-    power: bool = False  # plant faults in what passes, and count those that are caught
-    derived: bool = False  # say which formulas equal the derived ones
-    evidence: bool = True  # whether failures are explained; without, only the verdict counts
-    options: str = ""  # the same as on the command line, for the reproduce command
+    power: bool = False
+    derived: bool = False
+    maxfail: int | None = None
+    shrink: Effort | None = None
+    explained: bool = True
+
+    def __post_init__(self) -> None:
+        if self.oracle not in ORACLES:
+            raise UsageError(f"there is no oracle {self.oracle!r}", hint=f"there are {', '.join(ORACLES)}")
+        if self.order not in (1, 2):
+            raise UsageError(f"gradients of order {self.order} are not checked", hint="those of order 1 and 2 are")
+        if self.dtype is not None and not dtypes.is_differentiable(dtypes.BY_NAME.get(self.dtype, np.dtype(bool))):
+            raise UsageError(f"a case cannot run in the dtype {self.dtype!r}", hint="it is a floating or complex one")
+        for name in ("rtol", "atol", "trials", "timeout"):
+            number = getattr(self, name)
+            if number is not None and not number >= 0:
+                raise UsageError(f"{name} is {number}, and cannot be negative")
+        if not self.engines:
+            raise UsageError("no engine is to be checked", hint="name one, such as core")
+
+    @property
+    def tolerance(self) -> StatedTolerance | None:
+        """What replaces every tolerance; None where the run says nothing."""
+        return None if self.rtol is None and self.atol is None else StatedTolerance(self.rtol, self.atol)
 
     def apply(self, case: Case) -> Case:
         """The case in the run's dtype; a complex case stays complex."""
@@ -42,38 +89,58 @@ class Settings:
             wanted = dtypes.complex_of(wanted)
         return replace(case, dtype=wanted.name)
 
+    def seed_of(self, case: Case) -> int:
+        """The seed that the case is drawn with."""
+        return case.seed if self.seed is None else self.seed
+
     def reproduce(self, case: Case) -> str:
         """The command that checks this case alone, as it was checked here; quoted for a shell."""
-        seed = case.seed if self.seed is None else self.seed
-        return f"gradcheck run {quoted(case.id)} --seed {seed}{self.options}"
+        return " ".join(["gradcheck run", quoted(case.id), f"--seed {self.seed_of(case)}", *self._words()])
+
+    def _words(self) -> list[str]:
+        """What differs from the defaults, as on the command line."""
+        words: list[str] = []
+        if list(self.engines) != ["core"]:
+            words += [f"--engine {_word(chosen)}" for chosen in self.engines]
+        if self.reference != "torch":
+            words.append(f"--reference {_word(self.reference)}")
+        pairs = {"dtype": self.dtype, "rtol": self.rtol, "atol": self.atol, "trials": self.trials}
+        words += [f"--{name} {value}" for name, value in pairs.items() if value is not None]
+        words += [f"--oracle {self.oracle}"] if self.oracle != "auto" else []
+        words += [f"--order {self.order}"] if self.order != 1 else []
+        return words
 
 
-def settings(
-    engines: Sequence[str | Engine],
-    reference: str | Engine,
-    dtype: str | None,
-    rtol: float | None,
-    atol: float | None,
-    seed: int | None,
-    trials: int | None,
-    timeout: float | None,
-    oracle: str = "auto",
-    order: int = 1,
-    power: bool = False,
-    derived: bool = False,
-) -> Settings:
-    """Checked choices. Raises UsageError."""
-    if oracle not in ORACLES:
-        raise UsageError(f"there is no oracle {oracle!r}", hint=f"there are {', '.join(ORACLES)}")
-    if order not in (1, 2):
-        raise UsageError(f"gradients of order {order} are not checked", hint="those of order 1 and 2 are")
-    if dtype is not None and (dtype not in dtypes.BY_NAME or not dtypes.is_differentiable(dtypes.BY_NAME[dtype])):
-        raise UsageError(f"a case cannot run in the dtype {dtype!r}", hint="it is a floating or complex one")
-    for name, number in (("rtol", rtol), ("atol", atol), ("trials", trials), ("timeout", timeout)):
-        if number is not None and not number >= 0:
-            raise UsageError(f"{name} is {number}, and cannot be negative")
-    if not engines:
-        raise UsageError("no engine is to be checked", hint="name one, such as core")
+def _word(chosen: str | Engine) -> str:
+    if isinstance(chosen, str):
+        return chosen if chosen.isidentifier() else quoted(chosen)
+    return chosen.name
+
+
+def quoted(text: str) -> str:
+    """One word of a shell, always in single quotes."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """The engines of a run: those that are tested, and the one that they are compared with."""
+
+    tested: tuple[Engine, ...]
+    reference: Engine
+
+    @property
+    def all(self) -> tuple[Engine, ...]:
+        """The reference first; each once."""
+        return tuple(dict.fromkeys((self.reference, *self.tested)))
+
+    def only(self, names: Sequence[str]) -> Engines:
+        """Those that are named; all, if none is."""
+        return Engines(tuple(e for e in self.tested if not names or e.name in names), self.reference)
+
+
+def engines_of(options: Options) -> Engines:
+    """The engines that a run names. Raises UsageError where there is no such engine."""
     known: dict[str, Engine] = {}
 
     def found(chosen: str | Engine) -> Engine:
@@ -83,65 +150,18 @@ def settings(
             known[chosen] = engine(chosen)
         return known[chosen]
 
-    tested, judge = tuple(dict.fromkeys(found(chosen) for chosen in engines)), found(reference)
-    _tell_apart((*tested, judge), {id(engine): spec for spec, engine in known.items()})
-    return Settings(
-        engines=tested,
-        reference=judge,
-        dtype=dtype,
-        tolerance=None if rtol is None and atol is None else Tolerance(rtol, atol),
-        seed=seed,
-        trials=trials,
-        timeout=timeout,
-        oracle=oracle,
-        order=order,
-        power=power,
-        derived=derived,
-        options=_options(engines, reference, dtype, rtol, atol, trials, oracle, order),
-    )
+    tested = tuple(dict.fromkeys(found(chosen) for chosen in options.engines))
+    engines = Engines(tested, found(options.reference))
+    _tell_apart(engines, {id(engine): spec for spec, engine in known.items()})
+    return engines
 
 
-def _tell_apart(engines: Sequence[Engine], specs: Mapping[int, str]) -> None:
+def _tell_apart(engines: Engines, specs: Mapping[int, str]) -> None:
     """Give engines of one name (`a/mine.py:Tensor` and `b/mine.py:Tensor`) the names by which they were asked for."""
     by_name: dict[str, dict[int, Engine]] = {}
-    for each in engines:
+    for each in (*engines.tested, engines.reference):
         by_name.setdefault(each.name, {})[id(each)] = each
     for name, alike in by_name.items():
         for number, (key, each) in enumerate(alike.items()):
             if len(alike) > 1:
                 each.name = specs.get(key, f"{name} {number + 1}" if number else name)
-
-
-def _options(
-    engines: Sequence[str | Engine],
-    reference: str | Engine,
-    dtype: str | None,
-    rtol: float | None,
-    atol: float | None,
-    trials: int | None,
-    oracle: str,
-    order: int,
-) -> str:
-    words: list[str] = []
-    if list(engines) != ["core"]:
-        words += [f"--engine {_word(chosen)}" for chosen in engines]
-    if reference != "torch":
-        words.append(f"--reference {_word(reference)}")
-    pairs = (("dtype", dtype), ("rtol", rtol), ("atol", atol), ("trials", trials))
-    words += [f"--{name} {value}" for name, value in pairs if value is not None]
-    words += [f"--oracle {oracle}"] if oracle != "auto" else []
-    words += [f"--order {order}"] if order != 1 else []
-    return "".join(f" {word}" for word in words)
-
-
-def _word(chosen: str | Engine) -> str:
-    return quoted(chosen) if isinstance(chosen, str) and not chosen.isidentifier() else _name(chosen)
-
-
-def _name(chosen: str | Engine) -> str:
-    return chosen if isinstance(chosen, str) else chosen.name
-
-
-def quoted(text: str) -> str:
-    """One word of a shell, always in single quotes."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"

@@ -1,86 +1,241 @@
-"""The same problem at other numbers, so that an explanation that fits by accident is found out."""
+"""Points: at which numbers and sizes a case is looked at, and what the engines make of it there.
+
+Every point of a case is made here: its own numbers, its trials, its literals moved a little, and the points near one
+that tell explanations apart. A trial is drawn again and again, by one loop, until its sizes go together and its values
+say something; it is then kept, so that whoever explains a failure looks at the very point at which it was found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import wide
+from gradcheck.checks.closeness.conditioning import Conditioning
+from gradcheck.checks.options import Engines
+from gradcheck.checks.result import Trial
+from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import Core, CoreHost
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
+from gradcheck.language.random import stream
+from gradcheck.language.sampling import draw
 
-#: By how much numbers are multiplied: little enough to stay in most domains, enough to tell explanations apart.
+#: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
+ATTEMPTS = 20
+#: By how much numbers are multiplied nearby: little enough to stay in most domains, enough to tell explanations apart.
 LOW, HIGH = 0.75, 1.25
 
+Made = TypeVar("Made")
 
-def elsewhere(problem: Problem, number: int) -> Problem:
-    """The problem with every number of its inputs and incoming gradients moved; zeros stay zeros.
 
-    `number` counts the points; the same gives the same.
+class Point:
+    """A problem with the engines' evaluations of it, the reference's conditioning, and the names that claims may use.
+
+    Each is computed when first asked for, and kept. `trial` says how the problem was drawn, None for the case's own.
     """
-    generator = np.random.default_rng([abs(problem.seed), number, 0x706F696E])
+
+    def __init__(self, problem: Problem, engines: Engines, trial: Trial | None = None) -> None:
+        self.problem, self.engines, self.trial = problem, engines, trial
+        self._evaluations: dict[str, Evaluation] = {}
+        self._applications: list[Application] | None = None
+        self._scopes: dict[int, Scope] = {}
+
+    def evaluation(self, engine: Engine) -> Evaluation:
+        """What an engine makes of the problem."""
+        found = self._evaluations.get(engine.name)
+        if found is None:
+            found = self._evaluations[engine.name] = self._evaluate(engine)
+        return found
+
+    def _evaluate(self, engine: Engine) -> Evaluation:
+        return engine.evaluate(self.problem)
+
+    def evaluations(self) -> dict[str, Evaluation]:
+        """Those of all engines, by name, the reference's first."""
+        return {engine.name: self.evaluation(engine) for engine in self.engines.all}
+
+    @property
+    def want(self) -> Evaluation:
+        """The reference's evaluation."""
+        return self.evaluation(self.engines.reference)
+
+    @cached_property
+    def conditioning(self) -> Conditioning:
+        """How sensitive to roundings the reference is here."""
+        return Conditioning(self.engines.reference, self.problem, self.want)
+
+    @property
+    def applications(self) -> list[Application]:
+        """The ops that the graph applies here, through which gradients flow; none where it cannot be computed."""
+        if self._applications is None:
+            recorder = Recorder(CoreHost())
+            try:
+                Core().evaluate(self.problem, recorder=recorder)
+                self._applications = recorder.applications()
+            except GradcheckError:
+                self._applications = []
+        return self._applications
+
+    def scope(self, step: int) -> Scope:
+        """What names stand for after a step, by the reference."""
+        if step not in self._scopes:
+            self._scopes[step] = Scope(self.problem, self.want.states[step])
+        return self._scopes[step]
+
+    @property
+    def last(self) -> int:
+        """The case's last step, which claims at the top level are about."""
+        return len(self.problem.case.steps) - 1
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reference has run every step."""
+        return len(self.want.states) == len(self.problem.case.steps)
+
+
+class OwnPoint(Point):
+    """The case's own numbers, where the core's evaluation notes which ops it applies."""
+
+    def _evaluate(self, engine: Engine) -> Evaluation:
+        if not isinstance(engine, Core) or self._applications is not None:
+            return super()._evaluate(engine)
+        recorder = Recorder(CoreHost())
+        found = engine.evaluate(self.problem, recorder=recorder)
+        self._applications = recorder.applications()
+        return found
+
+
+class Points:
+    """The points of one case."""
+
+    def __init__(self, problem: Problem, engines: Engines) -> None:
+        """`problem` has the case's own numbers."""
+        self.engines = engines
+        self.own: Point = OwnPoint(problem, engines)
+        self.trials: list[Point] = []  # those that were drawn and say something, in order
+        self._nearby: dict[tuple[int, int], Point] = {}
+
+    def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
+        """Trial `number` (from 0), drawn until `accept` has nothing against it, and kept; else the Fact why not."""
+        case, seed = self.own.problem.case, self.own.problem.seed
+
+        def point(problem: Problem) -> Point | Fact:
+            made = Point(problem, self.engines, _trial(problem, number + 1))
+            return accept(made) or made
+
+        found = draw_until(case, seed, number, point)
+        if isinstance(found, Point):
+            self.trials.append(found)
+        return found
+
+    def nudged(self, number: int) -> Point | None:
+        """The case's own numbers, the literals among its inputs moved a little; None where that cannot be."""
+        own = self.own.problem
+        try:
+            problem = draw(own.case, own.seed, nudged=True)
+        except GradcheckError:
+            return None
+        trial = Trial(number, problem.seed, dict(problem.sizes), nudged=True)
+        return Point(problem, self.engines, trial)
+
+    def nearby(self, point: Point, number: int) -> Point:
+        """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
+        if number == 0:
+            return point
+        key = (id(point), number)
+        if key not in self._nearby:
+            self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
+        return self._nearby[key]
+
+    def at(self, trial: Trial | None) -> Point:
+        """The point that a comparison is about. Raises LookupError where it was not kept."""
+        if trial is None:
+            return self.own
+        for point in self.trials:
+            if point.trial == trial:
+                return point
+        raise LookupError(f"no point of trial {trial.number} was kept")
+
+
+def _trial(problem: Problem, number: int) -> Trial:
+    return Trial(number, problem.seed, dict(problem.sizes), problem.attempt)
+
+
+def draw_until(
+    case: Case, seed: int | None, number: int, make: Callable[[Problem], Made | Fact], attempts: int = ATTEMPTS
+) -> Made | Fact:
+    """Draw trial `number` (from 0) until `make` makes something of it that is no Fact; that, or the last Fact why not.
+
+    Sizes that do not go together, and whatever else cannot be computed at a drawn point, are drawn again.
+    """
+    why: Fact | None = None
+    for attempt in range(attempts):
+        try:
+            problem = draw(case, seed, number, attempt=attempt)
+        except GradcheckError as error:
+            why = fact("cannot_be_drawn", error=str(error))
+            continue
+        made = make(problem)
+        if not isinstance(made, Fact):
+            return made
+        why = made
+    return fact("no_trial", trial=number + 1, attempts=attempts, why=why)
+
+
+def redrawn(case: Case, trial: Trial | None, seed: int | None) -> Problem:
+    """The problem at which a comparison was made, from its record alone. Raises GradcheckError."""
+    if trial is None:
+        return draw(case, seed)
+    if trial.nudged:
+        return draw(case, trial.seed, nudged=True)
+    return draw(case, trial.seed, trial.number - 1, attempt=trial.attempt)
+
+
+def unusable(point: Point) -> Fact | None:
+    """Why a drawn point cannot be used: the graph is not defined there, or a step does not raise what it should."""
+    if not point.want.states:
+        return fact("said", text=str(point.want.error))
+    for step, state in zip(point.problem.case.steps, point.want.states, strict=False):
+        kind = state.error.kind if state.error else None
+        if kind != step.raises:
+            return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
+    return None
+
+
+# Other numbers ---------------------------------------------------------------------------------------
+
+
+def scaled(problem: Problem, number: int) -> Problem:
+    """The problem with every number of its inputs and incoming gradients multiplied by a number of its own between LOW
+    and HIGH; zeros stay zeros. `number` counts such problems; the same gives the same."""
+    generator = stream(problem.seed, "nearby", number)
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: nudged(array, generator) for name, array in arrays.items()}
+        return {name: scaled_array(array, generator) for name, array in arrays.items()}
 
     return replace(
         problem,
         inputs=moved(problem.inputs),
         seeds=tuple(
-            {name: None if seed is None else nudged(seed, generator) for name, seed in seeds.items()}
+            {name: None if seed is None else scaled_array(seed, generator) for name, seed in seeds.items()}
             for seeds in problem.seeds
         ),
         forwards=tuple(moved(arrays) for arrays in problem.forwards),
     )
 
 
-def nudged(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """The array with every element multiplied by a number of its own; integers and booleans as they are."""
-    if array.dtype.kind not in "fcV":
+    if not dtypes.is_differentiable(array.dtype):
         return array
-    factors = generator.uniform(LOW, HIGH, array.shape)
-    wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    return np.asarray(wide * factors).astype(array.dtype)
-
-
-class Elsewhere:
-    """The other points of one problem, and what is computed there; each when first asked for."""
-
-    def __init__(self, problem: Problem, known: Mapping[str, Evaluation]) -> None:
-        """`known` are the evaluations of the problem itself, by engine."""
-        self._problems = {0: problem}
-        self._applications: dict[int, list[Application]] = {}
-        self._evaluations = {(name, 0): evaluation for name, evaluation in known.items()}
-
-    def problem(self, number: int) -> Problem:
-        """The problem itself for 0, others from 1 on."""
-        if number not in self._problems:
-            self._problems[number] = elsewhere(self._problems[0], number)
-        return self._problems[number]
-
-    def applications(self, number: int) -> list[Application]:
-        """The ops that the graph applies there."""
-        if number not in self._applications:
-            self._applications[number] = applications_of(self.problem(number))
-        return self._applications[number]
-
-    def evaluation(self, engine: Engine, number: int) -> Evaluation:
-        """What an engine makes of it, when asked first."""
-        key = (engine.name, number)
-        if key not in self._evaluations:
-            self._evaluations[key] = engine.evaluate(self.problem(number))
-        return self._evaluations[key]
-
-
-def applications_of(problem: Problem) -> list[Application]:
-    """The ops that the problem's graph applies; none where it cannot be computed."""
-    recorder = Recorder(CoreHost())
-    try:
-        Core().evaluate(problem, recorder=recorder)
-    except GradcheckError:
-        return []
-    return recorder.applications()
+    return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)

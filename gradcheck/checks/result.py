@@ -1,67 +1,239 @@
-"""What a run finds out: comparisons, and what they make of a case."""
+"""What a run finds out: comparisons, and what they make of a case. Facts and numbers; `reports` finds the words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
 
+from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
+from gradcheck.facts import Fact
 
-What = Literal[
-    "value",
-    "gradient",
-    "expected_value",
-    "expected",
-    "formula",
-    "wrong_formula",
-    "check",
-    "raises",
-    "node",
-    "gradient2",
-]
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
+#: Statuses with which a case cannot pass.
+UNSETTLED = ("failed", "undecided")
+
+
+class ClaimKind(StrEnum):
+    """What is claimed, in the order in which causes stand before their consequences: an error spoils values, a wrong
+    value gradients, never the reverse."""
+
+    RAISES = "raises"
+    VALUE = "value"
+    EXPECTED_VALUE = "expected_value"
+    NODE = "node"  # one op's gradient rule alone
+    GRADIENT = "gradient"
+    EXPECTED = "expected"
+    GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
+    FORMULA = "formula"
+    CHECK = "check"
+    WRONG_FORMULA = "wrong_formula"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order of causes; what the file expects stands where it is about the same thing."""
+        return _RANKS[self]
+
+    @property
+    def subject(self) -> ClaimKind:
+        """What it is about: what the file expects of a value or a gradient is about that value or gradient."""
+        return _SUBJECTS.get(self, self)
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether the file states it, beyond what engines are compared in."""
+        return self in _OF_FILE
+
+    @property
+    def is_general(self) -> bool:
+        """Whether it must hold at any numbers and sizes."""
+        return self in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
+
+    @property
+    def is_about_gradient(self) -> bool:
+        """Whether it says what one tensor's first gradient is."""
+        return self in (ClaimKind.GRADIENT, ClaimKind.EXPECTED, ClaimKind.FORMULA)
+
+    @property
+    def is_about_value(self) -> bool:
+        """Whether it says what one tensor's forward value is."""
+        return self.subject is ClaimKind.VALUE
+
+
+_SUBJECTS = {ClaimKind.EXPECTED_VALUE: ClaimKind.VALUE, ClaimKind.EXPECTED: ClaimKind.GRADIENT}
+_RANKS = {kind: rank for rank, kind in enumerate(ClaimKind)}
+_RANKS |= {kind: _RANKS[subject] for kind, subject in _SUBJECTS.items()}
+_OF_FILE = frozenset(
+    (ClaimKind.EXPECTED_VALUE, ClaimKind.EXPECTED, ClaimKind.FORMULA, ClaimKind.CHECK, ClaimKind.WRONG_FORMULA)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Which drawn numbers a claim was tried at: the trial's number (from 1), the seed, the symbolic sizes, and how many
+    drawings before it did not fit. `nudged` are the case's own numbers, moved a little."""
+
+    number: int
+    seed: int
+    sizes: Mapping[str, int]
+    attempt: int = 0
+    nudged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a comparison is about: which claim, about which tensor, after which step, of whom against whom."""
+
+    what: ClaimKind
+    tensor: str
+    step: int = 0
+    engine: str = ""  # who made the claim: an engine's name, or "case"
+    reference: str = ""  # what it is compared with: "torch", "case", …
+    place: Place = field(default_factory=Place)
+    formula: str = ""
+    trial: Trial | None = None  # None: the case's own numbers
+
+    def passed(self, **found: Any) -> Comparison:
+        """A comparison that holds; `found` are further fields of it."""
+        return Comparison(self, "passed", **found)
+
+    def failed(self, mismatch: Fact | None = None, **found: Any) -> Comparison:
+        """A comparison that does not hold, and why."""
+        return Comparison(self, "failed", mismatch=mismatch, **found)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An application with the incoming gradients it is tried with, None for outputs that cannot have one."""
+
+    application: Application
+    cotangents: tuple[np.ndarray | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongOperation:
+    """A gradient of one op alone that is wrong: the op's place among the applications, and who says what."""
+
+    number: int
+    operation: Operation
+    index: int  # of the gradient, among those of the op's tensors
+    engine: Engine
+    mine: Pullback
+    theirs: Pullback
+
+    @property
+    def application(self) -> Application:
+        """The op, and what it is applied to."""
+        return self.operation.application
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Where something goes wrong first, and what is wrong there. What follows from it names the same origin."""
+
+    origin: Fact
+    what: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a claim is wrong, or what may have been meant: a kind, as in `docs/diagnoses.md`, and what is to be said."""
+
+    kind: str
+    message: Fact
+    confidence: str = ""  # "confirmed" or "possible", of a mistake that was recognised
+    evidence: Fact | None = None
+    formula: str = ""  # the formula that is suggested
+    tried: tuple[str, ...] = ()  # the kinds of mistakes that do not explain it, where none does
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One claim about one tensor. Index, values and errors are those of the worst element."""
+    """How one claim about one tensor came out. Index, values and errors are those of the worst element."""
 
-    what: What
-    tensor: str
+    subject: Subject
     status: Status
-    step: int = 0
-    engine: str = ""  # who made the claim: an engine's name, or "case"
-    reference: str = ""  # what it was compared with: "torch", "case", …
-    place: Place = field(default_factory=Place)
     shape: tuple[int, ...] = ()
     dtype: str = ""
+    elements: int = 0
+    mismatch: Fact | None = None  # how the two differ, where numbers do not say it: a shape, a dtype, an exception
+    notes: tuple[Fact, ...] = ()
     max_abs: float | None = None
     max_rel: float | None = None
     max_ulp: float | None = None
     mismatched: int = 0
-    elements: int = 0
     worst_index: tuple[int, ...] | None = None
     got: float | complex | None = None
     want: float | complex | None = None
-    atol: float | None = None  # absolute, scale multiplied in
+    atol: float | None = None  # absolute, of the worst element
     rtol: float | None = None
-    formula: str = ""
-    message: str = ""  # why, in words, where numbers do not say it: a shape, a dtype, an exception
-    notes: tuple[str, ...] = ()  # "none against zeros", "3 NaNs agree", …
-    trial: Mapping[str, Any] | None = None  # {"trial": 1, "seed": 0, "sizes": {"n": 3}}, for a generalized claim
     got_array: np.ndarray | None = field(default=None, repr=False, compare=False)  # kept on failure
     want_array: np.ndarray | None = field(default=None, repr=False, compare=False)
     mask: np.ndarray | None = field(default=None, repr=False, compare=False)  # True where they differ
     certificate: Mapping[str, Any] | None = None
-    verdict: str = ""  # on failure, who stands alone: "core is wrong: torch and complex step agree to 2e-16"
-    diagnoses: tuple[Mapping[str, str], ...] = ()
+    verdict: Fact | None = None  # on failure, who stands alone
+    diagnoses: tuple[Diagnosis, ...] = ()
     lacks: str = ""  # what the engine would need, where the status is "unsupported"
-    cause: str = ""  # where gradients go wrong first, in a sentence, if this is the failure that shows it
-    consequence_of: str = ""  # the operation or tensor ("matmul at r") but for which this would be right
+    operation: WrongOperation | None = field(default=None, repr=False, compare=False)  # of an op alone, on failure
+    cause: Cause | None = None  # where gradients go wrong first, if this is the failure that shows it
+    consequence_of: Fact | None = None  # the origin but for which this would be right
+
+    @property
+    def what(self) -> ClaimKind:
+        """The kind of claim."""
+        return self.subject.what
+
+    @property
+    def tensor(self) -> str:
+        """The tensor's name; of an op alone, the graph entry."""
+        return self.subject.tensor
+
+    @property
+    def step(self) -> int:
+        """The step, from 0, after which it was compared."""
+        return self.subject.step
+
+    @property
+    def engine(self) -> str:
+        """Who made the claim: an engine's name, or "case"."""
+        return self.subject.engine
+
+    @property
+    def reference(self) -> str:
+        """What it was compared with."""
+        return self.subject.reference
+
+    @property
+    def place(self) -> Place:
+        """Where the file makes the claim, or defines the tensor."""
+        return self.subject.place
+
+    @property
+    def formula(self) -> str:
+        """The text of a formula or a check."""
+        return self.subject.formula
+
+    @property
+    def trial(self) -> Trial | None:
+        """At which drawn numbers; None for the case's own."""
+        return self.subject.trial
+
+    def about(self, **changed: Any) -> Comparison:
+        """The same about another subject, of which these fields are given."""
+        return replace(self, subject=replace(self.subject, **changed))
+
+    def noted(self, *notes: Fact) -> Comparison:
+        """The same with more notes."""
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
+
+    def has_note(self, kind: str) -> bool:
+        """Whether a note of this kind of fact is among its notes."""
+        return any(note.kind == kind for note in self.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +241,9 @@ class Failure:
     """An error that belongs to a case but to none of its tensors: invalid, crashed, timed out, unexpectedly raised."""
 
     kind: str
-    message: str
+    message: Fact
     place: Place = field(default_factory=Place)
-    hint: str = ""
+    hint: str = ""  # as the error that was raised says it
     details: str = ""  # a traceback, for crashes of gradcheck or of an engine
 
 
@@ -84,7 +256,7 @@ class Reproduction:
     operations: int  # op applications in its graph
     snippet: str = ""
     file: str = ""  # where the case file is, if it was written
-    complete: bool = True  # whether nothing smaller was left to try when time was up
+    complete: bool = True  # whether nothing smaller was left to try when the budget was spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +290,7 @@ class RunResult:
     interrupted: bool = False
 
     def count(self, status: CaseStatus) -> int:
+        """How many cases came out so."""
         return sum(case.status == status for case in self.cases)
 
     @property

@@ -128,10 +128,12 @@ class Torch(Tape):
         again = [node for node in _nodes(roots) if node in self._freed]
         if again:
             saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
-            raise BackwardTwice(
+            error = BackwardTwice(
                 "a second backward pass through a graph whose saved values are freed",
                 hint="" if saved else "torch itself would go on, since this graph saved nothing",
             )
+            error.would_go_on = not saved
+            raise error
 
 
 class _Incoming(torch.autograd.Function):

@@ -33,7 +33,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
+class StatedTolerance:
     """`None` leaves the dtype's own."""
 
     rtol: float | None = None
@@ -90,8 +90,8 @@ class Case:
     shapes: Mapping[str, tuple[str | int, ...] | Expr] = field(default_factory=dict)
     words: Mapping[str, int] = field(default_factory=dict)  # the words of `shapes`: their sizes in the file's literals
     generalize: Generalize | None = None
-    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)  # "" is every tensor's
-    engine_tolerance: Tolerance | None = None
+    tolerance: Mapping[str, StatedTolerance] = field(default_factory=dict)  # "" is every tensor's
+    engine_tolerance: StatedTolerance | None = None
     only: tuple[str, ...] = ()
     skip: str | None = None
     xfail: str | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.language.case import Case, Claim, Generalize, Step, Tolerance, Value
+from gradcheck.language.case import Case, Claim, Generalize, Step, StatedTolerance, Value
 from gradcheck.language.evaluation.evaluate import free_names
 from gradcheck.language.expr.nodes import Call, Dtype, Expr
 from gradcheck.language.loader.scalars import resolve
@@ -161,7 +161,7 @@ def _tolerances(case: Case) -> Iterator[str]:
     yield from _section("tolerance", entries)
 
 
-def _numbers(tolerance: Tolerance) -> dict[str, str]:
+def _numbers(tolerance: StatedTolerance) -> dict[str, str]:
     pairs = (("rtol", tolerance.rtol), ("atol", tolerance.atol))
     return {key: repr(value) for key, value in pairs if value is not None}
 

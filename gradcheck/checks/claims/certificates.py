@@ -6,14 +6,16 @@ that is right at the numbers given and at no others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import base, of_claim
-from gradcheck.checks.result import Comparison
-from gradcheck.language.case import Case, Claim, Tolerance
+from gradcheck.checks.context import Context
+from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact.prove import Proof, prove
 
@@ -21,66 +23,64 @@ from gradcheck.oracles.exact.prove import Proof, prove
 MAX_WORK = 20_000
 
 
-def certify(
-    problems: Sequence[Problem], comparisons: Sequence[Comparison], override: Tolerance | None = None
-) -> list[Comparison]:
-    """The comparisons, those of formulas with a certificate or a refutation. `problems[0]` has the case's own numbers.
+def applies(context: Context) -> bool:
+    """Where formulas are to hold in general."""
+    return context.can_be_judged and context.case.generalize is not None and bool(context.case.formulas)
 
-    Only formulas that passed everywhere are looked at: where numbers differ nothing is left to prove. One that is
-    allowed to be off, by a tolerance of the case or of the run (`override`), is not refuted for being so.
+
+def check(context: Context) -> Iterable[Comparison]:
+    """Nothing new: formulas that passed everywhere get a certificate, or a refutation.
+
+    One that is allowed to be off, by a tolerance of the case or of the run, is not refuted for being so.
     """
-    case = problems[0].case
-    claims = _standing(case, comparisons)
+    case = context.case
+    problems = [point.problem for point in (context.points.own, *context.points.trials)]
+    claims = _passed_everywhere(case, context.found)
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
-        return list(comparisons)
-    listed = [(name, claim) for name, claim, _ in claims]
-    proofs = [prove(problem, listed, problem.seed) for problem in problems]
-    changed = dict(enumerate(comparisons))
-    for number, (_, _, place) in enumerate(claims):
-        found = [of_problem[number] for of_problem in proofs]
-        lenient = _is_looser(case, comparisons[place].tensor, override)
-        changed[place] = _judged(comparisons[place], found, problems, lenient)
-    return list(changed.values())
+        return ()
+    proofs = [prove(problem, claims, problem.seed) for problem in problems]
+    for number, (name, claim) in enumerate(claims):
+        of_claim = [of_problem[number] for of_problem in proofs]
+        lenient = _is_looser(case, name, context.options.tolerance)
+        _amend(context, (name, claim.text), list(zip(of_claim, problems, strict=True)), lenient)
+    return ()
 
 
-def _standing(case: Case, comparisons: Sequence[Comparison]) -> list[tuple[str, Claim, int]]:
-    """Each formula that passed wherever it was heard, and the place of its comparison at the case's own numbers."""
-    failed = {(c.tensor, c.formula) for c in comparisons if c.what == "formula" and c.status != "passed"}
-    own = {
-        (c.tensor, c.formula): place
-        for place, c in enumerate(comparisons)
-        if c.what == "formula" and c.trial is None and (c.tensor, c.formula) not in failed
-    }
-    return [
-        (name, claim, own[name, claim.text])
-        for name, listed in case.formulas.items()
-        for claim in listed
-        if (name, claim.text) in own
-    ]
+def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof, Problem]], lenient: bool) -> None:
+    """Change the formula's comparison at the case's own numbers."""
+
+    def is_it(c: Comparison) -> bool:
+        return c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.formula) == key
+
+    context.amend(is_it, lambda c: _judged(c, proofs, lenient))
 
 
-def _is_looser(case: Case, tensor: str, override: Tolerance | None) -> bool:
+def _passed_everywhere(case: Case, comparisons: Sequence[Comparison]) -> list[tuple[str, Claim]]:
+    """Each formula, with its tensor, that passed wherever it was tried."""
+    formulas = [c for c in comparisons if c.what is ClaimKind.FORMULA]
+    failed = {(c.tensor, c.formula) for c in formulas if c.status != "passed"}
+    own = {(c.tensor, c.formula) for c in formulas if c.trial is None} - failed
+    listed = [(name, claim) for name, claims in case.formulas.items() for claim in claims]
+    return [(name, claim) for name, claim in listed if (name, claim.text) in own]
+
+
+def _is_looser(case: Case, tensor: str, run: StatedTolerance | None) -> bool:
     """Whether more is allowed than the dtype's own tolerance."""
     dtype = dtypes.BY_NAME[case.dtype]
-    allowed, own = of_claim(case.tolerance, tensor, dtype, override), base(dtype)
+    allowed, own = of_claim(case.tolerance, tensor, dtype, run), base(dtype)
     return allowed.rtol > own.rtol or allowed.atol > own.atol
 
 
-def _judged(comparison: Comparison, proofs: Sequence[Proof], problems: Sequence[Problem], lenient: bool) -> Comparison:
-    for proof, problem in zip(proofs, problems, strict=True):
+def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], lenient: bool) -> Comparison:
+    for proof, problem in proofs:
         if proof.status == "refuted" and lenient:
-            note = "within the tolerance allowed, but not exact: the exact oracle refutes it"
-            return replace(comparison, notes=(*comparison.notes, note))
+            return comparison.noted(fact("within_tolerance_not_exact"))
         if proof.status == "refuted":
-            sizes = ", ".join(f"{name} = {size}" for name, size in problem.sizes.items())
-            where = f" (at {sizes})" if sizes else ""
-            message = f"holds at these numbers, but not for all values{where}: the exact oracle refutes it"
-            return replace(comparison, status="failed", message=message)
-    proved = [(proof, problem) for proof, problem in zip(proofs, problems, strict=True) if proof.status == "proved"]
-    if len(proved) < len(proofs):
-        why = next(proof.why for proof in proofs if proof.status != "proved")
-        return replace(comparison, notes=(*comparison.notes, f"not proved: {why}"))
-    return replace(comparison, certificate=_certificate(proved))
+            return replace(comparison, status="failed", mismatch=fact("refuted_by_proof", sizes=tuple(problem.sizes.items())))
+    unproved = [proof for proof, _ in proofs if proof.status != "proved"]
+    if unproved:
+        return comparison.noted(fact("not_proved", why=fact("said", text=unproved[0].why)))
+    return replace(comparison, certificate=_certificate(proofs))
 
 
 def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:

@@ -3,198 +3,122 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
 from gradcheck.checks.closeness.compare import compare_quietly
-from gradcheck.checks.closeness.tolerance import Limits, base, limits
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.closeness.rounding import allow_rounding
+from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
-from gradcheck.errors import Place, TensorError
-from gradcheck.language.case import Case, Tolerance
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, StatedTolerance
 from gradcheck.language.problem import Problem
 
 
-def place_of(case: Case, tensor: str) -> Place:
-    """Where a tensor, or a part of one (`m[0]`), is defined."""
-    name = tensor.partition("[")[0]
-    found = case.graph.get(name) or case.inputs.get(name) or case.constants.get(name)
-    return found.place if found else case.place
+def applies(context: Context) -> bool:
+    """Always: a case whose graph cannot even be evaluated says so here."""
+    return True
+
+
+def check(context: Context) -> Iterator[Comparison]:
+    """Every engine against the reference at the case's own numbers; then which errors were raised, against the case."""
+    point = context.points.own
+    for engine in context.engines.tested:
+        yield from check_engine(point, point.evaluation(engine), context.options.tolerance)
+    for evaluation in point.evaluations().values():
+        yield from compare_with_case(context.case, evaluation)
+
+
+def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
+    """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
+    found = compare_evaluations(point.problem, got, point.want, run, point.trial)
+    return allow_rounding(found, point.conditioning)
 
 
 def compare_evaluations(
     problem: Problem,
     got: Evaluation,
     want: Evaluation,
-    override: Tolerance | None = None,
-    trial: Mapping[str, Any] | None = None,
+    run: StatedTolerance | None = None,
+    trial: Trial | None = None,
 ) -> list[Comparison]:
     """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step.
 
     NumPy's warnings are expected to be off.
     """
     case = problem.case
-    stated = (case.engine_tolerance, override)
-    cache: dict[np.dtype, Limits] = {}
-
-    def limits_of(array: np.ndarray | None) -> Limits:
-        if array is None:
-            return base(np.dtype(np.float64))
-        known = cache.get(array.dtype)
-        if known is None:
-            known = cache[array.dtype] = limits(array.dtype, *stated)
-        return known
-
-    found = [*_outcomes(case, got, want), *_changed(problem, got, want)]
+    pair = _Pair(case, got.engine, want.engine, trial, run)
+    found = [*compare_outcomes(case, got, want), *_changed(problem, got, pair)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        about = {"step": index, "engine": got.engine, "reference": want.engine, "trial": trial}
         is_forward = case.steps[index].action == "forward"
         one_raised = bool(mine.error) != bool(theirs.error)
         if (index == 0 and not is_forward) or (is_forward and not one_raised):
-            for name in _names(case, mine.values, theirs.values):
-                pair = mine.values.get(name), theirs.values.get(name)
-                found.append(_compare("value", name, pair, limits_of(pair[1]), case, about))
-        if one_raised:  # said by `_outcomes`; only one of them has run the step
-            continue
-        for name in {**theirs.gradients, **mine.gradients}:
-            if name not in case.constants and (name not in mine.gradients or name not in theirs.gradients):
-                found.append(_nobody(name, name in mine.gradients, case, about))
-                continue
-            pair = mine.gradients.get(name), theirs.gradients.get(name)
-            found.append(_compare("gradient", name, pair, limits_of(pair[1]), case, about))
+            found += pair.values(index, mine, theirs)
+        if not one_raised:  # else `outcomes` has said it; only one of them has run the step
+            found += pair.gradients(index, mine, theirs)
     return found
 
 
-def _changed(problem: Problem, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
+def _changed(problem: Problem, got: Evaluation, pair: _Pair) -> Iterator[Comparison]:
     """Inputs and constants are nobody's to change."""
     if not got.changed:
         return
     given = {**problem.inputs, **problem.constants}
     for name, now in got.changed.items():
-        about = {"engine": got.engine, "reference": want.engine}
-        exact = Limits(0.0, 0.0)
-        found = _compare("value", name, (now, given[name]), exact, problem.case, about)
-        yield replace(found, message=f"{got.engine} has changed {name}, which it was given")
+        found = compare_quietly(now, given[name], EXACT, replace(pair.subject(ClaimKind.VALUE, name, 0), trial=None))
+        yield replace(found, mismatch=fact("input_changed", engine=got.engine, tensor=name))
 
 
-def _compare(
-    what: str,
-    name: str,
-    pair: tuple[np.ndarray | None, np.ndarray | None],
-    allowed: Limits,
-    case: Case,
-    about: dict[str, Any],
-) -> Comparison:
-    fields = {"what": what, "tensor": name, "place": place_of(case, name), **about}
-    return compare_quietly(*pair, allowed, fields)
+@dataclass(slots=True)
+class _Pair:
+    """An engine and the reference, and what they are held to."""
+
+    case: Case
+    engine: str
+    reference: str
+    trial: Trial | None
+    run: StatedTolerance | None
+    _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
+
+    def subject(self, what: ClaimKind, name: str, step: int) -> Subject:
+        place = place_of(self.case, name)
+        return Subject(what, name, step, self.engine, self.reference, place, "", self.trial)
+
+    def tolerance(self, array: np.ndarray | None) -> Tolerance:
+        if array is None:
+            return base(np.dtype(np.float64))
+        known = self._tolerances.get(array.dtype)
+        if known is None:
+            known = between_engines(array.dtype, self.case.engine_tolerance, self.run)
+            self._tolerances[array.dtype] = known
+        return known
+
+    def values(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
+        """The graph's tensors, parts included; inputs are what they were given."""
+        for name in {**mine.values, **theirs.values}:
+            if name not in self.case.inputs and name not in self.case.constants:
+                want = theirs.values.get(name)
+                subject = self.subject(ClaimKind.VALUE, name, step)
+                yield compare_quietly(mine.values.get(name), want, self.tolerance(want), subject)
+
+    def gradients(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
+        """A gradient that only one of the two speaks of cannot be compared, and that is a failure."""
+        got, want = mine.gradients, theirs.gradients
+        for name in {**want, **got}:
+            subject = self.subject(ClaimKind.GRADIENT, name, step)
+            if name not in self.case.constants and (name not in got or name not in want):
+                silent = self.reference if name in got else self.engine
+                yield subject.failed(fact("not_compared", engine=silent))
+            else:
+                right = want.get(name)
+                yield compare_quietly(got.get(name), right, self.tolerance(right), subject)
 
 
-def _names(case: Case, *values: object) -> Iterator[str]:
-    """The graph's tensors, parts included; inputs are what they were given."""
-    seen: dict[str, None] = {}
-    for mapping in values:
-        seen |= dict.fromkeys(mapping)  # type: ignore[call-overload]
-    return (name for name in seen if name not in case.inputs and name not in case.constants)
-
-
-def _nobody(name: str, mine: bool, case: Case, about: dict[str, Any]) -> Comparison:
-    """A gradient that only one of the two speaks of cannot be compared, and that is an error."""
-    lacking = about["reference"] if mine else about["engine"]
-    return Comparison(
-        what="gradient",
-        tensor=name,
-        status="failed",
-        place=place_of(case, name),
-        message=f"not compared: {lacking} says nothing about it",
-        **about,
-    )
-
-
-def _outcomes(case: Case, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
-    """Where something was raised, or should have been."""
-    if not (got.states and want.states):  # the first forward pass broke in one of them, at least
-        yield from _raised(case, 0, got.error, want.error, got, want)
-        return
-    for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        if mine.error or theirs.error or case.steps[index].raises:
-            yield from _raised(case, index, mine.error, theirs.error, got, want)
-    longer = max(len(got.states), len(want.states))
-    if len(got.states) != len(want.states) and not (_last(got).error or _last(want).error):
-        ran = f"{got.engine} ran {len(got.states)} of {longer} steps and {want.engine} {len(want.states)}"
-        yield Comparison(
-            what="raises",
-            tensor="",
-            status="failed",
-            step=min(len(got.states), len(want.states)),
-            engine=got.engine,
-            reference=want.engine,
-            place=case.place,
-            message=f"{ran}, without an error",
-        )
-
-
-def _last(evaluation: Evaluation) -> State:
-    return evaluation.states[-1]
-
-
-def _raised(
-    case: Case,
-    index: int,
-    mine: TensorError | None,
-    theirs: TensorError | None,
-    got: Evaluation,
-    want: Evaluation,
-) -> Iterator[Comparison]:
-    step = case.steps[index]
-    failed_at = got.failed_at or want.failed_at
-    place = place_of(case, failed_at) if failed_at else step.place
-    tensor = failed_at or next(iter(step.roots), "")
-    unsupported = "unsupported" in (mine.kind if mine else "", theirs.kind if theirs else "")
-    agreed = (mine.kind if mine else None) == (theirs.kind if theirs else None)
-    yield Comparison(
-        what="raises",
-        tensor=tensor,
-        step=index,
-        status="unsupported" if unsupported else "passed" if agreed else "failed",
-        engine=got.engine,
-        reference=want.engine,
-        place=place,
-        message="" if agreed and not unsupported else _difference(got, mine, want, theirs),
-        lacks=mine.lacks if mine else "",
-        notes=tuple(error.hint for error in (theirs,) if error and "torch itself" in error.hint),
-    )
-
-
-def compare_with_file(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """For each step that raised something, or should have: was it what the case says? What an engine cannot express
-    is not judged."""
-    outcomes = [(index, state.error) for index, state in enumerate(evaluation.states)]
-    if not outcomes:  # the first forward pass broke
-        outcomes = [(0, evaluation.error)]
-    for index, error in outcomes:
-        step = case.steps[index]
-        kind = error.kind if error else None
-        if kind == "unsupported" or kind is step.raises is None:
-            continue
-        agreed = kind == step.raises
-        asked = f"raise {step.raises}" if step.raises else "raise nothing"
-        yield Comparison(
-            what="raises",
-            tensor=evaluation.failed_at or next(iter(step.roots), ""),
-            step=index,
-            status="passed" if agreed else "failed",
-            engine=evaluation.engine,
-            reference="case",
-            place=place_of(case, evaluation.failed_at) if evaluation.failed_at else step.place,
-            message="" if agreed else f"{evaluation.engine} {_outcome(error)}; step {index + 1} should {asked}",
-        )
-
-
-def _difference(got: Evaluation, mine: TensorError | None, want: Evaluation, theirs: TensorError | None) -> str:
-    return f"{got.engine} {_outcome(mine)}; {want.engine} {_outcome(theirs)}"
-
-
-def _outcome(error: TensorError | None) -> str:
-    return f"raised {error.kind} ({error})" if error else "raised nothing"
+def held_gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:
+    """The gradients that an engine holds when its last step is over."""
+    return evaluation.states[-1].gradients

@@ -1,113 +1,80 @@
-"""All that a case states about its own numbers, heard step by step."""
+"""Formulas: gradients that somebody derived by hand, at one point against the reference's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.claims.stated import CheckHost, Court, aligned, check, formula, known
-from gradcheck.checks.closeness.conditioning import Noise
-from gradcheck.checks.closeness.rounding import widen, with_noise, with_slack
-from gradcheck.checks.ground import Ground
-from gradcheck.checks.result import Comparison
-from gradcheck.engines.base import Evaluation
-from gradcheck.language.case import Claim, Tolerance
-from gradcheck.language.problem import Problem
+from gradcheck.checks.claims.stated import Claims, aligned, check_identity
+from gradcheck.checks.closeness.rounding import allow_sensitivity, allow_slack
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.scope import Scope
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
+from gradcheck.language.case import Claim, StatedTolerance
 
 
-def hear(
-    problem: Problem,
-    evaluations: Mapping[str, Evaluation],
-    reference: str,
-    noise: Noise,
-    override: Tolerance | None = None,
-) -> list[Comparison]:
-    """Comparisons of the claims in steps, then of those at the top level, which are about the last step."""
-    case = problem.case
-    found: list[Comparison] = []
-    steps = len(evaluations[reference].states)
-    for index in range(steps):
-        step = case.steps[index]
-        last = index == len(case.steps) - 1
-        stated = step.values or step.expected or step.checks
-        if not stated and not (last and (case.values or case.expected or case.formulas or case.checks)):
-            continue
-        court = court_of(problem, evaluations[reference], index, override)
-        states = {name: e.states[index] for name, e in evaluations.items() if index < len(e.states) and _was_able(e)}
-        found += widen(known(court, step.values, step.expected, states), noise)
-        found += [hear_check(court, claim, noise) for claim in step.checks]
-        if last:
-            found += widen(known(court, case.values, case.expected, states), noise)
-            found += hear_general(court, noise)
-    return found
+def applies(context: Context) -> bool:
+    """Where there are formulas, and the reference has run every step."""
+    point = context.points.own
+    return bool(context.case.formulas) and context.can_be_judged and point.is_complete
 
 
-def _was_able(evaluation: Evaluation) -> bool:
-    """Whether the engine could express all that was asked; else its last state says nothing."""
-    return evaluation.error is None or evaluation.error.kind != "unsupported"
+def check(context: Context) -> Iterator[Comparison]:
+    """Each formula at the case's own numbers."""
+    yield from check_formulas(Claims(context.points.own, context.points.own.last, context.options.tolerance))
 
 
-def court_of(
-    problem: Problem,
-    evaluation: Evaluation,
-    step: int,
-    override: Tolerance | None,
-    trial: Mapping[str, object] | None = None,
-) -> Court:
-    """Where claims after this step are heard."""
-    ground = Ground(problem, evaluation.states[step])
-    return Court(problem, ground, step, evaluation.engine, override, trial)
+def check_formulas(claims: Claims) -> Iterator[Comparison]:
+    """Each formula at the claims' point."""
+    for name, listed in claims.case.formulas.items():
+        for claim in listed:
+            yield check_formula(claims, name, claim)
 
 
-def hear_general(court: Court, noise: Noise) -> Iterator[Comparison]:
+def check_general(point: Point, run: StatedTolerance | None) -> Iterator[Comparison]:
     """The claims that must hold at any numbers: formulas and checks at the top level."""
-    case = court.problem.case
-    for name, claims in case.formulas.items():
-        for claim in claims:
-            yield hear_formula(court, name, claim, noise)
-    for claim in case.checks:
-        yield hear_check(court, claim, noise)
+    claims = Claims(point, point.last, run)
+    yield from check_formulas(claims)
+    for claim in claims.case.checks:
+        yield check_identity(claims, claim)
 
 
-def hear_formula(court: Court, name: str, claim: Claim, noise: Noise, what: str = "formula") -> Comparison:
-    """One formula; where it fails, once more with the allowance for rounding in it and in the gradient."""
-    found = formula(court, name, claim, what)
-    if found.status != "failed" or found.mask is None or (what != "formula" and not noise.may_explain(found)):
+def check_formula(
+    claims: Claims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA
+) -> Comparison:
+    """One formula for the gradient of a tensor; where it fails, once more with the allowance for rounding in it and in
+    the gradient."""
+    found = _compared(claims, name, claim, what)
+    conditioning = claims.point.conditioning
+    is_formula = what is ClaimKind.FORMULA
+    if found.status != "failed" or found.mask is None or not (is_formula or conditioning.may_explain(found)):
         return found
 
-    def difference(ground: Ground) -> list[np.ndarray]:
-        got, want = aligned(ground.array_of(claim.expr), ground.gradients[name])
+    def difference(scope: Scope) -> list[np.ndarray]:
+        got, want = aligned(scope.array_of(claim.expr), scope.gradients[name])
         return [got - want]
 
-    moved = noise.of_claim(court.step, difference)
-    known = moved[0] if moved else None
-    if what == "formula":
-        return with_noise(found, noise, known)
-    return with_slack(found, noise.rounding.allow(known), noise.why_not)
+    moved = conditioning.of_claim(claims.step, difference)
+    sensitivity = moved[0] if moved else None
+    if is_formula:
+        return allow_sensitivity(found, conditioning, sensitivity)
+    return allow_slack(found, conditioning.rounding.allow(sensitivity), conditioning.why_not)
 
 
-def hear_check(court: Court, claim: Claim, noise: Noise) -> Comparison:
-    """One check; where it fails, once more with the allowance for rounding on both sides of each `==`."""
-    found = check(court, claim)
-    if found.status != "failed" or not noise.may_explain(found):
-        return found
-
-    def differences(ground: Ground) -> list[np.ndarray]:
-        host = CheckHost(lambda left, right, index: np.ones(right.shape, bool), ground.host)
-        ground.value_of(claim.expr, host)
-        return [left - right if left.dtype.kind in "fc" else np.zeros(left.shape) for left, right in host.sides]
-
-    moved = noise.of_claim(court.step, differences)
-    if not moved:
-        return found
-    again = check(court, claim, lambda index: noise.rounding.allow(moved[index]) if index < len(moved) else None)
-    if again.status != "passed":
-        return found
-    return with_note(again, "within rounding noise, beyond the base tolerance")
-
-
-def with_note(comparison: Comparison, note: str) -> Comparison:
-    """The same with one more note."""
-    return replace(comparison, notes=(*comparison.notes, note))
+def _compared(claims: Claims, name: str, claim: Claim, what: ClaimKind) -> Comparison:
+    """One that cannot be evaluated has failed, and says why."""
+    subject = claims.subject(what, name, claim.place, formula=claim.text)
+    want = claims.scope.gradients.get(name)
+    if want is None:
+        return subject.failed(fact("says_nothing", engine=subject.reference, tensor=name))
+    try:
+        got = claims.scope.array_of(claim.expr)
+    except GradcheckError as error:
+        failed = subject.failed(fact("claim_raised", error=error.kind, text=str(error)), want_array=want)
+        return replace(failed, shape=want.shape, dtype=want.dtype.name, elements=want.size, mismatched=want.size)
+    return claims.compare(*aligned(got, want), subject)

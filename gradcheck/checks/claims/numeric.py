@@ -2,102 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.engines import place_of
-from gradcheck.checks.closeness.compare import wide
-from gradcheck.checks.closeness.conditioning import Noise, raise_precision
-from gradcheck.checks.closeness.tolerance import limits
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.closeness.conditioning import raise_precision
+from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Tolerance
-from gradcheck.language.problem import Problem
+from gradcheck.facts import Fact, fact
 from gradcheck.oracles.numeric.audit import Audit, audit
 from gradcheck.oracles.numeric.derivative import Numeric, of_tensor
 
 
-def check_with_oracle(
-    problem: Problem, evaluations: Mapping[str, Evaluation], override: Tolerance | None, noise: Noise
-) -> list[Comparison]:
+def applies(context: Context) -> bool:
+    """Where the run asks for it."""
+    return context.options.oracle == "numeric" and context.can_be_judged
+
+
+def check(context: Context) -> Iterator[Comparison]:
     """A comparison for each gradient that each engine holds after the last step."""
-    raised = raise_precision(problem)
-    found: list[Comparison] = []
+    point = context.points.own
+    raised = raise_precision(point.problem)
+    oracles: dict[tuple[str, int], Numeric | GradcheckError] = {}
+
+    def oracle(tensor: str, step: int) -> Numeric | GradcheckError:
+        key = (tensor, step)
+        if key not in oracles:
+            try:
+                oracles[key] = of_tensor(raised, *key)
+            except GradcheckError as error:
+                oracles[key] = error
+        return oracles[key]
+
     with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-        oracles: dict[tuple[str, int], Numeric | GradcheckError] = {}
-        for evaluation in evaluations.values():
-            found += _audited(problem, raised, evaluation, override, noise, oracles)
-    return found
+        for evaluation in point.evaluations().values():
+            step = len(evaluation.states) - 1
+            for name, gradient in evaluation.states[step].gradients.items() if evaluation.states else ():
+                if gradient is not None:  # None was compared already: nothing flows, nothing is to be differentiated
+                    subject = _subject(context, evaluation, name, step)
+                    yield _audited(context, point, subject, gradient, oracle(name, step))
+
+
+def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> Subject:
+    place = place_of(context.case, name)
+    return Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
 
 
 def _audited(
-    problem: Problem,
-    raised: Problem,
-    evaluation: Evaluation,
-    override: Tolerance | None,
-    noise: Noise,
-    oracles: dict[tuple[str, int], Numeric | GradcheckError],
-) -> Iterator[Comparison]:
-    step = len(evaluation.states) - 1
-    for name, gradient in evaluation.states[step].gradients.items():
-        if gradient is None:
-            continue  # compared with the reference's already; where nothing flows there is nothing to differentiate
-        key = (name, step)
-        if key not in oracles:
-            oracles[key] = _oracle(raised, *key)
-        oracle = oracles[key]
-        about = {"what": "gradient", "tensor": name, "step": step, "engine": evaluation.engine,
-                 "place": place_of(problem.case, name), "shape": gradient.shape, "dtype": gradient.dtype.name,
-                 "elements": gradient.size}  # fmt: skip
-        if isinstance(oracle, GradcheckError):
-            yield Comparison(status="unsupported", reference="numeric", message=str(oracle), **about)  # type: ignore[arg-type]
-            continue
-        allowed = limits(gradient.dtype, problem.case.engine_tolerance, override)
-        magnitude = np.abs(wide(gradient))
-        scale = float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
-        room = np.asarray(allowed.rtol * magnitude + allowed.atol * scale)
-        try:
-            result = audit(oracle, wide(gradient), room)
-            slack = noise.slack("gradient", step, name) if result.status in ("failed", "undecided") else None
+    context: Context, point: Point, subject: Subject, gradient: np.ndarray, oracle: Numeric | GradcheckError
+) -> Comparison:
+    known = {"shape": gradient.shape, "dtype": gradient.dtype.name, "elements": gradient.size}
+    if isinstance(oracle, GradcheckError):
+        return Comparison(subject, "unsupported", mismatch=fact("said", text=str(oracle)), **known)
+    tolerance = between_engines(gradient.dtype, context.case.engine_tolerance, context.options.tolerance)
+    scale = largest_finite(gradient)
+    room = tolerance.allowed(np.abs(wide(gradient)), scale)
+    try:
+        result = audit(oracle, wide(gradient), room)
+        if result.status in ("failed", "undecided"):
+            slack = point.conditioning.slack(ClaimKind.GRADIENT, subject.step, subject.tensor)
             if slack is not None and slack.shape == room.shape:
                 result = audit(oracle, wide(gradient), room + slack)
-        except GradcheckError as error:
-            yield Comparison(status="unsupported", reference="numeric", message=str(error), **about)  # type: ignore[arg-type]
-            continue
-        yield _told(result, about, gradient.shape, allowed.rtol, allowed.atol * scale)
-
-
-def _oracle(problem: Problem, tensor: str, step: int) -> Numeric | GradcheckError:
-    try:
-        return of_tensor(problem, tensor, step)
     except GradcheckError as error:
-        return error
+        return Comparison(subject, "unsupported", mismatch=fact("said", text=str(error)), **known)
+    return replace(_comparison(result, subject, gradient.shape, tolerance), atol=tolerance.atol * scale, **known)
 
 
-def _told(result: Audit, about: dict[str, object], shape: tuple[int, ...], rtol: float, atol: float) -> Comparison:
+def _comparison(result: Audit, subject: Subject, shape: tuple[int, ...], tolerance: Tolerance) -> Comparison:
     where = None if result.worst is None else tuple(int(i) for i in np.unravel_index(result.worst, shape))
     error = None if result.claimed is None or result.value is None else abs(result.claimed - result.value)
-    certificate = {
-        "method": result.method,
-        "directions" if result.sampled else "elements": result.examined,
-        "error": result.error,
-    }
-    message = ""
-    if result.status == "undecided":
-        message = f"{result.method} cannot tell: the error bar is {result.error:.1g}"
-    elif result.status == "not_differentiable" and result.interval is not None:
-        low, high = result.interval
-        message = f"no derivative there; any of [{low:.6g}, {high:.6g}] is a subgradient"
-        if np.isinf(high):
-            message = "no derivative there: the function jumps"
-    elif result.status == "failed" and result.sampled:
-        message = "differs along random directions"
     return Comparison(
-        status=result.status, reference=result.method, max_abs=error, worst_index=where, got=result.claimed,
-        want=result.value, rtol=rtol, atol=atol, mismatched=int(result.status == "failed"), message=message,
-        certificate=certificate, **about,  # type: ignore[arg-type]
-    )  # fmt: skip
+        replace(subject, reference=result.method),
+        result.status,
+        max_abs=error,
+        worst_index=where,
+        got=result.claimed,
+        want=result.value,
+        rtol=tolerance.rtol,
+        mismatched=int(result.status == "failed"),
+        mismatch=_mismatch(result),
+        certificate={
+            "method": result.method,
+            "directions" if result.sampled else "elements": result.examined,
+            "error": result.error,
+        },
+    )
+
+
+def _mismatch(result: Audit) -> Fact | None:
+    if result.status == "undecided":
+        return fact("method_cannot_tell", method=result.method, error=result.error)
+    if result.status == "not_differentiable" and result.interval is not None:
+        low, high = result.interval
+        return fact("jumps") if np.isinf(high) else fact("any_subgradient", low=low, high=high)
+    if result.status == "failed" and result.sampled:
+        return fact("differs_along_directions")
+    return None

@@ -9,58 +9,51 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
-from gradcheck.checks.claims.engines import place_of
+from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.closeness.compare import agree, compare
 from gradcheck.checks.closeness.conditioning import Rounding, raise_array, sensitivity
 from gradcheck.checks.closeness.rounding import judged
-from gradcheck.checks.closeness.tolerance import epsilon, limits
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, epsilon
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison, Operation, Subject, WrongOperation
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.perturbation import Disturbance, disturbed
-from gradcheck.language.case import Tolerance
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import StatedTolerance
 from gradcheck.language.problem import Problem
 
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An application with the incoming gradients it is tried with, None for outputs that cannot have one."""
-
-    application: Application
-    cotangents: tuple[np.ndarray | None, ...]
+_FLOAT64 = np.dtype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class WrongNode:
-    """A gradient of one op alone that is wrong: the op's place among the applications, and who says what."""
-
-    number: int
-    node: Node
-    index: int  # of the gradient, among those of the op's tensors
-    engine: Engine
-    mine: Pullback
-    theirs: Pullback
-    comparison: Comparison
+def applies(context: Context) -> bool:
+    """Where the graph can be evaluated."""
+    return context.can_be_judged
 
 
-def nodes_of(applications: Sequence[Application], seed: int) -> list[Node]:
+def check(context: Context) -> Iterator[Comparison]:
+    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
+    return check_operations(context.points.own, context.engines.tested, context.options.tolerance)
+
+
+def operations_of(applications: Sequence[Application], seed: int) -> list[Operation]:
     """Each application with random incoming gradients."""
     source = _Normal(seed)
     return [
-        Node(application, tuple([output and _cotangent(source, *output) for output in application.outputs]))
+        Operation(application, tuple([output and _cotangent(source, *output) for output in application.outputs]))
         for application in applications
     ]
 
 
 class _Normal:
-    """Standard normal numbers, in turn from one pool; making a generator would cost more than most cases' nodes."""
+    """Standard normal numbers, in turn from one pool; making a generator would cost more than most cases' ops."""
 
     _pool = np.random.Generator(np.random.PCG64(0)).standard_normal(1 << 14)
     _pool.flags.writeable = False
@@ -86,132 +79,109 @@ def _cotangent(source: _Normal, shape: tuple[int, ...], dtype: np.dtype) -> np.n
     return drawn.astype(dtype, copy=False)
 
 
-def check_nodes(
-    problem: Problem,
-    applications: Sequence[Application],
-    engines: Sequence[Engine],
-    reference: Engine,
-    override: Tolerance | None = None,
-    into: list[WrongNode] | None = None,
-) -> list[Comparison]:
-    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not.
-
-    What is wrong is also added to `into`, with all that is known of it.
-    """
+def check_operations(
+    point: Point, engines: Sequence[Engine], run: StatedTolerance | None = None
+) -> Iterator[Comparison]:
+    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
+    applications = point.applications
     if not applications:
-        return []
-    nodes = nodes_of(applications, problem.seed)
-    cotangents = [node.cotangents for node in nodes]
+        return
+    problem, reference = point.problem, point.engines.reference
+    operations = operations_of(applications, problem.seed)
+    cotangents = [operation.cotangents for operation in operations]
     want = reference.pull_back(applications, cotangents, problem.dtype)
-    found: list[Comparison] = []
     for engine in engines:
         got = engine.pull_back(applications, cotangents, problem.dtype)
-        wrong: dict[str, list[Comparison]] = {node.application.owner: [] for node in nodes}
-        judge = _Judge(problem, engine, reference, override)
-        for number, (node, mine, theirs) in enumerate(zip(nodes, got, want, strict=True)):
-            for index, comparison in judge.compare(node, mine, theirs):
-                wrong[node.application.owner].append(comparison)
-                if into is not None and comparison.status == "failed":
-                    into.append(WrongNode(number, node, index, engine, mine, theirs, comparison))
-        for owner, failed in wrong.items():
-            found += failed or [_fine(problem, engine, reference, owner)]
-    return found
-
-
-def _fine(problem: Problem, engine: Engine, reference: Engine, owner: str) -> Comparison:
-    return Comparison(
-        what="node",
-        tensor=owner,
-        status="passed",
-        engine=engine.name,
-        reference=reference.name,
-        place=place_of(problem.case, owner),
-    )
+        pair = _Pair(problem, engine, reference, run)
+        wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
+        for number, (operation, mine, theirs) in enumerate(zip(operations, got, want, strict=True)):
+            for index, comparison in pair.compare(operation, mine, theirs):
+                known = WrongOperation(number, operation, index, engine, mine, theirs)
+                wrong[operation.application.owner].append(replace(comparison, operation=known))
+        for owner, found in wrong.items():
+            yield from found or [pair.subject(owner).passed()]
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
-    """Compares one op's gradients."""
+class _Pair:
+    """An engine and the reference, asked about one op at a time."""
 
     problem: Problem
     engine: Engine
     reference: Engine
-    override: Tolerance | None
+    run: StatedTolerance | None
 
-    def compare(self, node: Node, mine: Pullback, theirs: Pullback) -> list[tuple[int, Comparison]]:
+    def subject(self, owner: str) -> Subject:
+        """The graph entry that the op stands in."""
+        place = place_of(self.problem.case, owner)
+        return Subject(ClaimKind.NODE, owner, 0, self.engine.name, self.reference.name, place)
+
+    def tolerance(self, dtype: np.dtype) -> Tolerance:
+        return between_engines(dtype, self.problem.case.engine_tolerance, self.run)
+
+    def compare(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[tuple[int, Comparison]]:
         """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""
         if mine.error or theirs.error:
-            return [(0, comparison) for comparison in self._raised(node, mine, theirs)]
+            yield from ((0, comparison) for comparison in self._outcomes(operation, mine, theirs))
+            return
         if len(mine.gradients) != len(theirs.gradients):
-            counts = f"{self.engine.name} gives {len(mine.gradients)} gradients, expected {len(theirs.gradients)}"
-            text = f"{node.application.op.name} alone: {counts}"
-            return [(0, Comparison(status="failed", message=text, **self._about(node)))]
-        found: list[tuple[int, Comparison]] = []
+            counts = {"got": len(mine.gradients), "want": len(theirs.gradients)}
+            text = fact("gradients_missing", op=operation.application.op.name, engine=self.engine.name, **counts)
+            yield 0, self.subject(operation.application.owner).failed(text)
+            return
         for index, (got, want) in enumerate(zip(mine.gradients, theirs.gradients, strict=True)):
             if got is not None and want is not None and got.shape == want.shape and got.dtype == want.dtype:
-                allowed = limits(want.dtype, self.problem.case.engine_tolerance, self.override)
-                if agree(got, want, allowed):
+                if agree(got, want, self.tolerance(want.dtype)):
                     continue
-            found += [(index, comparison) for comparison in self._look(node, index, got, want)]
-        return found
+            elif got is None and want is None:
+                continue
+            found = self._examined(operation, index, got, want)
+            if found.status != "passed":
+                yield index, found
 
-    def _look(self, node: Node, index: int, got: np.ndarray | None, want: np.ndarray | None) -> Iterator[Comparison]:
-        judge = want if want is not None else got
-        if judge is None:
-            return
-        allowed = limits(judge.dtype, self.problem.case.engine_tolerance, self.override)
-        found = compare(got, want, allowed, **self._about(node))
+    def _examined(
+        self, operation: Operation, index: int, got: np.ndarray | None, want: np.ndarray | None
+    ) -> Comparison:
+        dtype = want.dtype if want is not None else got.dtype if got is not None else _FLOAT64
+        found = compare(got, want, self.tolerance(dtype), self.subject(operation.application.owner))
         if found.status == "failed" and found.mask is not None:
-            found = self._with_noise(found, node, index, want)
-        if found.status != "passed":
-            text = f"the gradient of {_argument(node.application, index)}, for a random incoming gradient"
-            yield replace(found, message=f"{text}: {found.message}" if found.message else text)
+            rounding, moved, truth = self._conditioning(operation, index, want)
+            found = judged(found, rounding, moved, truth)
+        if found.status == "passed":
+            return found
+        return replace(found, mismatch=_alone(operation.application, index, found.mismatch))
 
-    def _raised(self, node: Node, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
-        kinds = [error.kind if (error := side.error) else "" for side in (mine, theirs)]
+    def _outcomes(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
+        kinds = [side.error.kind if side.error else "" for side in (mine, theirs)]
         if kinds[0] == kinds[1]:
             return
-        told = "; ".join(
-            f"{who.name} {f'raised {side.error.kind}: {side.error}' if side.error else 'raised nothing'}"
-            for who, side in ((self.engine, mine), (self.reference, theirs))
-        )
-        status: Any = "unsupported" if "unsupported" in kinds else "failed"
-        yield Comparison(
-            status=status,
-            message=f"{node.application.op.name} alone: {told}",
-            lacks=mine.error.lacks if mine.error else "",
-            **self._about(node),
-        )
+        application = operation.application
+        differ = fact("outcomes_differ", got=self.engine.name, got_outcome=outcome(mine.error),
+                      want=self.reference.name, want_outcome=outcome(theirs.error))  # fmt: skip
+        text = fact("op_alone", op=application.op.name, what=differ)
+        failed = self.subject(application.owner).failed(text, lacks=mine.error.lacks if mine.error else "")
+        yield replace(failed, status="unsupported") if "unsupported" in kinds else failed
 
-    def _about(self, node: Node) -> dict[str, Any]:
-        owner = node.application.owner
-        return {
-            "what": "node",
-            "tensor": owner,
-            "engine": self.engine.name,
-            "reference": self.reference.name,
-            "place": place_of(self.problem.case, owner),
-            "formula": "",
-        }
-
-    def _with_noise(self, failed: Comparison, node: Node, index: int, want: np.ndarray | None) -> Comparison:
-        """The same with what rounding explains, by the reference on disturbed arguments in double precision."""
-        application = node.application
+    def _conditioning(
+        self, operation: Operation, index: int, want: np.ndarray | None
+    ) -> tuple[Rounding, np.ndarray | None, np.ndarray | None]:
+        """What rounding does to the op, the sensitivity of one of its gradients, and that in double precision: by the
+        reference on perturbed arguments."""
+        application = operation.application
         flat = list(arrays(application.args, application.kwargs))
         raised = [raise_array(array) for array in flat]
-        incoming = [None if c is None else raise_array(c) for c in node.cotangents]
-        wide = np.dtype(np.float64)
-        answers: list[list[np.ndarray | None]] = []  # the first is that of no disturbance
+        incoming = [None if c is None else raise_array(c) for c in operation.cotangents]
+        answers: list[list[np.ndarray | None]] = []  # the first is that of no perturbation
 
         def run(disturbance: Disturbance) -> list[np.ndarray | None]:
             def moved(array: np.ndarray) -> np.ndarray:
                 # A product of 0-d arrays is a NumPy scalar, which is no array.
                 return np.asarray(array * disturbance.factors(array.shape)) if array.dtype.kind in "fc" else array
 
-            again = replace(application, recorded=None, **_replaced(application, [moved(array) for array in raised]))
+            again = _with_arrays(application, [moved(array) for array in raised])
             cotangents = [None if c is None else moved(c) for c in incoming]
             reference = disturbed(self.reference, disturbance) if isinstance(self.reference, Tape) else self.reference
-            answers.append(list(reference.pull_back([again], [cotangents], wide)[0].gradients))
+            answers.append(list(reference.pull_back([again], [cotangents], _FLOAT64)[0].gradients))
             return answers[-1]
 
         moved = sensitivity(run, self.problem.seed)
@@ -219,22 +189,23 @@ class _Judge:
         largest = max((float(np.max(np.abs(c), initial=0.0)) for c in (*incoming, want) if c is not None), default=0.0)
         known = moved[index] if index < len(moved) else None
         truth = answers[0][index] if index < len(answers[0]) else None
-        return judged(failed, Rounding(unit, largest, primitive=not application.op.composite), known, truth)
+        return Rounding(unit, largest, primitive=not application.op.composite), known, truth
 
 
-def _replaced(application: Application, flat: list[np.ndarray]) -> dict[str, Any]:
+def _with_arrays(application: Application, flat: list[np.ndarray]) -> Application:
     position = iter(flat)
     args, kwargs = rebuild(application.args, application.kwargs, lambda array: next(position), _raised_dtype)
-    return {"args": args, "kwargs": kwargs}
+    return replace(application, recorded=None, args=args, kwargs=kwargs)
 
 
 def _raised_dtype(name: str) -> np.dtype:
     return dtypes.BY_NAME[RAISED.get(name, name)]
 
 
-def _argument(application: Application, index: int) -> str:
-    """Which array the index-th gradient belongs to, for people: `mul's argument 2`."""
-    return f"{application.op.name}'s tensor {positions(application)[index] + 1}"
+def _alone(application: Application, index: int, mismatch: Fact | None) -> Fact:
+    """Which gradient of which op is wrong; `mismatch` says how, where numbers do not."""
+    number = positions(application)[index] + 1
+    return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch)
 
 
 def positions(application: Application) -> list[int]:

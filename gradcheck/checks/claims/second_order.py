@@ -1,74 +1,121 @@
 """Second order: gradients of `<gradient, v>` for random v, engine against reference, and against differences.
 
 That product's gradient is the Hessian times v, which is also how the first gradients change along v: two evaluations
-of first gradients a step, whatever the number of inputs, and no second-order rule takes part.
+of first gradients a step, whatever the number of inputs, and no second-order rule takes part (Pearlmutter 1994, Fast
+Exact Multiplication by the Hessian).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.claims.engines import place_of
-from gradcheck.checks.closeness.compare import compare, wide
-from gradcheck.checks.closeness.conditioning import Noise, raise_precision, sensitivity
-from gradcheck.checks.closeness.rounding import with_noise
-from gradcheck.checks.closeness.tolerance import base, limits
-from gradcheck.checks.failures.subgradients import Room, Witness, sentence
-from gradcheck.checks.result import Comparison
+from gradcheck.autograd.arrays import wide
+from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.conditioning import Conditioning, raise_precision, sensitivity
+from gradcheck.checks.closeness.rounding import allow_sensitivity
+from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engines
+from gradcheck.checks.context import Context
+from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.perturbation import Disturbance
 from gradcheck.engines.second_order import Gradients, Second, last_pass, second_order
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Tolerance
+from gradcheck.facts import fact
+from gradcheck.language.case import StatedTolerance
 from gradcheck.language.evaluation.evaluate import ops_in
 from gradcheck.language.problem import Problem
+from gradcheck.language.random import stream
 from gradcheck.oracles.numeric.differences import derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
 #: The step to either side of a kink, relative to the first one, and what such differences are good for.
 _SIDE, _KINK = 2.0**-24, 1e-5
+_FLOAT64 = np.dtype(np.float64)
 
 
-def check_second_order(
-    problem: Problem, engines: Sequence[Engine], reference: Engine, override: Tolerance | None, noise: Noise
-) -> list[Comparison]:
-    """For each engine and input a comparison with the reference. Nothing where the case has no backward pass, or the
-    reference or an engine no second order: that is not the case's claim."""
-    step = last_pass(problem)
+def applies(context: Context) -> bool:
+    """Where the run asks for it, and the case has a backward pass."""
+    return context.options.order == 2 and context.can_be_judged and last_pass(context.points.own.problem) is not None
+
+
+def check(context: Context) -> Iterable[Comparison]:
+    """For each engine and input a comparison with the reference. Nothing where the reference or an engine has no second
+    order: that is not the case's claim."""
+    reference, point = context.engines.reference, context.points.own
+    step = last_pass(point.problem)
     if step is None or not isinstance(reference, Tape):
-        return []
-    probes = _probes(problem, step)
-    want = second_order(reference, problem, step, probes)
-    if want.error is not None:
-        return []
-    trusted: dict[str, Witness] | None = None
-    found: list[Comparison] = []
-    for engine in engines:
-        if not isinstance(engine, Tape):
-            continue
-        got = second_order(engine, problem, step, probes)
-        if got.error is not None and got.error.kind == "unsupported":
-            continue
-        if trusted is None:
-            trusted = _differences(reference, problem, step, probes)
-        judge = _Judge(problem, step, probes, engine, reference, override, noise, trusted)
-        found += judge.compare(got, want)
-    return found
+        return
+    second = _SecondOrder(point.problem, step, reference)
+    if second.want.error is not None:
+        return
+    for engine in context.engines.tested:
+        if isinstance(engine, Tape):
+            yield from _Pair(second, engine, context.options.tolerance, point.conditioning).compare()
+
+
+class _SecondOrder:
+    """What one backward pass of a problem comes to in second order: by the reference, and by differences of first
+    gradients. `probes` are the random v, of each input's shape and dtype."""
+
+    def __init__(self, problem: Problem, step: int, reference: Tape) -> None:
+        self.problem, self.step, self.reference = problem, step, reference
+        self.probes = _probes(problem, step)
+        self.want = second_order(reference, problem, step, self.probes)
+        self._oracle: dict[str, Answer] | None = None
+        self._sensitivity: dict[str, np.ndarray | None] | None = None
+
+    def way(self) -> _Way:
+        """First gradients on the way along the probes, by the reference."""
+        return _Way(self.reference, self.problem, self.step, self.probes)
+
+    def oracle(self, name: str) -> Answer | None:
+        """How first gradients, in double precision, change along the probes; None where that cannot be computed, or
+        where something is detached: first gradients change with it, their gradients know nothing of it."""
+        if self._oracle is None:
+            self._oracle = self._differences()
+        return self._oracle.get(name)
+
+    def _differences(self) -> dict[str, Answer]:
+        if any("detach" in ops_in(claim.expr) for claim in self.problem.case.graph.values()):
+            return {}
+        try:
+            way = self.way()
+            flat, bar = derivative(way.at, way.first, 2.0**-50)
+        except GradcheckError:
+            return {}
+        values, bars = way.parts(flat), way.parts(bar)
+        return {name: Answer("differences", values[name], bars[name].real, independent=True) for name in values}
+
+    def sensitivity(self, name: str) -> np.ndarray | None:
+        """To roundings, by the reference on perturbed operations."""
+        if self._sensitivity is None:
+            raised = raise_precision(self.problem)
+
+            def run(disturbance: Disturbance) -> list[np.ndarray | None]:
+                moved = second_order(self.reference, raised, self.step, self.probes, disturbance)
+                if moved.error is not None:
+                    raise moved.error
+                return [moved.second.get(one) for one in self.probes]
+
+            try:
+                self._sensitivity = dict(zip(self.probes, sensitivity(run, self.problem.seed), strict=True))
+            except GradcheckError:
+                self._sensitivity = {}
+        return self._sensitivity.get(name)
 
 
 def _probes(problem: Problem, step: int) -> dict[str, np.ndarray]:
-    """Random numbers of each input's shape and dtype, at the time of this step."""
-    generator = np.random.default_rng([abs(problem.seed), 0x70726F6265])
-    arrays = _leaves(problem, step)
+    generator = stream(problem.seed, "probes")
     found = {}
-    for name, array in arrays.items():
+    for name, array in _leaves(problem, step).items():
         if dtypes.is_differentiable(array.dtype):
             drawn = generator.standard_normal(array.shape)
             if array.dtype.kind == "c":
@@ -78,28 +125,11 @@ def _probes(problem: Problem, step: int) -> dict[str, np.ndarray]:
 
 
 def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
+    """The inputs as they are when this step begins."""
     arrays = dict(problem.inputs)
     for changed in problem.forwards[:step]:
         arrays |= {name: array for name, array in changed.items() if name in arrays}
     return arrays
-
-
-# The oracle ----------------------------------------------------------------------------------------
-
-
-def _differences(tape: Tape, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> dict[str, Witness]:
-    """How first gradients, in double precision, change along the probes; nothing where that cannot be computed, or
-    where something is detached: first gradients change with it, their gradients know nothing of it."""
-    if any("detach" in ops_in(claim.expr) for claim in problem.case.graph.values()):
-        return {}
-    try:
-        way = _Way(tape, problem, step, probes)
-        flat, bar = derivative(way.at, way.first, 2.0**-50)
-    except GradcheckError:
-        return {}
-    bars = way.parts(bar)
-    return {name: Witness("differences", value, bars[name].real, independent=True)
-            for name, value in way.parts(flat).items()}  # fmt: skip
 
 
 class _Way:
@@ -172,102 +202,102 @@ def _step(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> f
 # Comparison ----------------------------------------------------------------------------------------
 
 
-class _Judge:
-    """Compares one engine's second order with the reference's."""
+@dataclass(slots=True)
+class _Pair:
+    """One engine's second order, and the reference's."""
 
-    def __init__(
-        self, problem: Problem, step: int, probes: Mapping[str, np.ndarray], engine: Engine, reference: Tape,
-        override: Tolerance | None, noise: Noise, trusted: Mapping[str, Witness],
-    ) -> None:  # fmt: skip
-        self.problem, self.step, self.probes, self.trusted = problem, step, probes, trusted
-        self.engine, self.reference, self.override, self.noise = engine, reference, override, noise
-        self._moved: dict[str, np.ndarray | None] | None = None
+    second: _SecondOrder
+    engine: Engine
+    run: StatedTolerance | None
+    conditioning: Conditioning
+    _names: tuple[str, str] = field(init=False)
 
-    def compare(self, got: Second, want: Second) -> Iterator[Comparison]:
-        """A comparison for each input."""
+    def __post_init__(self) -> None:
+        self._names = (self.engine.name, self.second.reference.name)
+
+    def compare(self) -> Iterator[Comparison]:
+        """A comparison for each input; nothing where the engine has no second order."""
+        second = self.second
+        assert isinstance(self.engine, Tape)
+        got = second_order(self.engine, second.problem, second.step, second.probes)
         if got.error is not None:
-            name = next(iter(self.probes), "")
-            text = f"{self.engine.name} raised {got.error.kind}: {got.error}"
-            yield Comparison(status="failed", message=text, **self._about(name))
+            if got.error.kind != "unsupported":
+                raised = fact("engine_raised", engine=self.engine.name, error=got.error.kind, text=str(got.error))
+                yield self._subject(next(iter(second.probes), "")).failed(raised)
             return
-        for name in self.probes:
-            mine, theirs = got.second.get(name), want.second.get(name)
-            judge = theirs if theirs is not None else mine
-            allowed = limits(judge.dtype, self.problem.case.engine_tolerance, self.override) if judge is not None else (
-                base(np.dtype(np.float64)))  # fmt: skip
-            found = compare(mine, theirs, allowed, **self._about(name))
-            if found.status == "failed" and found.mask is not None:
-                found = with_noise(found, self.noise, self._sensitivity(name))
-            yield self._judged(found, name, mine, theirs)
+        for name in second.probes:
+            yield self._compare(name, got)
 
-    def _judged(self, found: Comparison, name: str, mine: np.ndarray | None, theirs: np.ndarray | None) -> Comparison:
-        """With what differences of first gradients say."""
-        oracle = self.trusted.get(name)
-        if oracle is None or not oracle.answer.size:
+    def _subject(self, name: str) -> Subject:
+        problem = self.second.problem
+        place = place_of(problem.case, name)
+        return Subject(ClaimKind.GRADIENT2, name, self.second.step, *self._names, place)
+
+    def _compare(self, name: str, got: Second) -> Comparison:
+        mine, theirs = got.second.get(name), self.second.want.second.get(name)
+        either = theirs if theirs is not None else mine
+        dtype = either.dtype if either is not None else _FLOAT64
+        stated = self.second.problem.case.engine_tolerance
+        allowed = between_engines(dtype, stated, self.run) if either is not None else base(_FLOAT64)
+        found = compare(mine, theirs, allowed, self._subject(name))
+        if found.status == "failed" and found.mask is not None:
+            found = allow_sensitivity(found, self.conditioning, self.second.sensitivity(name))
+        oracle = self.second.oracle(name)
+        if oracle is None or not oracle.values.size:
             return found
-        flat = [np.zeros(oracle.answer.shape) if one is None else wide(one).ravel() for one in (mine, theirs)]
-        got, want = Witness(self.engine.name, flat[0]), Witness(self.reference.name, flat[1])
-        if got.answer.shape != want.answer.shape:
+        flat = [np.zeros(oracle.values.shape) if one is None else wide(one).ravel() for one in (mine, theirs)]
+        if flat[0].shape != flat[1].shape:
             return found
-        judge = theirs if theirs is not None else mine
-        allowed = base(judge.dtype if judge is not None else np.dtype(np.float64))
-        scale = float(np.max(np.abs(want.answer), initial=0.0))
-        room = Room(np.full(got.answer.shape, allowed.atol * scale), allowed.rtol)
-        if found.status == "failed" and self.noise.rounding.is_of_low_precision and oracle.agrees(got, room):
-            note = f"differences in double precision side with {got.name}: {want.name} is rounded"
-            return replace(found, status="passed", mismatched=0, notes=(*found.notes, note))
+        answers = Answer(self._names[0], flat[0]), Answer(self._names[1], flat[1])
         if found.status == "failed":
-            convention = self._convention(found, name, got, want)
-            if convention:
-                return replace(found, status="not_differentiable", verdict=convention)
-            verdict = sentence(got, want, [oracle], room)
-            return replace(found, verdict=verdict) if verdict else found
+            return self._arbitrated(found, answers, oracle, base(dtype))
+        return self._confirmed(found, answers, oracle, base(dtype))
+
+    def _arbitrated(
+        self, failed: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance
+    ) -> Comparison:
+        """With what differences of first gradients say of two who differ."""
+        got, want = answers
+        allowance = _allowance(want, tolerance)
+        if self.conditioning.rounding.is_of_low_precision and oracle.agrees(got, allowance):
+            note = fact("differences_side_with", engine=self._names[0], reference=self._names[1])
+            return replace(failed, status="passed", mismatched=0).noted(note)
+        if self._is_convention(failed, got, want):
+            return replace(failed, status="not_differentiable", verdict=fact("convention_at_first_kink"))
+        return replace(failed, verdict=who_is_wrong(got, want, [oracle], allowance))
+
+    def _confirmed(
+        self, found: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance
+    ) -> Comparison:
+        """With what they say of two who agree."""
+        got, want = answers
+        allowance = _allowance(want, tolerance)
+        scale = float(np.max(np.abs(want.values), initial=0.0))
         bar = float(np.max(oracle.error, initial=0.0))
         if not bar <= _BLURRED * scale:
-            return replace(found, notes=(*found.notes, f"differences cannot confirm it: their error bar is {bar:.1g}")
-                           if scale else found.notes)  # fmt: skip
-        slack = self.noise.rounding.allow(self._sensitivity(name)) if not oracle.agrees(got, room) else None
-        if slack is not None and slack.size == room.absolute.size:
-            room = Room(room.absolute + slack.ravel(), room.relative)
-        if oracle.agrees(got, room):
+            return found.noted(fact("differences_cannot_confirm", error=bar)) if scale else found
+        if not oracle.agrees(got, allowance):
+            slack = self.conditioning.rounding.allow(self.second.sensitivity(found.tensor))
+            if slack is not None and slack.size == allowance.absolute.size:
+                allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
+        if oracle.agrees(got, allowance):
             return replace(found, certificate={"method": "differences", "error": bar})
-        text = f"{self.engine.name} and {self.reference.name} agree, but not with differences of first gradients"
-        return replace(found, status="failed", message=text)
+        return replace(found, status="failed", mismatch=fact("differences_disagree", got=got.name, want=want.name))
 
-    def _convention(self, found: Comparison, name: str, got: Witness, want: Witness) -> str:
-        """What to say where first gradients have a kink, and both engines stay between its sides; else nothing."""
-        if np.iscomplexobj(got.answer) or np.iscomplexobj(want.answer) or found.mask is None:
-            return ""
+    def _is_convention(self, found: Comparison, got: Answer, want: Answer) -> bool:
+        """Whether first gradients have a kink, and both engines stay between its sides."""
+        if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or found.mask is None:
+            return False
         try:
-            left, right = (side[name] for side in _Way(self.reference, self.problem, self.step, self.probes).sides())
+            left, right = (side[found.tensor] for side in self.second.way().sides())
         except GradcheckError:
-            return ""
+            return False
         low, high, wrong = np.minimum(left, right), np.maximum(left, right), found.mask.ravel()
         room = _KINK * float(np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0))
-        inside = [(low - room <= one.answer) & (one.answer <= high + room) for one in (got, want)]
-        if not np.all((inside[0] & inside[1] & (high - low > 100 * room))[wrong]):
-            return ""
-        return "a difference of convention, not a failure: first gradients have a kink there"
+        inside = [(low - room <= one.values) & (one.values <= high + room) for one in (got, want)]
+        return bool(np.all((inside[0] & inside[1] & (high - low > 100 * room))[wrong]))
 
-    def _sensitivity(self, name: str) -> np.ndarray | None:
-        """To roundings, by the reference on disturbed operations."""
-        if self._moved is None:
-            raised = raise_precision(self.problem)
 
-            def run(disturbance: Disturbance) -> list[np.ndarray | None]:
-                moved = second_order(self.reference, raised, self.step, self.probes, disturbance)
-                if moved.error is not None:
-                    raise moved.error
-                return [moved.second.get(one) for one in self.probes]
-
-            try:
-                self._moved = dict(zip(self.probes, sensitivity(run, self.problem.seed), strict=True))
-            except GradcheckError:
-                self._moved = {}
-        return self._moved.get(name)
-
-    def _about(self, name: str) -> dict[str, Any]:
-        return {
-            "what": "gradient2", "tensor": name, "step": self.step, "engine": self.engine.name,
-            "reference": self.reference.name, "place": place_of(self.problem.case, name),
-        }  # fmt: skip
+def _allowance(want: Answer, tolerance: Tolerance) -> Allowance:
+    scale = float(np.max(np.abs(want.values), initial=0.0))
+    return Allowance(np.full(want.values.shape, tolerance.atol * scale), tolerance.rtol)

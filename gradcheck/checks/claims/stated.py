@@ -1,118 +1,160 @@
-"""What a case itself states: values, gradients, formulas right and wrong, and checks."""
+"""What a file states about its own numbers: known values and gradients, and checks, after each step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.checks.claims.engines import place_of
+from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.tolerance import base, of_claim
-from gradcheck.checks.ground import Ground
-from gradcheck.checks.result import Comparison, What
+from gradcheck.checks.closeness.rounding import allow_rounding
+from gradcheck.checks.closeness.tolerance import Tolerance, base, of_claim
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place
-from gradcheck.language.case import Case, Claim, Step, Tolerance, Value
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, Claim, Step, StatedTolerance, Value
 from gradcheck.language.evaluation.evaluate import NUMPY, Host
-from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import claimed
 
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
 
 
+def applies(context: Context) -> bool:
+    """Where the graph was evaluated, or could not be: then every claim fails."""
+    return not context.errors
+
+
+def check(context: Context) -> Iterator[Comparison]:
+    """The claims in steps, then those at the top level, which are about the last step."""
+    want = context.points.own.want
+    if context.can_be_judged:
+        yield from _of_steps(context)
+    elif not want.states and want.error:
+        yield from not_compared(context.case, want)
+
+
+def _of_steps(context: Context) -> Iterator[Comparison]:
+    case, point, run = context.case, context.points.own, context.options.tolerance
+    for index in range(len(point.want.states)):
+        levels: list[Step | Case] = [case.steps[index]]
+        levels += [case] if index == point.last else []
+        for level in levels:
+            if not (level.values or level.expected or level.checks):
+                continue
+            claims = Claims(point, index, run)
+            states = {name: e.states[index] for name, e in point.evaluations().items() if _has_state(e, index)}
+            yield from allow_rounding(known(claims, level, states), point.conditioning)
+            for claim in level.checks:
+                yield check_identity(claims, claim)
+
+
+def _has_state(evaluation: Evaluation, index: int) -> bool:
+    """Whether the engine came so far; the last state of one that could not express something says nothing."""
+    able = evaluation.error is None or evaluation.error.kind != "unsupported"
+    return able and index < len(evaluation.states)
+
+
 @dataclass(frozen=True, slots=True)
-class Court:
-    """Where the claims about one step of one problem are heard."""
+class Claims:
+    """The claims about one step at one point, and the run's tolerance, if it has one."""
 
-    problem: Problem
-    ground: Ground
+    point: Point
     step: int
-    reference: str
-    override: Tolerance | None = None
-    trial: Mapping[str, Any] | None = None
+    run: StatedTolerance | None = None
 
-    def about(self, what: str, tensor: str, place: Place) -> dict[str, Any]:
-        """The fields that every comparison here has."""
-        return {"what": what, "tensor": tensor, "step": self.step, "place": place, "trial": self.trial}
+    @property
+    def case(self) -> Case:
+        """The case that makes them."""
+        return self.point.problem.case
 
-    def compare(self, got: np.ndarray | None, want: np.ndarray | None, about: dict[str, Any]) -> Comparison:
-        """One comparison at the tolerance that the case states for the tensor."""
-        judge = want if want is not None else got
-        dtype = judge.dtype if judge is not None else _FLOAT64
-        limits = of_claim(self.problem.case.tolerance, about["tensor"], dtype, self.override)
-        return compare(got, want, limits, **about)
+    @property
+    def scope(self) -> Scope:
+        """What names stand for after the step."""
+        return self.point.scope(self.step)
+
+    def subject(self, what: ClaimKind, tensor: str, place: Place, engine: str = "case", formula: str = "") -> Subject:
+        """A claim: of an engine against the case, or of the case against the reference."""
+        reference = self.point.engines.reference.name if engine == "case" else "case"
+        return Subject(what, tensor, self.step, engine, reference, place, formula, self.point.trial)
+
+    def tolerance(self, tensor: str, dtype: np.dtype) -> Tolerance:
+        """What the case states for the tensor ("" for none in particular), else the dtype's own."""
+        return of_claim(self.case.tolerance, tensor, dtype, self.run)
+
+    def compare(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+        """One comparison at the tolerance of the subject's tensor."""
+        either = want if want is not None else got
+        dtype = either.dtype if either is not None else _FLOAT64
+        return compare(got, want, self.tolerance(subject.tensor, dtype), subject)
 
 
 # Known values and gradients ------------------------------------------------------------------------
 
 
-def known(
-    court: Court, values: Mapping[str, Value], expected: Mapping[str, Value | None], states: Mapping[str, State]
-) -> Iterator[Comparison]:
+def known(claims: Claims, level: Step | Case, states: Mapping[str, State]) -> Iterator[Comparison]:
     """Every engine's values and gradients against those that the file gives."""
     for engine, state in states.items():
-        for name, value in values.items():
-            yield _known(court, "expected_value", name, value, state.values.get(name), engine)
-        for name, stated in expected.items():
+        for name, value in level.values.items():
+            yield _known(claims, ClaimKind.EXPECTED_VALUE, name, value, (engine, state.values.get(name)))
+        for name, stated in level.expected.items():
             actual = state.gradients.get(name)
+            place = stated.place if stated else place_of(claims.case, name)
+            subject = claims.subject(ClaimKind.EXPECTED, name, place, engine)
             if name not in state.gradients and name not in state.values:
-                yield _unheard(court, name, stated, engine)
+                yield subject.failed(fact("says_nothing", engine=engine, tensor=name))
             elif stated is None:
-                about = court.about("expected", name, place_of(court.problem.case, name))
-                yield compare_with_none(actual, about | {"engine": engine, "reference": "case"})
+                yield compare_with_none(actual, subject)
             else:
-                yield _known(court, "expected", name, stated, actual, engine)
+                yield _known(claims, ClaimKind.EXPECTED, name, stated, (engine, actual))
 
 
-def _known(court: Court, what: str, name: str, value: Value, actual: np.ndarray | None, engine: str) -> Comparison:
-    about = court.about(what, name, value.place) | {"engine": engine, "reference": "case"}
+def _known(
+    claims: Claims, what: ClaimKind, name: str, value: Value, answer: tuple[str, np.ndarray | None]
+) -> Comparison:
+    engine, actual = answer
+    subject = claims.subject(what, name, value.place, engine)
     try:
-        stated = claimed(court.problem, value)
+        stated = claimed(claims.point.problem, value)
     except GradcheckError as error:
-        return Comparison(status="failed", message=f"cannot be computed: {error}", **about)
+        return subject.failed(fact("cannot_be_computed", error=str(error)))
     if actual is not None:
         stated, actual = aligned(stated, actual)
-    return court.compare(actual, stated, about)
+    return claims.compare(actual, stated, subject)
 
 
-def compare_with_none(actual: np.ndarray | None, about: dict[str, Any]) -> Comparison:
+def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison:
     """`null`: none, or only zeros."""
     if actual is None:
-        return Comparison(status="passed", **about)
-    return compare(actual, None, base(actual.dtype), **about)
+        return subject.passed()
+    return compare(actual, None, base(actual.dtype), subject)
 
 
-def unheard(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """All that a case claims, where its graph could not be evaluated: failed, since nobody can hear it. That there is
-    no gradient (`null`) is true then."""
+def not_compared(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
+    """All that a case claims, where its graph could not be evaluated: failed, since nothing was compared. That there
+    is no gradient (`null`) is true then."""
     last = len(case.steps) - 1
     levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
-    message = f"not compared: {evaluation.failed_at} could not be evaluated"
 
-    def missed(what: What, step: int, tensor: str, place: Place, formula: str = "") -> Comparison:
-        return Comparison(
-            what=what, tensor=tensor, step=step, status="failed", engine=evaluation.engine, reference="case",
-            place=place, formula=formula, message=message,
-        )  # fmt: skip
+    def missed(what: ClaimKind, step: int, tensor: str, claim: Value | Claim) -> Comparison:
+        formula = claim.text if isinstance(claim, Claim) else ""
+        subject = Subject(what, tensor, step, evaluation.engine, "case", claim.place, formula)
+        return subject.failed(fact("not_evaluated", entry=evaluation.failed_at))
 
     for step, level in levels:
-        yield from (missed("expected_value", step, name, value.place) for name, value in level.values.items())
-        yield from (missed("expected", step, name, value.place) for name, value in level.expected.items() if value)
-        yield from (missed("check", step, "", claim.place, claim.text) for claim in level.checks)
-    for name, claims in case.formulas.items():
-        yield from (missed("formula", last, name, claim.place, claim.text) for claim in claims)
-    for name, claims in case.wrong_formulas.items():
-        yield from (missed("wrong_formula", last, name, claim.place, claim.text) for claim in claims)
-
-
-def _unheard(court: Court, name: str, stated: Value | None, engine: str) -> Comparison:
-    place = stated.place if stated else place_of(court.problem.case, name)
-    about = court.about("expected", name, place) | {"engine": engine, "reference": "case"}
-    return Comparison(status="failed", message=f"{engine} says nothing about {name}", **about)
+        yield from (missed(ClaimKind.EXPECTED_VALUE, step, name, value) for name, value in level.values.items())
+        yield from (missed(ClaimKind.EXPECTED, step, name, value) for name, value in level.expected.items() if value)
+        yield from (missed(ClaimKind.CHECK, step, "", claim) for claim in level.checks)
+    for what, formulas in ((ClaimKind.FORMULA, case.formulas), (ClaimKind.WRONG_FORMULA, case.wrong_formulas)):
+        for name, claims in formulas.items():
+            yield from (missed(what, last, name, claim) for claim in claims)
 
 
 def aligned(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -127,28 +169,6 @@ def aligned(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndar
         return stated.astype(np.int64), actual.astype(np.int64)
     wide = _COMPLEX128 if "c" in (stated.dtype.kind, actual.dtype.kind) else _FLOAT64
     return stated.astype(wide), actual.astype(wide)
-
-
-# Formulas ------------------------------------------------------------------------------------------
-
-
-def formula(court: Court, name: str, claim: Claim, what: str = "formula") -> Comparison:
-    """One derivation against the reference's gradient. One that cannot be evaluated has failed, and says why."""
-    about = court.about(what, name, claim.place) | {
-        "engine": "case", "reference": court.reference, "formula": claim.text,
-    }  # fmt: skip
-    want = court.ground.gradients.get(name)
-    if want is None:
-        return Comparison(status="failed", message=f"{court.reference} says nothing about {name}", **about)
-    try:
-        got = court.ground.array_of(claim.expr)
-    except GradcheckError as error:
-        return Comparison(
-            status="failed", shape=want.shape, dtype=want.dtype.name, elements=want.size, want_array=want,
-            mismatched=want.size, message=f"{error.kind}: {error}", **about,
-        )  # fmt: skip
-    got, want = aligned(got, want)
-    return court.compare(got, want, about)
 
 
 # Checks --------------------------------------------------------------------------------------------
@@ -187,32 +207,48 @@ def _pair(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
     return aligned(left, right)
 
 
-def check(court: Court, claim: Claim, slacks: Callable[[int], np.ndarray | None] | None = None) -> Comparison:
-    """One identity: true everywhere, `==` within the tolerance."""
-    about = court.about("check", "", claim.place) | {
-        "engine": "case", "reference": court.reference, "formula": claim.text,
-    }  # fmt: skip
+def check_identity(claims: Claims, claim: Claim) -> Comparison:
+    """One check; where it fails, once more with the allowance for rounding on both sides of each `==`."""
+    found = _identity(claims, claim)
+    conditioning = claims.point.conditioning
+    if found.status != "failed" or not conditioning.may_explain(found):
+        return found
+
+    def differences(scope: Scope) -> list[np.ndarray]:
+        host = CheckHost(lambda left, right, index: np.ones(right.shape, bool), scope.host)
+        scope.value_of(claim.expr, host)
+        return [left - right if left.dtype.kind in "fc" else np.zeros(left.shape) for left, right in host.sides]
+
+    moved = conditioning.of_claim(claims.step, differences)
+    if not moved:
+        return found
+    again = _identity(claims, claim, [conditioning.rounding.allow(one) for one in moved])
+    return again.noted(fact("check_within_rounding")) if again.status == "passed" else found
+
+
+def _identity(claims: Claims, claim: Claim, slacks: list[np.ndarray | None] | None = None) -> Comparison:
+    """One identity: true everywhere, `==` within the tolerance and the slack of each `==`."""
+    subject = claims.subject(ClaimKind.CHECK, "", claim.place, formula=claim.text)
     compared: list[Comparison] = []
 
     def equal(left: np.ndarray, right: np.ndarray, index: int) -> np.ndarray:
-        limits = of_claim(court.problem.case.tolerance, "", right.dtype, court.override)
-        slack = slacks(index) if slacks else None
-        compared.append(compare(left, right, limits, slack=slack, **about))
+        slack = slacks[index] if slacks and index < len(slacks) else None
+        compared.append(compare(left, right, claims.tolerance("", right.dtype), subject, slack))
         mask = compared[-1].mask
         return np.ones(right.shape, bool) if mask is None else ~mask
 
     try:
-        value = court.ground.value_of(claim.expr, CheckHost(equal))
+        value = claims.scope.value_of(claim.expr, CheckHost(equal))
         holds = bool(np.all(np.asarray(value, dtype=bool)))
     except (GradcheckError, ValueError, TypeError) as error:
         kind = error.kind if isinstance(error, GradcheckError) else "error"
-        return Comparison(status="failed", message=f"{kind}: {error}", **about)
+        return subject.failed(fact("claim_raised", error=kind, text=str(error)))
     failed = next((c for c in compared if c.status == "failed"), None)
     if not holds and failed is not None:
         return failed
     if not holds:
-        return Comparison(status="failed", message="is not true", got_array=np.asarray(value), **about)
+        return subject.failed(fact("is_not_true"), got_array=np.asarray(value))
     notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
     if np.size(value) == 0:
-        notes += ("nothing was compared: no elements",)
-    return Comparison(status="passed", elements=int(np.size(value)), notes=notes, **about)
+        notes += (fact("no_elements"),)
+    return replace(subject.passed(), elements=int(np.size(value)), notes=notes)

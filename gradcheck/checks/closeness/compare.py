@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.closeness.tolerance import Limits, epsilon, ulp
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.closeness.tolerance import Tolerance, epsilon, ulp
+from gradcheck.checks.result import Comparison, Subject
+from gradcheck.facts import Fact, fact
 
 _FLOAT64 = np.dtype(np.float64)
 _WIDE = (_FLOAT64, np.dtype(np.complex128))
@@ -21,47 +23,37 @@ _TINY = 1e-240
 def compare(
     got: np.ndarray | None,
     want: np.ndarray | None,
-    limits: Limits,
-    *,
+    tolerance: Tolerance,
+    subject: Subject,
     slack: np.ndarray | None = None,
-    notes: tuple[str, ...] = (),
-    **about: Any,
 ) -> Comparison:
     """One comparison: None-ness, shape and dtype first, then every element.
 
-    `slack` is an absolute allowance for each element on top of `limits` (see `noise`). `about` holds the other
-    fields of the Comparison: what, tensor, engine, …
+    `slack` is an absolute allowance for each element on top of the tolerance (see `conditioning`).
     """
     with quiet():
-        return _compare(got, want, limits, slack, notes, about)
+        return compare_quietly(got, want, tolerance, subject, slack)
 
 
 def compare_quietly(
-    got: np.ndarray | None, want: np.ndarray | None, limits: Limits, about: dict[str, Any]
-) -> Comparison:
-    """The same, where NumPy's warnings are off already; turning them off costs as much as comparing a few numbers."""
-    return _compare(got, want, limits, None, (), about)
-
-
-def _compare(
     got: np.ndarray | None,
     want: np.ndarray | None,
-    limits: Limits,
-    slack: np.ndarray | None,
-    notes: tuple[str, ...],
-    about: dict[str, Any],
+    tolerance: Tolerance,
+    subject: Subject,
+    slack: np.ndarray | None = None,
 ) -> Comparison:
+    """The same, where NumPy's warnings are off already; turning them off costs as much as comparing a few numbers."""
     if got is None or want is None:
-        return _without(got, want, notes, about)
+        return _without(got, want, subject)
     if got.shape != want.shape or got.dtype != want.dtype:
-        return _unlike(got, want, notes, about)
-    if slack is None and not notes and agree(got, want, limits):
-        return Comparison(status="passed", shape=want.shape, dtype=_name(want), elements=want.size, **about)
-    return _examine(got, want, limits, slack, notes, about)
+        return _unlike(got, want, subject)
+    if slack is None and agree(got, want, tolerance):
+        return Comparison(subject, "passed", want.shape, _name(want), want.size)
+    return _examine(got, want, tolerance, subject, slack)
 
 
-def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
-    """Whether two arrays of one shape and dtype are finite and within the limits: the quick answer to most.
+def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
+    """Whether two arrays of one shape and dtype are finite and within the tolerance: the quick answer to most.
 
     False means only that a closer look is needed. NumPy's warnings are expected to be off.
     """
@@ -71,13 +63,13 @@ def agree(got: np.ndarray, want: np.ndarray, limits: Limits) -> bool:
         if want.dtype.kind in "biu":
             return bool((got == want).all())
         got, want = wide(got), wide(want)
-    if _close_in_norm(got, want, limits.atol):
+    if _close_in_norm(got, want, tolerance.atol):
         return True
     magnitude = np.abs(want)
     scale = magnitude.max()
     if not scale < _INFINITY:
         return False
-    return bool((np.abs(got - want) <= limits.rtol * magnitude + limits.atol * scale).all())
+    return bool((np.abs(got - want) <= tolerance.allowed(magnitude, scale)).all())
 
 
 def _close_in_norm(got: np.ndarray, want: np.ndarray, atol: float) -> bool:
@@ -86,11 +78,6 @@ def _close_in_norm(got: np.ndarray, want: np.ndarray, atol: float) -> bool:
     error, flat = (got - want).ravel(), want.ravel()
     square = np.vdot(flat, flat).real
     return bool(_TINY < square < _INFINITY and np.vdot(error, error).real <= atol * atol * square / want.size)
-
-
-def wide(array: np.ndarray) -> np.ndarray:
-    """The array in double precision, in which errors are measured."""
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 @lru_cache(maxsize=64)
@@ -102,78 +89,70 @@ def _name(array: np.ndarray) -> str:
     return _dtype_name(array.dtype)  # NumPy makes the name anew each time
 
 
-def _without(
-    got: np.ndarray | None, want: np.ndarray | None, notes: tuple[str, ...], about: dict[str, Any]
-) -> Comparison:
+def _without(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
     """Neither, or only one, of the two has a gradient."""
     present = want if got is None else got
     if present is None:
-        return Comparison(status="passed", notes=notes, **about)
-    known = {"shape": present.shape, "dtype": _name(present), "elements": present.size, **about}
+        return subject.passed()
+    known = (present.shape, _name(present), present.size)
     if not np.any(present):
-        side = "this side's" if got is None else "the reference's"
-        return Comparison(status="passed", notes=(*notes, f"none agrees with all zeros (none is {side})"), **known)
+        side = "got" if got is None else "want"
+        return Comparison(subject, "passed", *known, notes=(fact("none_agrees_with_zeros", none=side),))
     mask = present != 0
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(wide(present)))), present.shape))
     return Comparison(
-        status="failed",
-        message="no gradient arrived, one was expected" if got is None else "a gradient arrived, none was expected",
+        subject,
+        "failed",
+        *known,
+        mismatch=fact("gradient_missing" if got is None else "gradient_unexpected"),
         mismatched=int(mask.sum()),
         worst_index=worst,
         got=None if got is None else _number(got[worst]),
         want=None if want is None else _number(want[worst]),
-        notes=notes,
         got_array=got,
         want_array=want,
         mask=mask,
-        **known,
     )
 
 
-def _unlike(got: np.ndarray, want: np.ndarray, notes: tuple[str, ...], about: dict[str, Any]) -> Comparison:
+def _unlike(got: np.ndarray, want: np.ndarray, subject: Subject) -> Comparison:
     if got.shape != want.shape:
-        message = f"shape {list(got.shape)}, expected {list(want.shape)}"
+        mismatch = fact("shapes_differ", got=got.shape, want=want.shape)
     else:
-        message = f"dtype {_name(got)}, expected {_name(want)}"
+        mismatch = fact("dtypes_differ", got=_name(got), want=_name(want))
     return Comparison(
-        status="failed",
-        shape=want.shape,
-        dtype=_name(want),
-        elements=want.size,
+        subject,
+        "failed",
+        want.shape,
+        _name(want),
+        want.size,
+        mismatch=mismatch,
         mismatched=want.size,
-        message=message,
-        notes=notes,
         got_array=got,
         want_array=want,
-        **about,
     )
 
 
 def _examine(
-    got: np.ndarray,
-    want: np.ndarray,
-    limits: Limits,
-    slack: np.ndarray | None,
-    notes: tuple[str, ...],
-    about: dict[str, Any],
+    got: np.ndarray, want: np.ndarray, tolerance: Tolerance, subject: Subject, slack: np.ndarray | None
 ) -> Comparison:
     """All the statistics of one pair."""
-    known = {"shape": want.shape, "dtype": _name(want), "elements": want.size, **about}
+    known = (want.shape, _name(want), want.size)
     if not want.size:
-        return Comparison(status="passed", notes=notes, **known)
-    wide_got, wide_want = wide(got), wide(want)
-    error, agreed = _errors(got, want, wide_got, wide_want)
+        return Comparison(subject, "passed", *known)
+    wide_want = wide(want)
+    error, notes = _errors(got, want, wide(got), wide_want)
     magnitude = np.abs(wide_want)
-    scale = float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
-    allowed = limits.rtol * magnitude + limits.atol * scale
-    if slack is not None:
-        allowed = allowed + slack
+    scale = largest_finite(wide_want)
+    allowed = tolerance.allowed(magnitude, scale, slack)
     mask = (~(error <= allowed) & (error > 0)) | np.isinf(error)
     worst = _worst(error, allowed, mask)
     failed = bool(mask.any())
-    kept = {"got_array": got, "want_array": want, "mask": mask} if failed else {}
     return Comparison(
-        status="failed" if failed else "passed",
+        subject,
+        "failed" if failed else "passed",
+        *known,
+        notes=notes,
         max_abs=float(error.max()),
         max_rel=float(np.where(np.isin(error, (0.0, _INFINITY)), error, error / magnitude).max()),
         max_ulp=_ulps(error, magnitude, want.dtype),
@@ -181,17 +160,17 @@ def _examine(
         worst_index=worst,
         got=_number(got[worst]),
         want=_number(want[worst]),
-        atol=limits.atol * scale + (float(slack[worst]) if slack is not None else 0.0),
-        rtol=limits.rtol,
-        notes=(*notes, *agreed),
-        **kept,
-        **known,
+        atol=tolerance.atol * scale + (float(slack[worst]) if slack is not None else 0.0),
+        rtol=tolerance.rtol,
+        got_array=got if failed else None,
+        want_array=want if failed else None,
+        mask=mask if failed else None,
     )
 
 
 def _errors(
     got: np.ndarray, want: np.ndarray, wide_got: np.ndarray, wide_want: np.ndarray
-) -> tuple[np.ndarray, tuple[str, ...]]:
+) -> tuple[np.ndarray, tuple[Fact, ...]]:
     """The absolute error of each element, infinite where NaN or infinity meets anything else; and what agreed."""
     nans = np.isnan(wide_got) & np.isnan(wide_want)
     same = got == want
@@ -200,8 +179,8 @@ def _errors(
     error = np.where(np.isnan(error), _INFINITY, error)
     if got.dtype.kind in "biu":  # large integers may differ by less than float64 can tell
         error = np.where(~same & (error == 0), 1.0, error)
-    counts = ((int(nans.sum()), "NaN"), (int(infinities.sum()), "infinite element"))
-    return error, tuple(f"{n} {what} agrees" if n == 1 else f"{n} {what}s agree" for n, what in counts if n)
+    counts = (("nans_agree", int(nans.sum())), ("infinities_agree", int(infinities.sum())))
+    return error, tuple(fact(kind, count=count) for kind, count in counts if count)
 
 
 def _worst(error: np.ndarray, allowed: np.ndarray, mask: np.ndarray) -> tuple[int, ...]:

@@ -1,14 +1,15 @@
-"""How much of a disagreement rounding alone explains; asked only where two computations disagree.
+"""Conditioning: how much of a disagreement rounding alone explains; asked only where two computations disagree.
 
 Two correct implementations may differ by more than a fixed tolerance after many roundings, or where large
 contributions cancel. So the reference runs again, in double precision, with every op's result moved by a relative
-amount `a` at random (see `engines/disturb.py`). What the gradients move by, divided by `a`, is the sensitivity of
+amount `a` at random (see `engines/perturbation.py`). What the gradients move by, divided by `a`, is the sensitivity of
 each element: about the magnitude of its contributions before they cancel. Roundings of relative size `epsilon`
-then explain about `epsilon * sensitivity`.
+then explain about `epsilon * sensitivity` (Higham, Accuracy and Stability of Numerical Algorithms, 1.5: forward error
+is at most condition number times backward error).
 
-Noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a small `a`
-as for a large one, to one of a few values. Elements that jump get no allowance, so that a wrong convention at a kink
-stays visible. Elements that take any value for the least disturbance are infinitely sensitive.
+Rounding noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a
+small `a` as for a large one, to one of a few values. Elements that jump get no allowance, so that a wrong convention
+at a kink stays visible. Elements that take any value for the least perturbation are infinitely sensitive.
 """
 
 from __future__ import annotations
@@ -20,28 +21,31 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.closeness.compare import wide
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.ground import Ground
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.perturbation import Disturbance, DisturbingHost, PlainArrays
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Dtype, walk
 from gradcheck.language.problem import Problem
 
 Arrays = Sequence[np.ndarray | None]
+#: A value or a gradient (a ClaimKind), after a step, of a tensor.
+Key = tuple[ClaimKind, int, str]
 
 #: The finer, the worse-conditioned a point may be before the answer is not linear any more; just above roundings.
 _FINE, _COARSE, _DRAWS = 2.0**-49, 2.0**-41, 6
-#: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
+#: For roundings inside ops, which the perturbation cannot reach, and the luck of few draws. A primitive op on halves is
 #: computed in single precision and rounds once; one that is composed of others rounds in between.
 _MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
 _DOUBLE = 2.0**-52
-#: A sensitivity that grows so much as the disturbance shrinks is a jump, if it takes few values: `_VALUES` at most,
+#: A sensitivity that grows so much as the perturbation shrinks is a jump, if it takes few values: `_VALUES` at most,
 #: told apart by a part of the largest. More of them, and it is a point so ill-conditioned that nothing is left.
 _JUMP, _VALUES, _APART = 30.0, 3, 1e-3
 #: By rounding unit, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where roundings
@@ -50,7 +54,7 @@ _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 
 def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
-    """What each element of the arrays that `run` computes moves by, for a relative disturbance of 1; None where there
+    """What each element of the arrays that `run` computes moves by, for a relative perturbation of 1; None where there
     is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
     of the answer."""
     generator = np.random.default_rng([abs(seed), 0x6E6F6973])
@@ -105,18 +109,17 @@ class Rounding:
     largest: float
     primitive: bool = False
 
-    def allow(self, moved: np.ndarray | None) -> np.ndarray | None:
-        """The absolute difference that may be made of something as sensitive as `moved` (see `sensitivity`); none
-        where nothing is left of it."""
-        explained = self.explain(moved)
+    def allow(self, sensitivity: np.ndarray | None) -> np.ndarray | None:
+        """The absolute difference that may be made of something so sensitive; none where nothing is left of it."""
+        explained = self.explain(sensitivity)
         return None if explained is None else np.where(np.isinf(explained), 0.0, np.minimum(explained, self.limit))
 
-    def explain(self, moved: np.ndarray | None) -> np.ndarray | None:
+    def explain(self, sensitivity: np.ndarray | None) -> np.ndarray | None:
         """The difference that could be made of it, beyond the limit too."""
-        if moved is None:
+        if sensitivity is None:
             return None
         margin = _MARGIN if self.unit < _HALF else 1.0 if self.primitive else _MARGIN_OF_HALVES
-        return np.asarray(margin * self.unit * moved)
+        return np.asarray(margin * self.unit * sensitivity)
 
     @property
     def limit(self) -> float:
@@ -129,15 +132,15 @@ class Rounding:
         return self.unit > _DOUBLE
 
 
-class Noise:
-    """The noise of one problem at its point, by the reference; computed when first asked for."""
+class Conditioning:
+    """How sensitive to roundings one problem is at its point, by the reference; measured when first asked for."""
 
     def __init__(self, reference: Engine, problem: Problem, evaluation: Evaluation) -> None:
         """`evaluation` is the reference's, of this problem."""
         self._reference, self._problem, self._evaluation = reference, problem, evaluation
-        self._measured: dict[tuple[str, int, str], np.ndarray | None] | None = None
-        self._truth: dict[tuple[str, int, str], np.ndarray | None] | None = None
-        self.why_not = ""  # why there is no estimate, if there is none
+        self._measured: dict[Key, np.ndarray | None] | None = None
+        self._truth: dict[Key, np.ndarray | None] | None = None
+        self.why_not: Fact | None = None  # why there is no estimate, if there is none
 
     def may_explain(self, failed: Comparison) -> bool:
         """Whether any allowance could be large enough; where none could, there is no need to ask for it."""
@@ -147,15 +150,17 @@ class Noise:
         error = np.abs(wide(got) - wide(want))[mask]
         return bool((error <= self.rounding.limit + (failed.atol or 0.0)).all())
 
-    def slack(self, what: str, step: int, tensor: str) -> np.ndarray | None:
-        """For a "value" or a "gradient" after a step: what each element may differ by. None where it is unknown."""
-        return self.rounding.allow(self.moved(what, step, tensor))
+    def slack(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
+        """For a VALUE or a GRADIENT after a step: what each element may differ by. None where it is unknown."""
+        return self.rounding.allow(self.sensitivity(what, step, tensor))
 
-    def moved(self, what: str, step: int, tensor: str) -> np.ndarray | None:
-        """How sensitive it is to relative roundings (see `sensitivity`). None where that is unknown."""
-        return self._found.get((what, step, tensor))
+    def sensitivity(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
+        """How sensitive each element is to relative roundings (see `sensitivity` above). None where it is unknown."""
+        if self._measured is None:
+            self._measured = self._measure()
+        return self._measured.get((what, step, tensor))
 
-    def truth(self, what: str, step: int, tensor: str) -> np.ndarray | None:
+    def truth(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """The value or the gradient in double precision, by the reference. None where it cannot be had."""
         if self._truth is None:
             self._truth = {}
@@ -166,18 +171,18 @@ class Noise:
                 self._truth = dict(zip(keys, _answers(evaluation, keys), strict=True))
         return self._truth.get((what, step, tensor))
 
-    def of_claim(self, step: int, differences: Callable[[Ground], list[np.ndarray]]) -> list[np.ndarray | None]:
-        """How sensitive to roundings it is what a claim after a step subtracts from what; none where that cannot be
-        estimated."""
+    def of_claim(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
+        """How sensitive to roundings the `differences` are that a claim after a step is about; empty where that cannot
+        be estimated."""
         if not isinstance(self._reference, Tape):
             return []
-        tape, raised = self._reference, raise_precision(self._problem)
+        reference, raised = self._reference, raise_precision(self._problem)
 
         def run(disturbance: Disturbance) -> list[np.ndarray]:
-            states = tape.evaluate(raised, disturbance).states
+            states = reference.evaluate(raised, disturbance).states
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
-            return differences(Ground(raised, states[step], DisturbingHost(PlainArrays(), disturbance)))
+            return differences(Scope(raised, states[step], DisturbingHost(PlainArrays(), disturbance)))
 
         try:
             with using_default_dtype(dtypes.real_of(raised.dtype)):
@@ -186,54 +191,46 @@ class Noise:
             return []
         return list(moved)
 
-    @property
-    def _found(self) -> dict[tuple[str, int, str], np.ndarray | None]:
-        if self._measured is None:
-            self._measured = self._measure()
-        return self._measured
-
     @cached_property
     def rounding(self) -> Rounding:
         """By the coarsest relative rounding anywhere in the graph."""
         arrays = [array for _, array in self._arrays()]
         units = (epsilon(array.dtype) for array in arrays)
         unit = max(epsilon(self._problem.dtype), *_units(self._problem), *units, 0.0)
-        return Rounding(unit, max((_largest(array) for array in arrays), default=0.0))
+        return Rounding(unit, max((largest_finite(array) for array in arrays), default=0.0))
 
-    def _arrays(self) -> Iterator[tuple[tuple[str, int, str], np.ndarray]]:
+    def _arrays(self) -> Iterator[tuple[Key, np.ndarray]]:
         """Every value and gradient that roundings can reach, with its key."""
         for step, state in enumerate(self._evaluation.states):
-            for what, arrays in (("value", state.values), ("gradient", state.gradients)):
+            for what, arrays in ((ClaimKind.VALUE, state.values), (ClaimKind.GRADIENT, state.gradients)):
                 for name, array in arrays.items():
                     if array is not None and dtypes.is_differentiable(array.dtype):
                         yield (what, step, name), array
 
-    def _measure(self) -> dict[tuple[str, int, str], np.ndarray | None]:
+    def _measure(self) -> dict[Key, np.ndarray | None]:
         reference, problem = self._reference, self._problem
         keys = [key for key, _ in self._arrays()]
         if not isinstance(reference, Tape):
-            self.why_not = f"{reference.name} cannot estimate its rounding noise"
+            self.why_not = fact("no_conditioning_by", engine=reference.name)
             return {}
         raised = raise_precision(problem)
         try:
             moved = sensitivity(lambda d: _answers(reference.evaluate(raised, d), keys), problem.seed)
         except GradcheckError as error:
-            self.why_not = f"no estimate of rounding noise: {error}"
+            self.why_not = fact("no_conditioning", error=str(error))
             return {}
         return dict(zip(keys, moved, strict=True))
 
 
-def _answers(evaluation: Evaluation, keys: Iterable[tuple[str, int, str]]) -> list[np.ndarray | None]:
-    states = evaluation.states
-    return [
-        (states[step].values if what == "value" else states[step].gradients).get(name) if step < len(states) else None
-        for what, step, name in keys
-    ]
-
-
-def _largest(array: np.ndarray) -> float:
-    magnitude = np.abs(wide(array))
-    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
+def _answers(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndarray | None]:
+    found: list[np.ndarray | None] = []
+    for what, step, name in keys:
+        if step >= len(evaluation.states):
+            found.append(None)
+            continue
+        state = evaluation.states[step]
+        found.append((state.values if what is ClaimKind.VALUE else state.gradients).get(name))
+    return found
 
 
 def _units(problem: Problem) -> Iterable[float]:
@@ -246,8 +243,8 @@ def _units(problem: Problem) -> Iterable[float]:
 
 def raise_array(array: np.ndarray) -> np.ndarray:
     """A floating or complex array in double precision; others as they are."""
-    wide = RAISED.get(array.dtype.name)
-    return array.astype(wide) if wide else array
+    double = RAISED.get(array.dtype.name)
+    return array.astype(double) if double else array
 
 
 def raise_precision(problem: Problem) -> Problem:

@@ -1,4 +1,4 @@
-"""How closely two computations of one tensor must agree: relative to its elements and its own scale, never absolute."""
+"""Tolerance: how far two computations of one tensor may be apart, element by element. The rule stands here alone."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16, real_of
-from gradcheck.language.case import Tolerance
+from gradcheck.language.case import StatedTolerance
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """`|got - want| <= atol * scale + rtol * |want|`, where scale is the tensor's largest magnitude."""
+class Tolerance:
+    """Two numbers without a unit: `rtol` is relative to the element, `atol` to the tensor's scale."""
 
     rtol: float
     atol: float
+
+    def allowed(self, magnitude: np.ndarray, scale: float | np.ndarray, slack: np.ndarray | None = None) -> np.ndarray:
+        """What `|got - want|` may be: `rtol * |want| + atol * scale`, and `slack` on top, which is absolute.
+
+        `magnitude` is `|want|` in double precision; `scale` the largest finite magnitude of the tensor; `slack`, of
+        the shape of `magnitude`, what rounding explains (see `conditioning`).
+        """
+        allowed: np.ndarray = self.rtol * magnitude + self.atol * scale
+        return allowed if slack is None else allowed + slack
 
 
 #: The contract's base tolerances; a complex number is held to its parts'.
@@ -26,20 +35,24 @@ BASE = {
     np.dtype(np.float16): 2e-3,
     BFLOAT16: 1.6e-2,
 }
-_EXACT = Limits(0.0, 0.0)
+EXACT = Tolerance(0.0, 0.0)
 _UNSTATED = (None, None)
-_BASES = {dtype: Limits(base, base) for dtype, base in BASE.items()}
+_BASES = {dtype: Tolerance(base, base) for dtype, base in BASE.items()}
 _BASES |= {np.dtype(np.complex64): _BASES[np.dtype(np.float32)], np.dtype(np.complex128): _BASES[np.dtype(np.float64)]}
 
-_EPSILON = {np.dtype(np.float64): 2.0**-52, np.dtype(np.float32): 2.0**-23, np.dtype(np.float16): 2.0**-10,
-            BFLOAT16: 2.0**-7}  # fmt: skip
+_EPSILON = {
+    np.dtype(np.float64): 2.0**-52,
+    np.dtype(np.float32): 2.0**-23,
+    np.dtype(np.float16): 2.0**-10,
+    BFLOAT16: 2.0**-7,
+}
 #: The smallest subnormal's exponent and the mantissa's explicit bits, for the distance to the next number.
 _SMALLEST = {np.dtype(np.float64): -1074, np.dtype(np.float32): -149, np.dtype(np.float16): -24, BFLOAT16: -133}
 
 
-def base(dtype: np.dtype) -> Limits:
+def base(dtype: np.dtype) -> Tolerance:
     """The contract's tolerance of a dtype; integers and booleans must be equal."""
-    return _BASES.get(dtype, _EXACT)
+    return _BASES.get(dtype, EXACT)
 
 
 def epsilon(dtype: np.dtype) -> float:
@@ -55,22 +68,31 @@ def ulp(magnitude: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return distance
 
 
-def limits(dtype: np.dtype, *tolerances: Tolerance | None) -> Limits:
-    """The base of a dtype, changed by each tolerance in turn where it says something; exact dtypes stay exact."""
+def between_engines(
+    dtype: np.dtype, case: StatedTolerance | None = None, run: StatedTolerance | None = None
+) -> Tolerance:
+    """What engines are held to: the base of the dtype, changed by what the case states for engines, then by the run."""
+    return _stated(dtype, case, run)
+
+
+def of_claim(
+    stated: Mapping[str, StatedTolerance], tensor: str, dtype: np.dtype, run: StatedTolerance | None
+) -> Tolerance:
+    """What a file's claim about a tensor is held to: its own tolerance, the case's (""), the dtype's; a run's wins."""
+    if not stated and run is None:
+        return base(dtype)
+    return _stated(dtype, stated.get(""), stated.get(tensor) if tensor else None, run)
+
+
+def _stated(dtype: np.dtype, *tolerances: StatedTolerance | None) -> Tolerance:
+    """The base of a dtype, changed by each in turn where it says something; exact dtypes stay exact."""
     known = base(dtype)
-    if known is _EXACT or tolerances == _UNSTATED:
+    if known is EXACT or tolerances == _UNSTATED:
         return known
-    for tolerance in tolerances:
-        if tolerance is not None:
-            known = Limits(
-                known.rtol if tolerance.rtol is None else tolerance.rtol,
-                known.atol if tolerance.atol is None else tolerance.atol,
+    for stated in tolerances:
+        if stated is not None:
+            known = Tolerance(
+                known.rtol if stated.rtol is None else stated.rtol,
+                known.atol if stated.atol is None else stated.atol,
             )
     return known
-
-
-def of_claim(tolerances: Mapping[str, Tolerance], tensor: str, dtype: np.dtype, override: Tolerance | None) -> Limits:
-    """What a file's claim about a tensor is held to: its own tolerance, the case's, the dtype's; a run's wins."""
-    if not tolerances and override is None:
-        return base(dtype)
-    return limits(dtype, tolerances.get(""), tolerances.get(tensor) if tensor else None, override)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gradcheck.language.case import Tolerance
+from gradcheck.language.case import StatedTolerance
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.tree import BROKEN, Path
 from gradcheck.language.loader.validate import describe
@@ -15,9 +15,9 @@ from gradcheck.language.suggest import did_you_mean
 _KEYS = ("rtol", "atol")
 
 
-def read(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, Tolerance], Tolerance | None]:
+def read(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, StatedTolerance], StatedTolerance | None]:
     """What holds for claims, by tensor ("" for all others), and what for engines."""
-    claims: dict[str, Tolerance] = {}
+    claims: dict[str, StatedTolerance] = {}
     engines = None
     common = {key: value for key, value in said.items() if not isinstance(value, dict)}
     if common:
@@ -33,7 +33,7 @@ def read(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, Tolerance], T
     return claims, engines
 
 
-def _tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> Tolerance:
+def _tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
     numbers = {}
     for key, value in said.items():
         if key not in _KEYS:
@@ -45,4 +45,4 @@ def _tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> Tolerance:
                 scope.refuse(message, scope.document.place((*path, key)), "write it like 1e-6")
         else:
             numbers[key] = float(value)
-    return Tolerance(**numbers)
+    return StatedTolerance(**numbers)

@@ -10,17 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradcheck.facts import Fact
+from gradcheck.reports.phrases.causes import CAUSES
+from gradcheck.reports.phrases.claims import CLAIMS
+from gradcheck.reports.phrases.conformance import CONFORMANCE
+from gradcheck.reports.phrases.corrections import CORRECTIONS
+from gradcheck.reports.phrases.diagnoses import DIAGNOSES
+from gradcheck.reports.phrases.explanations import EXPLANATIONS
+from gradcheck.reports.phrases.mutation import MUTATION
 from gradcheck.reports.phrases.oracles import ORACLES
+from gradcheck.reports.phrases.verdicts import VERDICTS
 
 Phrase = str | Callable[[Fact], str]
 
 #: By kind of fact.
-PHRASES: dict[str, Phrase] = {**ORACLES}
+PHRASES: dict[str, Phrase] = {
+    **CLAIMS,
+    **VERDICTS,
+    **CAUSES,
+    **DIAGNOSES,
+    **CORRECTIONS,
+    **EXPLANATIONS,
+    **MUTATION,
+    **CONFORMANCE,
+    **ORACLES,
+}
 
 
-def say(fact: Fact | None) -> str:
-    """The sentence of a fact, without a full stop; empty for none."""
-    if fact is None:
+def say(found: Fact | None) -> str:
+    """The sentence of a fact, without a full stop; empty for none. Raises KeyError for a kind without a phrase."""
+    if found is None:
         return ""
-    phrase = PHRASES[fact.kind]
-    return phrase.format(**dict(fact.data)) if isinstance(phrase, str) else phrase(fact)
+    phrase = PHRASES[found.kind]
+    return phrase.format(**dict(found.data)) if isinstance(phrase, str) else phrase(found)

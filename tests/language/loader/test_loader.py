@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.case import Case, Generalize, Tolerance
+from gradcheck.language.case import Case, Generalize, StatedTolerance
 from gradcheck.language.loader import load, load_text
 from gradcheck.language.loader.scalars import resolve
 
@@ -195,8 +195,8 @@ def test_settings() -> None:
     assert (case.tags, case.dtype, case.seed, case.dims, case.only) == (("a", "b"), "float32", 7, {"n": 3}, ("core",))
     assert (case.skip, case.xfail) == ("because", "known")
     assert case.generalize == Generalize(5, {"n": (2, 4)})
-    assert case.tolerance == {"": Tolerance(rtol=1e-3), "x": Tolerance(atol=1.0)}
-    assert case.engine_tolerance == Tolerance(rtol=0.5)
+    assert case.tolerance == {"": StatedTolerance(rtol=1e-3), "x": StatedTolerance(atol=1.0)}
+    assert case.engine_tolerance == StatedTolerance(rtol=0.5)
 
 
 def test_generalize_is_for_claims_unless_said_otherwise() -> None:

@@ -1,4 +1,4 @@
-"""What a case's claims are judged on: names, values and the reference's gradients after one step."""
+"""Scope: the names that formulas and checks may use after one step of a case, and what they stand for."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 
 
-class Ground(dict[str, Any]):
-    """Name to plain array, size or tuple of arrays, as formulas see them; `grad(p)` is in `gradients`.
+class Scope(dict[str, Any]):
+    """By name the plain array, size or tuple of arrays that it stands for: sizes, constants, values of the graph after a
+    step, and the intermediate steps (`let`) of a derivation. `grad(p)` is in `gradients`, zeros where none arrived.
 
-    Where no gradient arrived it counts as zeros. An intermediate step (`let`) that cannot be computed raises its
-    error when something asks for it.
+    A step of a derivation that cannot be computed raises its GradcheckError when something asks for it.
     """
 
     def __init__(self, problem: Problem, state: State, host: Host = NUMPY) -> None:

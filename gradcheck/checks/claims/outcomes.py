@@ -1,0 +1,125 @@
+"""Outcomes: which steps raised something, in an engine against the reference, and against what the case says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gradcheck.checks.result import ClaimKind, Comparison, Failure, Status, Subject
+from gradcheck.engines.base import Evaluation
+from gradcheck.errors import Place, TensorError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
+
+
+def place_of(case: Case, tensor: str) -> Place:
+    """Where a tensor, or a part of one (`m[0]`), is defined."""
+    name = tensor.partition("[")[0]
+    found = case.graph.get(name) or case.inputs.get(name) or case.constants.get(name)
+    return found.place if found else case.place
+
+
+def outcome(error: TensorError | None) -> Fact:
+    """What a step, or an op alone, came to."""
+    return fact("raised", error=error.kind, text=str(error)) if error else fact("raised_nothing")
+
+
+# Engine against reference ----------------------------------------------------------------------------
+
+
+def compare_outcomes(case: Case, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
+    """A comparison for each step in which something was raised, or should have been."""
+    if not (got.states and want.states):  # the first forward pass broke in one of them, at least
+        yield _outcomes_of(case, 0, got, want)
+        return
+    for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
+        if mine.error or theirs.error or case.steps[index].raises:
+            yield _outcomes_of(case, index, got, want)
+    shorter = min(len(got.states), len(want.states))
+    if len(got.states) != len(want.states) and not (got.states[-1].error or want.states[-1].error):
+        subject = Subject(ClaimKind.RAISES, "", shorter, got.engine, want.engine, case.place)
+        steps = max(len(got.states), len(want.states))
+        ran = {"got_ran": len(got.states), "want_ran": len(want.states)}
+        yield subject.failed(fact("ran_fewer_steps", got=got.engine, want=want.engine, steps=steps, **ran))
+
+
+def _outcomes_of(case: Case, index: int, got: Evaluation, want: Evaluation) -> Comparison:
+    mine, theirs = _error_at(got, index), _error_at(want, index)
+    failed_at = got.failed_at or want.failed_at
+    kinds = (mine.kind if mine else None, theirs.kind if theirs else None)
+    subject = _subject(case, index, failed_at, got.engine, want.engine)
+    status: Status = "unsupported" if "unsupported" in kinds else "passed" if kinds[0] == kinds[1] else "failed"
+    differ = fact("outcomes_differ", got=got.engine, got_outcome=outcome(mine), want=want.engine,
+                  want_outcome=outcome(theirs))  # fmt: skip
+    notes = (fact("reference_would_go_on", engine=want.engine),) if theirs and theirs.would_go_on else ()
+    mismatch = None if status == "passed" else differ
+    return Comparison(subject, status, mismatch=mismatch, lacks=mine.lacks if mine else "", notes=notes)
+
+
+def _error_at(evaluation: Evaluation, index: int) -> TensorError | None:
+    return evaluation.states[index].error if evaluation.states else evaluation.error
+
+
+def _subject(case: Case, index: int, failed_at: str, engine: str, reference: str) -> Subject:
+    step = case.steps[index]
+    place = place_of(case, failed_at) if failed_at else step.place
+    return Subject(ClaimKind.RAISES, failed_at or next(iter(step.roots), ""), index, engine, reference, place)
+
+
+# Engine against the case -----------------------------------------------------------------------------
+
+
+def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
+    """For each step that raised something, or should have: was it what the case says? What an engine cannot express
+    is not judged."""
+    for index in range(len(evaluation.states) or 1):
+        error, asked = _error_at(evaluation, index), case.steps[index].raises
+        kind = error.kind if error else None
+        if kind == "unsupported" or (kind is None and asked is None):
+            continue
+        subject = _subject(case, index, evaluation.failed_at, evaluation.engine, "case")
+        if kind == asked:
+            yield subject.passed()
+        else:
+            came = outcome(error)
+            yield subject.failed(fact("not_as_asked", engine=evaluation.engine, came=came, step=index + 1, asked=asked))
+
+
+def unexpected(case: Case, evaluations: Mapping[str, Evaluation]) -> Iterator[Failure]:
+    """Errors that the case does not ask for, and those that it asks for in vain; each once, with all its engines."""
+    raised: dict[tuple[int, str], list[tuple[str, Failure]]] = {}
+    for name, evaluation in evaluations.items():
+        for step, failure in _surprises(case, evaluation):
+            raised.setdefault((step, failure.kind), []).append((name, failure))
+    for found in raised.values():
+        engines = tuple(name for name, _ in found)
+        yield replace(found[0][1], message=fact("in_engines", what=found[0][1].message, engines=engines))
+
+
+def _surprises(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failure]]:
+    """The step, and what came of it, where that is not what the case says."""
+    if not evaluation.states and evaluation.error:
+        yield from _broken_forward(case, evaluation, evaluation.error)
+        return
+    for index, (step, state) in enumerate(zip(case.steps, evaluation.states, strict=False)):
+        kind = state.error.kind if state.error else None
+        if kind in (step.raises, "unsupported"):
+            continue
+        if state.error is None:
+            yield index, Failure("not_raised", fact("not_raised", step=index + 1, asked=step.raises), step.place)
+            continue
+        came = fact("step_raised", step=index + 1, error=kind, asked=step.raises, text=state.error.message)
+        yield index, Failure(state.error.kind, came, step.place, state.error.hint)
+
+
+def _broken_forward(case: Case, evaluation: Evaluation, error: TensorError) -> Iterator[tuple[int, Failure]]:
+    if error.kind == "unsupported":
+        return
+    if error.kind != case.steps[0].raises:
+        where = place_of(case, evaluation.failed_at)
+        broke = fact("forward_raised", entry=evaluation.failed_at, text=error.message)
+        yield 0, Failure(error.kind, broke, where, error.hint)
+        return
+    for index, step in enumerate(case.steps[1:], 1):
+        why = fact("step_not_run", step=index + 1, entry=evaluation.failed_at)
+        yield index, Failure("not_run", why, step.place)
