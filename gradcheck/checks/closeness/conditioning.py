@@ -30,7 +30,8 @@ from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.perturbation import Disturbance, DisturbingHost, PlainArrays
 from gradcheck.errors import GradcheckError
-from gradcheck.language.expr.nodes import Dtype, walk
+from gradcheck.language.expr.nodes import Dtype
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
 
 Arrays = Sequence[np.ndarray | None]
