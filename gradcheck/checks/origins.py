@@ -18,7 +18,7 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr, Name
-from gradcheck.language.expr.sharing import with_children
+from gradcheck.language.expr.traverse import with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import derived

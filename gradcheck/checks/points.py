@@ -168,7 +168,7 @@ class Points:
 
 
 def _trial(problem: Problem, number: int) -> Trial:
-    return Trial(number, problem.seed, dict(problem.sizes), problem.attempt)
+    return Trial(number, problem.seed, dict(problem.sizes), problem.drawn.attempt)
 
 
 def draw_until(

@@ -12,7 +12,8 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Received, Trace
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Expr, Name, walk
+from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.symbolic.formula import Formula, call
 
 #: An unnamed tensor's expression of more parts than this is written `…` inside of others.

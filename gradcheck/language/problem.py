@@ -12,6 +12,16 @@ from gradcheck.language.case import Case
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """By what a problem's numbers were drawn: `sampling.draw` gives the same for the same."""
+
+    seed: int = 0
+    trial: int | None = None  # None: the case's own numbers; trials count from 0
+    attempt: int = 0  # how many drawings of this trial did not fit the graph
+    nudged: bool = False  # whether literal inputs were moved a little
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """`inputs` and `constants` hold arrays; `seeds[i]` the incoming gradients of step i, None meaning 1."""
 
@@ -22,9 +32,12 @@ class Problem:
     seeds: tuple[Mapping[str, np.ndarray | None], ...] = ()
     forwards: tuple[Mapping[str, np.ndarray], ...] = ()  # new input values of step i, {} unless it is a forward
     dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))
-    seed: int = 0
-    trial: int | None = None  # None: the case's own numbers
-    attempt: int = 0  # how many drawings of this trial did not fit the graph
+    drawn: Drawn = Drawn()
+
+    @property
+    def seed(self) -> int:
+        """The seed that its numbers were drawn with; whatever else is drawn for it takes its streams from the same."""
+        return self.drawn.seed
 
     def environment(self) -> dict[str, Any]:
         """Everything that a graph's first expression may name."""

@@ -1,8 +1,8 @@
 """Random creators: which they are, and where their numbers come from.
 
-Every name draws from a stream of its own: NumPy's PCG64, seeded with the SHA-256 of `SEED/NAME`, and in a trial of
-`SEED/NAME/TRIAL/ATTEMPT`. So adding an input never changes another. Several creators in one expression draw one after
-the other.
+Every name draws from a stream of its own: NumPy's PCG64, seeded with the SHA-256 of the text `SEED/NAME`, and in a
+trial of `SEED/NAME/TRIAL/ATTEMPT`. So adding an input never changes another. Several creators in one expression draw
+one after the other.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generato
 _FLOATING = RANDOM & {"randn", "rand", "uniform", "normal"}
 
 
-def stream(seed: int, name: str, trial: int | None = None, attempt: int = 0) -> np.random.Generator:
-    """The stream of one name."""
-    key = f"{seed}/{name}" if trial is None else f"{seed}/{name}/{trial}/{attempt}"
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """The numbers that belong to these names under a seed: the same on every machine, others for other names.
+
+    The one way to make a generator from a seed: `stream(problem.seed, "noise")`, `stream(seed, "point", number)`.
+    """
+    key = "/".join(map(str, (seed, *names)))
     return np.random.Generator(np.random.PCG64(int.from_bytes(sha256(key.encode()).digest(), "big")))
 
 

@@ -19,27 +19,33 @@ from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import NUMPY, evaluate, free_names, ops_in
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.random import RANDOM, Drawing, nudge, redraw, stream
 from gradcheck.language.trial_sizes import symbolic, trial_sizes
 
 
-def draw(case: Case, seed: int | None = None, trial: int | None = None, *, attempt: int = 0, nudged: bool = False,
-         max_elements: int = MAX_ELEMENTS, sizes: Mapping[str, int] | None = None) -> Problem:  # fmt: skip
+def draw(
+    case: Case,
+    seed: int | None = None,
+    trial: int | None = None,
+    *,
+    attempt: int = 0,
+    nudged: bool = False,
+    sizes: Mapping[str, int] | None = None,
+) -> Problem:
     """The case with its own numbers, or those of a trial (from 0); `seed` instead of the case's own.
 
     `nudged` moves the inputs that are literals a little, at the case's own sizes; a trial takes its sizes from
     `sizes`, if they are given.
 
-    Deterministic. Raises InvalidCase where a value of the case itself cannot be computed; in a trial TensorError,
-    where the sizes do not go together: another `attempt` draws others, and in the end the case's own.
+    Deterministic: the problem's `drawn` says by what. Raises InvalidCase where a value of the case itself cannot be
+    computed; in a trial TensorError, where the sizes do not go together: another `attempt` draws others, and in the end
+    the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
+    drawn = Drawn(case.seed if seed is None else seed, trial, attempt, nudged)
     with using_default_dtype(dtypes.real_of(dtype)), quiet():
-        sampler = _Sampler(case, case.seed if seed is None else seed, trial, attempt, nudged, max_elements)
-        if sizes is not None:
-            sampler.resize(sizes)
-        return sampler.problem()
+        return _Sampler(case, drawn, sizes or {}).problem()
 
 
 def is_general(case: Case) -> bool:
@@ -73,17 +79,19 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
 class _Sampler:
     """Draws one problem."""
 
-    def __init__(self, case: Case, seed: int, trial: int | None, attempt: int, nudged: bool, max_elements: int) -> None:
-        self.case, self.seed, self.trial, self.attempt, self.nudged = case, seed, trial, attempt, nudged
-        self.max_elements = max_elements
+    def __init__(self, case: Case, drawn: Drawn, sizes: Mapping[str, int]) -> None:
+        self.case, self.drawn, self.trial = case, drawn, drawn.trial
         self.dtype = dtypes.BY_NAME[case.dtype]
         own = {**case.words, **case.dims}
-        self.sizes = own if trial is None else trial_sizes(case, seed, trial, attempt)
+        if drawn.trial is not None:
+            own = trial_sizes(case, drawn.seed, drawn.trial, drawn.attempt)
+        self.sizes = {**own, **sizes}
         self.names: dict[str, Any] = dict(self.sizes)  # what values may use
 
-    def resize(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = {**self.sizes, **sizes}
-        self.names = dict(self.sizes)
+    def stream(self, name: str) -> np.random.Generator:
+        """The numbers for one name, others in each trial and for each attempt."""
+        of_trial = () if self.trial is None else (self.trial, self.drawn.attempt)
+        return stream(self.drawn.seed, name, *of_trial)
 
     def problem(self) -> Problem:
         case = self.case
@@ -100,9 +108,7 @@ class _Sampler:
             seeds=self._seeds(forwards),
             forwards=forwards,
             dtype=self.dtype,
-            seed=self.seed,
-            trial=self.trial,
-            attempt=self.attempt,
+            drawn=self.drawn,
         )
 
     # Leaves --------------------------------------------------------------------------------------
@@ -123,11 +129,11 @@ class _Sampler:
 
     def _value(self, name: str, value: Value, shape: Any, *, floating: bool) -> np.ndarray:
         """The value by its own expression or numbers; in a trial, one with a shape anew."""
-        if value.expr is None and floating and self.nudged:
-            return nudge(np.asarray(value.array).astype(self.dtype), stream(self.seed, f"{name}/nudged"))
+        if value.expr is None and floating and self.drawn.nudged:
+            return nudge(np.asarray(value.array).astype(self.dtype), stream(self.drawn.seed, f"{name}/nudged"))
         if value.expr is None and (self.trial is None or shape is None):
             return np.asarray(value.array)
-        generator = stream(self.seed, name, self.trial, self.attempt)
+        generator = self.stream(name)
         if value.expr is not None:
             return self._evaluate(value, value.expr, generator, self.names)
         if not isinstance(shape, tuple):
@@ -137,15 +143,15 @@ class _Sampler:
 
     def _concrete(self, shape: tuple[str | int, ...]) -> tuple[int, ...]:
         sizes = tuple(self.sizes[size] if isinstance(size, str) else size for size in shape)
-        if math.prod(sizes) > self.max_elements:
-            raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {self.max_elements:,} are allowed")
+        if math.prod(sizes) > MAX_ELEMENTS:
+            raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {MAX_ELEMENTS:,} are allowed")
         return sizes
 
     def _evaluate(
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
         try:
-            result = evaluate(expr, names, Drawing(generator, self.dtype), max_elements=self.max_elements)
+            result = evaluate(expr, names, Drawing(generator, self.dtype))
             return _as_array(result, self.dtype)
         except TensorError as error:
             if self.trial is not None:
@@ -172,7 +178,7 @@ class _Sampler:
     # Incoming gradients --------------------------------------------------------------------------
 
     def _seeds(self, forwards: tuple[Mapping[str, np.ndarray], ...]) -> tuple[dict[str, np.ndarray | None], ...]:
-        graph = _Graph(self.case, self.names, self.max_elements)
+        graph = _Graph(self.case, self.names)
         seeds = []
         for index, step in enumerate(self.case.steps):
             if step.action == "forward":
@@ -187,7 +193,7 @@ class _Sampler:
         return tuple(seeds)
 
     def _incoming(self, index: int, root: str, value: Value, graph: _Graph) -> np.ndarray | None:
-        generator = stream(self.seed, f"backward[{index}].{root}", self.trial, self.attempt)
+        generator = self.stream(f"backward[{index}].{root}")
         if value.expr is not None:
             names = graph.names
             if not set(self.case.graph).isdisjoint(free_names(value.expr)):
@@ -222,19 +228,19 @@ class _Sampler:
 class _Graph:
     """The forward values, computed by NumPy when an incoming gradient first depends on them."""
 
-    def __init__(self, case: Case, names: Mapping[str, Any], max_elements: int) -> None:
-        self.case, self.names, self.max_elements = case, names, max_elements
+    def __init__(self, case: Case, names: Mapping[str, Any]) -> None:
+        self.case, self.names = case, names
         self._values: dict[str, Any] | None = None
 
     def after(self, forward: Mapping[str, np.ndarray]) -> _Graph:
-        return _Graph(self.case, {**self.names, **forward}, self.max_elements) if forward else self
+        return _Graph(self.case, {**self.names, **forward}) if forward else self
 
     def run(self) -> dict[str, Any]:
         """Every name's value. Ops that change their arguments get copies. Raises TensorError."""
         if self._values is None:
             values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.names.items()}
             for name, claim in self.case.graph.items():
-                values[name] = evaluate(claim.expr, values, NUMPY, max_elements=self.max_elements)
+                values[name] = evaluate(claim.expr, values, NUMPY)
             self._values = values
         return self._values
 

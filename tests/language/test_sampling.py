@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.sampling import claimed, draw, is_general, trials
 from gradcheck.language.trial_sizes import LAST_ATTEMPT, trial_sizes
 
@@ -65,6 +65,15 @@ def test_drawing_is_deterministic_and_a_seed_changes_it() -> None:
     assert not same(draw(case, trial=0), draw(case, trial=0, attempt=1))
     assert same(draw(case, trial=0), draw(case, trial=0))
     assert draw(case, seed=-3).seed == -3
+
+
+def test_a_problem_says_by_what_it_was_drawn() -> None:
+    case = one("inputs: {x: randn(3), y: [1, 2, 3]}\ngraph: {z: x * y}\n")
+    assert draw(case).drawn == Drawn()
+    problem = draw(case, 7, 2, attempt=3, nudged=True)
+    assert problem.drawn == Drawn(seed=7, trial=2, attempt=3, nudged=True)
+    by = problem.drawn
+    assert same(problem, draw(case, by.seed, by.trial, attempt=by.attempt, nudged=by.nudged))
 
 
 # Values ------------------------------------------------------------------------------------------

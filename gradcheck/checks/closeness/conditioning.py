@@ -32,8 +32,10 @@ from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.perturbation import Disturbance, DisturbingHost, PlainArrays
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.expr.nodes import Dtype, walk
+from gradcheck.language.expr.nodes import Dtype
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
+from gradcheck.language.random import stream
 
 Arrays = Sequence[np.ndarray | None]
 #: A value or a gradient (a ClaimKind), after a step, of a tensor.
@@ -57,7 +59,7 @@ def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndar
     """What each element of the arrays that `run` computes moves by, for a relative perturbation of 1; None where there
     is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
     of the answer."""
-    generator = np.random.default_rng([abs(seed), 0x6E6F6973])
+    generator = stream(seed, "conditioning")
     still = run(Disturbance(0.0, generator))
     fine = _moves(run, still, _FINE, generator)
     coarse = _moves(run, still, _COARSE, generator)

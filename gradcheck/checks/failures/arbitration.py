@@ -81,7 +81,7 @@ class _Appeal:
         heard, start = 0, time.perf_counter()
         nodes = {id(one.comparison): one for one in wrong}
         for comparison in self.comparisons:
-            mine = (comparison.trial is None) == (self.problem.trial is None)
+            mine = (comparison.trial is None) == (self.problem.drawn.trial is None)
             mine = mine and comparison.tensor not in self.problem.case.constants  # no gradient is wanted there
             mine = mine and comparison.status == "failed" and comparison.what != "wrong_formula"
             if mine and heard < MOST and time.perf_counter() - start < ALL_SECONDS:

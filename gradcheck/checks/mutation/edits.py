@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, walk
-from gradcheck.language.expr.sharing import with_children
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
+from gradcheck.language.expr.traverse import walk, with_children
 
 #: In a longer formula mistakes are planted in so many of its parts, spread evenly.
 MAX_PARTS = 24

@@ -23,7 +23,8 @@ from gradcheck.checks.shrinking.ways import Way, lead_of, way_of
 from gradcheck.engines.tensor_class.engine import Duck
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.expr.nodes import Call, walk
+from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw

@@ -21,7 +21,8 @@ from gradcheck.checks.shrinking.parts import (
 from gradcheck.checks.shrinking.pin import literal
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import free_names, gradient_names
-from gradcheck.language.expr.nodes import Call, Expr, Name, walk
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.traverse import walk
 
 Move = Callable[[Case], Iterator[Case]]
 

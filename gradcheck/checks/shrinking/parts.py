@@ -15,7 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.sharing import with_children
+from gradcheck.language.expr.traverse import with_children
 
 
 def values_of(case: Case) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.evaluation.program import APPLY, ATTRIBUTE, DTYPE, LOAD, OPERATE, PUSH, SEQUENCE, SLICE, program
 from gradcheck.language.expr.names import constant
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name, walk
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.suggest import did_you_mean
 
 __all__ = ["MAX_ELEMENTS", "NUMPY", "Host", "evaluate", "free_names", "gradient_names", "ops_in"]

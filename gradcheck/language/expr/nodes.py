@@ -5,11 +5,13 @@ Nothing here recurses, so that a sum of a thousand terms is compared, hashed and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import abc
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from types import EllipsisType
 from typing import Any
+
+from gradcheck.language.expr.traverse import walk
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -28,6 +30,10 @@ class Expr:
     def label(self) -> tuple[Any, ...]:
         """All else that it says; the labels in `walk`'s order determine the tree."""
         return ()
+
+    def over(self, children: abc.Sequence[Expr]) -> Expr:
+        """The same kind of node over other children, as many as it has. See `traverse.with_children`."""
+        raise TypeError(f"{type(self).__name__} has no children")
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Expr):
@@ -108,6 +114,9 @@ class Attribute(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.name,)
 
+    def over(self, children: abc.Sequence[Expr]) -> Expr:
+        return Attribute(children[0], self.name)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sequence(Expr):
@@ -123,6 +132,9 @@ class Sequence(Expr):
     @property
     def label(self) -> tuple[Any, ...]:
         return (self.is_tuple, len(self.items))
+
+    def over(self, children: abc.Sequence[Expr]) -> Expr:
+        return Sequence(tuple(children), self.is_tuple)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -141,6 +153,10 @@ class Slice(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.start is None, self.stop is None, self.step is None)
 
+    def over(self, children: abc.Sequence[Expr]) -> Expr:
+        rest = iter(children)
+        return Slice(*(None if part is None else next(rest) for part in (self.start, self.stop, self.step)))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
@@ -158,11 +174,8 @@ class Call(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.op, len(self.args), *(name for name, _ in self.kwargs))
 
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything below it, in reading order."""
-    stack = [expr]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(node.children))
+    def over(self, children: abc.Sequence[Expr]) -> Expr:
+        args, values = children[: len(self.args)], children[len(self.args) :]
+        return Call(
+            self.op, tuple(args), tuple((name, new) for (name, _), new in zip(self.kwargs, values, strict=True))
+        )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.traverse import with_children
 
 #: A part of fewer nodes is no clearer for having a name.
 LEAST = 8
@@ -87,24 +88,6 @@ class _Parts:
             self.children.append(children)
             self.sizes.append(1 + sum(self.sizes[child] for child in children))
         return index
-
-
-def with_children(node: Expr, children: list[Expr]) -> Expr:
-    """The same kind of expression over other parts."""
-    if all(new is old for new, old in zip(children, node.children, strict=True)):
-        return node
-    match node:
-        case Call(op, args, kwargs):
-            keys = (key for key, _ in kwargs)
-            return Call(op, tuple(children[: len(args)]), tuple(zip(keys, children[len(args) :], strict=True)))
-        case Sequence(_, is_tuple):
-            return Sequence(tuple(children), is_tuple)
-        case Attribute(_, name):
-            return Attribute(children[0], name)
-        case Slice(start, stop, step):
-            rest = iter(children)
-            return Slice(*(None if part is None else next(rest) for part in (start, stop, step)))
-    raise TypeError(f"{type(node).__name__} has no parts")
 
 
 def _numbered() -> Iterator[str]:

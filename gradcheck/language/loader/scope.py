@@ -16,8 +16,9 @@ from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate, free_names
 from gradcheck.language.expr.names import constant, is_usable
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name, walk
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.tree import BROKEN, Document, Path
 from gradcheck.language.loader.validate import describe, dotted, shorten

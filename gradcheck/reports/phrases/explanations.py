@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from gradcheck.reports.phrases.table import phrases
 
-from gradcheck.facts import Fact
-
-EXPLANATIONS: dict[str, str | Callable[[Fact], str]] = {}
+phrases({})

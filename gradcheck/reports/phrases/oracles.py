@@ -1,9 +1,7 @@
-"""What the oracles found, in words."""
+"""In words: what the oracles found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from gradcheck.reports.phrases.table import phrases
 
-from gradcheck.facts import Fact
-
-ORACLES: dict[str, str | Callable[[Fact], str]] = {}
+phrases({})

@@ -4,8 +4,9 @@ import pickle
 
 import pytest
 
-from gradcheck.language.expr.nodes import Call, Literal, Name, Sequence, Slice, walk
+from gradcheck.language.expr.nodes import Call, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import walk
 
 
 def test_equality_ignores_where_a_part_stood():

@@ -9,7 +9,8 @@ from gradcheck.engines import engine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import ops_in
-from gradcheck.language.expr.nodes import Literal, walk
+from gradcheck.language.expr.nodes import Literal
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact import modular

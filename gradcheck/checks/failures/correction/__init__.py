@@ -26,8 +26,9 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import free_names
-from gradcheck.language.expr.nodes import Expr, walk
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, is_general
 from gradcheck.oracles.exact.prove import prove

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
-from gradcheck.language.expr.sharing import with_children
+from gradcheck.language.expr.traverse import with_children
 
 #: What a part that cannot be evaluated comes to.
 BROKEN: Any = object()

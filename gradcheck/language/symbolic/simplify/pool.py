@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.sharing import with_children
+from gradcheck.language.expr.traverse import with_children
 
 
 class Pool:

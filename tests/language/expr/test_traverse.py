@@ -1,0 +1,108 @@
+"""Walking, folding and rewriting: the order, each object once, and no recursion however deep an expression is."""
+
+import pytest
+
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import fold, postorder, replace_part, rewrite, walk, with_children
+
+TEXT = "sum(x[1:n, 0] * (y, [x.shape]), dim=k)"
+
+
+def names(nodes: object) -> list[str]:
+    return [node.name for node in nodes if isinstance(node, Name)]  # type: ignore[attr-defined]
+
+
+def deep(count: int) -> Expr:
+    found: Expr = Name("x")
+    for _ in range(count):
+        found = Call("add", (found, Literal(1)))
+    return found
+
+
+def test_walk_gives_parents_first_in_reading_order() -> None:
+    nodes = list(walk(parse(TEXT)))
+    assert names(nodes) == ["x", "n", "y", "x", "k"]
+    assert [node.op for node in nodes if isinstance(node, Call)] == ["sum", "mul", "getitem"]
+
+
+def test_postorder_gives_children_first_in_reading_order() -> None:
+    nodes = list(postorder(parse(TEXT)))
+    assert names(nodes) == ["x", "n", "y", "x", "k"]
+    assert [node.op for node in nodes if isinstance(node, Call)] == ["getitem", "mul", "sum"]
+    seen: list[Expr] = []
+    for node in nodes:
+        assert all(any(child is done for done in seen) for child in node.children)
+        seen.append(node)
+
+
+def test_what_occurs_twice_is_walked_twice_and_folded_once() -> None:
+    part = parse("x + 1")
+    whole = Call("mul", (part, part))
+    assert len(list(walk(whole))) == len(list(postorder(whole))) == 7
+    combined: list[Expr] = []
+    size = fold(whole, lambda node, sizes: combined.append(node) or 1 + sum(sizes))  # type: ignore[func-returns-value]
+    assert size == 7
+    assert len(combined) == 4
+
+
+def test_a_fold_carries_what_it_knows_to_the_next() -> None:
+    part = parse("x * y")
+    known: dict[int, tuple[Expr, int]] = {}
+    calls: list[Expr] = []
+
+    def count(node: Expr, below: list[int]) -> int:
+        calls.append(node)
+        return isinstance(node, Call) + sum(below)
+
+    assert fold(part, count, known) == 1
+    assert fold(Call("neg", (part,)), count, known) == 2
+    assert len(calls) == 4  # the part was not looked into again
+    assert all(node is kept for node, kept in zip(calls, [node for node, _ in known.values()], strict=True))
+
+
+def test_a_rewrite_sees_changed_children_and_shares_what_is_shared() -> None:
+    part = parse("x + 0")
+    whole = Call("mul", (part, part))
+
+    def change(node: Expr) -> Expr:
+        zero = isinstance(node, Call) and node.op == "add" and node.args[1] == Literal(0)
+        return node.children[0] if zero else node
+
+    made = rewrite(whole, change)
+    assert made == parse("x * x")
+    assert made.children[0] is made.children[1]
+    assert rewrite(whole, lambda node: node) is whole
+
+
+def test_one_part_is_replaced_by_identity() -> None:
+    whole = parse("x + x")
+    assert replace_part(whole, whole.children[1], Name("y")) == parse("x + y")
+    assert replace_part(whole, whole, Name("y")) == Name("y")
+    assert replace_part(whole, Name("x"), Name("y")) is whole  # equal, but no part of it
+
+
+@pytest.mark.parametrize("text", ["f", "x.shape", "(x, y)", "[x, y]", "x[1:]", "sum(x, dim=1)", "x[::2]", "len(x)"])
+def test_a_node_over_equal_children_is_equal(text: str) -> None:
+    for node in walk(parse(text)):
+        again = with_children(node, [with_children(child, list(child.children)) for child in node.children])
+        assert again is node
+        if node.children:
+            assert node.over(list(node.children)) == node
+
+
+def test_a_node_over_other_children() -> None:
+    assert with_children(parse("sum(x, dim=1)"), [Name("y"), Literal(2)]) == parse("sum(y, dim=2)")
+    assert with_children(Slice(None, Literal(1), Name("n")), [Literal(2), Literal(3)]) == Slice(
+        None, Literal(2), Literal(3)
+    )
+    assert with_children(Sequence((Name("x"),), True), [Name("y")]) == parse("(y,)")
+    assert with_children(Attribute(Name("x"), "ndim"), [Name("y")]) == parse("y.ndim")
+
+
+def test_depth_is_no_matter() -> None:
+    tree = deep(20_000)
+    assert sum(1 for _ in walk(tree)) == sum(1 for _ in postorder(tree)) == 40_001
+    assert fold(tree, lambda node, below: 1 + max(below, default=0)) == 20_001
+    renamed = rewrite(tree, lambda node: Name("y") if node == Name("x") else node)
+    assert names(walk(renamed)) == ["y"]
