@@ -76,7 +76,9 @@ def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], len
         if proof.status == "refuted" and lenient:
             return comparison.noted(fact("within_tolerance_not_exact"))
         if proof.status == "refuted":
-            return replace(comparison, status="failed", mismatch=fact("refuted_by_proof", sizes=tuple(problem.sizes.items())))
+            return replace(
+                comparison, status="failed", mismatch=fact("refuted_by_proof", sizes=tuple(problem.sizes.items()))
+            )
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.noted(fact("not_proved", why=fact("said", text=unproved[0].why)))

@@ -44,9 +44,7 @@ def check_general(point: Point, run: StatedTolerance | None) -> Iterator[Compari
         yield check_identity(claims, claim)
 
 
-def check_formula(
-    claims: Claims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA
-) -> Comparison:
+def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA) -> Comparison:
     """One formula for the gradient of a tensor; where it fails, once more with the allowance for rounding in it and in
     the gradient."""
     found = _compared(claims, name, claim, what)

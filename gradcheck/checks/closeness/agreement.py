@@ -66,9 +66,7 @@ def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance:
         return _parted(mine, theirs)
     alone, many = (got, theirs) if len(mine) == 1 else (want, mine)
     if alone is want and len(many) == 2 and many[1].independent:
-        return fact(
-            "oracle_sides_with", got=got.name, want=want.name, oracle=many[1].name, closeness=_closeness(many)
-        )
+        return fact("oracle_sides_with", got=got.name, want=want.name, oracle=many[1].name, closeness=_closeness(many))
     return fact("stands_alone", wrong=alone.name, agree=_names(many), closeness=_closeness(many))
 
 

@@ -40,9 +40,7 @@ def allow_rounding(comparisons: Iterable[Comparison], conditioning: Conditioning
     ]
 
 
-def allow_sensitivity(
-    failed: Comparison, conditioning: Conditioning, sensitivity: np.ndarray | None
-) -> Comparison:
+def allow_sensitivity(failed: Comparison, conditioning: Conditioning, sensitivity: np.ndarray | None) -> Comparison:
     """One failed comparison again, of something in a graph that is so sensitive to roundings (None: unknown)."""
     truth = None
     if conditioning.rounding.is_of_low_precision and failed.what in _AGAINST_REFERENCE:
