@@ -29,10 +29,10 @@ class ClaimKind(StrEnum):
     NODE = "node"  # one op's gradient rule alone
     GRADIENT = "gradient"
     EXPECTED = "expected"
-    GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
     FORMULA = "formula"
-    CHECK = "check"
+    GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
     WRONG_FORMULA = "wrong_formula"
+    CHECK = "check"
 
     @property
     def rank(self) -> int:

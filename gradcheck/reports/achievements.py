@@ -45,8 +45,8 @@ def _standing(formulas: list[Comparison], number: int) -> str:
 
 def _elsewhere(formulas: list[Comparison]) -> str:
     """` at 3 other shapes`, or ` at 3 other points` where only the values were drawn afresh."""
-    trials = {c.trial["trial"]: c.trial for c in formulas if c.trial is not None}
+    trials = {c.trial.number: c.trial for c in formulas if c.trial is not None}
     if not trials:
         return ""
-    place = "shape" if any(trial.get("sizes") for trial in trials.values()) else "point"
+    place = "shape" if any(trial.sizes for trial in trials.values()) else "point"
     return f" at {count(len(trials), f'other {place}')}"

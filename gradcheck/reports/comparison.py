@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
 from gradcheck.reports import Look
-from gradcheck.reports.grouping import UNSETTLED
+from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import allowed, parties, worst
 from gradcheck.reports.tensors import Line, Span, is_small, side_by_side, wrong_elements
 from gradcheck.reports.text import brief, cells, count, plain, wrap
@@ -71,8 +71,8 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
     outcome = _outcome(group)
     if trials:
         outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
-    remarks = [outcome, _proof(first), plain(first.verdict) or plain(first.message), *map(plain, first.notes)]
-    return what, name, "/".join(parties(first)), size, "; ".join(filter(None, remarks))
+    remarks = [outcome, _proof(first), say(first.verdict) or say(first.mismatch), *map(say, first.notes)]
+    return what, name, "/".join(parties(first)), size, plain("; ".join(filter(None, remarks)))
 
 
 def _proof(c: Comparison) -> str:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
+from gradcheck.facts import Fact
 
-#: Statuses with which a case cannot pass.
-UNSETTLED = ("failed", "undecided")
-#: How early in the chain of causes each kind of claim stands: a wrong value spoils gradients, never the reverse.
-_ORDER = {
-    "raises": 0,
-    "value": 1,
-    "expected_value": 1,
-    "node": 2,
-    "gradient": 3,
-    "expected": 3,
-    "gradient2": 4,
-    "formula": 4,
-    "wrong_formula": 5,
-    "check": 6,
-}
-#: Claims that are about the same thing, so that they are told together.
-_SUBJECT = {"expected_value": "value", "expected": "gradient"}
+#: An engine, and where something goes wrong in it first.
+Origin = tuple[str, Fact]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,55 +27,54 @@ def findings(case: CaseResult) -> list[Finding]:
     Values come in the order of the graph, gradients against it, as a backward pass flows. What was found to be a cause
     comes first of these; its consequences go with it.
     """
-    causes = {_known_as(c): c for c in case.comparisons if c.cause and c.status in UNSETTLED}
+    unsettled = [c for c in case.comparisons if c.status in UNSETTLED and not (case.errors and _is_told(c))]
+    origins = {(c.engine, c.cause.origin) for c in case.comparisons if c.cause and c.status in UNSETTLED}
     groups: dict[tuple[object, ...], list[Comparison]] = {}
-    behind: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in case.comparisons:
-        if comparison.status not in UNSETTLED or (case.errors and _is_told(comparison)):
-            continue
-        known_as = comparison.engine, comparison.consequence_of
-        if known_as in causes and not comparison.cause:
-            behind.setdefault(known_as, []).append(comparison)
+    behind: dict[Origin, list[Comparison]] = {}
+    for c in unsettled:
+        origin = (c.engine, c.consequence_of) if c.consequence_of else None
+        if origin in origins and not c.cause:
+            behind.setdefault(origin, []).append(c)
         else:
-            groups.setdefault(_subject(comparison), []).append(comparison)
+            groups.setdefault(_subject(c), []).append(c)
     positions = {key: index for index, key in enumerate(groups)}
 
-    def rank(key: tuple[object, ...]) -> tuple[int, bool, int, int]:
+    def place(key: tuple[object, ...]) -> tuple[int, bool, int, int]:
         lead = groups[key][0]
-        order = _ORDER[lead.what]
-        caused = order > 1 and any(c.cause for c in groups[key])
-        return 2 if caused else order, not caused, lead.step, -positions[key] if order == 3 else positions[key]
+        kind = lead.what.subject
+        caused = kind.rank >= ClaimKind.NODE.rank and any(c.cause for c in groups[key])
+        rank = ClaimKind.NODE.rank if caused else kind.rank
+        position = -positions[key] if kind is ClaimKind.GRADIENT else positions[key]
+        return rank, not caused, lead.step, position
 
-    return [_finding(groups[key], behind) for key in sorted(groups, key=rank)]
+    return [_finding(groups[key], behind) for key in sorted(groups, key=place)]
 
 
 def _is_told(comparison: Comparison) -> bool:
     """Whether the errors of the case say it: that a step raised what it should not have, or did not raise."""
-    return comparison.what == "raises" and comparison.reference == "case"
+    return comparison.what is ClaimKind.RAISES and comparison.reference == "case"
 
 
-def _known_as(cause: Comparison) -> tuple[str, str]:
-    """The engine, and what its consequences call the cause: the words before the colon."""
-    return cause.engine, cause.cause.partition(":")[0]
+def _subject(c: Comparison) -> tuple[object, ...]:
+    """What the comparison is about: those that are about the same are told together."""
+    kind = c.what.subject
+    if kind in (ClaimKind.VALUE, ClaimKind.GRADIENT):
+        return kind, c.tensor, c.step
+    return kind, c.tensor, c.step, c.formula, c.engine
 
 
-def _subject(comparison: Comparison) -> tuple[object, ...]:
-    what = _SUBJECT.get(comparison.what, comparison.what)
-    if what in ("value", "gradient"):
-        return what, comparison.tensor, comparison.step
-    return what, comparison.tensor, comparison.step, comparison.formula, comparison.engine
-
-
-def _finding(group: list[Comparison], behind: dict[tuple[str, str], list[Comparison]]) -> Finding:
-    first, *others = sorted(_folded(group), key=lambda c: (not c.cause, c.what in _SUBJECT, c.trial is not None))
-    known = dict.fromkeys(_known_as(c) for c in group if c.cause)
-    return Finding(first, tuple(others), tuple(c for key in known for c in behind.get(key, ())))
+def _finding(group: list[Comparison], behind: dict[Origin, list[Comparison]]) -> Finding:
+    first, *others = sorted(
+        _folded(group), key=lambda c: (not c.cause, c.what is not c.what.subject, c.trial is not None)
+    )
+    origins = dict.fromkeys((c.engine, c.cause.origin) for c in group if c.cause)
+    return Finding(first, tuple(others), tuple(c for origin in origins for c in behind.get(origin, ())))
 
 
 def _folded(group: list[Comparison]) -> list[Comparison]:
     """One for all engines that fail alike at the case's own numbers, as when two disagree with the file."""
     alike: dict[tuple[object, ...], list[Comparison]] = {}
     for index, c in enumerate(group):
-        key = (c.what, c.reference, c.message, c.mismatched, index if c.trial is not None else None)
+        key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
         alike.setdefault(key, []).append(c)
-    return [replace(same[0], engine=" and ".join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]
+    return [same[0].about(engine=" and ".join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]

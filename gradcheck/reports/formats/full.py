@@ -9,13 +9,15 @@ from rich.color import ColorSystem
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, RunResult
+from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, ClaimKind, Comparison, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.achievements import achievements
 from gradcheck.reports.comparison import evidence, table
-from gradcheck.reports.grouping import UNSETTLED, Finding, findings
+from gradcheck.reports.grouping import Finding, findings
 from gradcheck.reports.lacking import lacking_lines, lacks
+from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import (
+    cause,
     consequences,
     counterexamples,
     error_line,
@@ -189,18 +191,18 @@ def _findings(found: list[Finding], case: CaseResult, look: Look) -> list[Text]:
 def _detailed(found: list[Finding]) -> int:
     """How many to show in full: all that follows from a wrong value, error or rule is told in a line each."""
     kinds = [finding.lead.what for finding in found]
-    if kinds and kinds[0] in ("value", "raises"):
+    if kinds and kinds[0] in (ClaimKind.VALUE, ClaimKind.RAISES):
         return 1
-    return min(IN_FULL, kinds.count("node") + 1) if "node" in kinds else IN_FULL
+    return min(IN_FULL, kinds.count(ClaimKind.NODE) + 1) if ClaimKind.NODE in kinds else IN_FULL
 
 
 def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     lead = finding.lead
-    lines = _indented(plain(lead.cause) or headline(lead), look, style="red")
+    lines = _indented(cause(lead) or headline(lead), look, style="red")
     if lead.cause:
         lines += _indented(headline(lead), look, indent=4)
     if lead.verdict:
-        lines += _indented(plain(lead.verdict), look, indent=4, style="bold")
+        lines += _indented(plain(say(lead.verdict)), look, indent=4, style="bold")
     where = locate(case, lead.place)
     if where.line:
         lines.append(Text.assemble("    at ", (plain(str(where)), "cyan")))
@@ -210,7 +212,7 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
         lines += _indented(f"in {trial(lead)}", look, indent=4)
     lines += evidence(lead, look)
     for note in lead.notes:
-        lines += _indented(f"note: {plain(note)}", look, indent=4, hanging=10)
+        lines += _indented(f"note: {plain(say(note))}", look, indent=4, hanging=10)
     for word, message in reasons(lead):
         lines += _indented(f"{word}: {message}", look, indent=4, hanging=11, style="bold")
     for message in counterexamples(lead):
@@ -228,7 +230,7 @@ def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
     lines: list[Text] = []
     for text in dict.fromkeys(headline(other) + _line_of(other) for other in others if other.trial is None):
         lines += _indented(f"also: {text}", look, indent=4, hanging=10)
-    numbers = list(dict.fromkeys(str(other.trial["trial"]) for other in others if other.trial is not None))
+    numbers = list(dict.fromkeys(str(other.trial.number) for other in others if other.trial is not None))
     if numbers:
         *first, last = numbers
         text = f"trials {', '.join(first)} and {last}" if first else f"trial {last}"

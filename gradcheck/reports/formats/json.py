@@ -13,8 +13,9 @@ from typing import Any, get_args
 
 from gradcheck import __version__
 from gradcheck.checks.lacking import lacking
-from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure, RunResult
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.reports import Look
+from gradcheck.reports.phrases import say
 
 SCHEMA = 1
 
@@ -91,7 +92,7 @@ def _power(case: CaseResult) -> dict[str, Any]:
 def _error(error: Failure) -> dict[str, Any]:
     return {
         "kind": error.kind,
-        "message": error.message,
+        "message": say(error.message),
         "line": error.place.line or None,
         "column": error.place.column or None,
         "hint": error.hint,
@@ -121,17 +122,36 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "want": c.want,
         "atol": c.atol,
         "rtol": c.rtol,
-        "message": c.message,
+        "message": say(c.mismatch),
         "lacks": c.lacks,
-        "notes": list(c.notes),
-        "trial": c.trial,
-        "verdict": c.verdict,
+        "notes": [say(note) for note in c.notes],
+        "trial": _trial(c),
+        "verdict": say(c.verdict),
         "certificate": c.certificate,
-        "cause": c.cause,
-        "consequence_of": c.consequence_of,
-        "diagnoses": [dict(diagnosis) for diagnosis in c.diagnoses],
+        "cause": f"{say(c.cause.origin)}: {say(c.cause.what)}" if c.cause else "",
+        "consequence_of": say(c.consequence_of),
+        "diagnoses": [_diagnosis(found) for found in c.diagnoses],
     }
     return fields | ({"formula": c.formula} if c.formula else {})
+
+
+def _trial(c: Comparison) -> dict[str, Any] | None:
+    if c.trial is None:
+        return None
+    return {"trial": c.trial.number, "seed": c.trial.seed, "sizes": dict(c.trial.sizes)}
+
+
+def _diagnosis(found: Diagnosis) -> dict[str, str]:
+    """Only with what there is to say of its kind."""
+    known = {
+        "kind": found.kind,
+        "message": say(found.message),
+        "evidence": say(found.evidence),
+        "confidence": found.confidence,
+        "formula": found.formula,
+        "tried": ", ".join(kind.replace("_", " ") for kind in found.tried),
+    }
+    return {key: text for key, text in known.items() if text}
 
 
 def to_json(value: Any) -> Any:

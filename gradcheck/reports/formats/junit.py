@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.formats.full import details
+from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import verdict
 from gradcheck.reports.problems import problems
 
@@ -67,7 +68,7 @@ def _add(suite: Element, case: CaseResult) -> None:
 
 
 def _reason(case: CaseResult) -> str:
-    reason = verdict(case) or "; ".join(error.message for error in case.errors)
+    reason = verdict(case) or "; ".join(say(error.message) for error in case.errors)
     return f"fails as expected: {reason}" if case.status == "xfailed" else reason or case.status
 
 

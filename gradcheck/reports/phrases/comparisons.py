@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.reports.phrases.table import say
 from gradcheck.reports.text import brief, count, pair, plain
 
 #: Claims of which two engines, or an engine and the file, are the parties.
@@ -50,10 +51,10 @@ def headline(c: Comparison) -> str:
 def _sentence(c: Comparison) -> str:
     got, want = parties(c)
     differ = f"{got} {'differ' if ' and ' in got else 'differs'} from"
-    if c.message:
+    if c.mismatch:
         between = f", {got} against {want}" if c.what in _BETWEEN_ENGINES else ""
         numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
-        return f"{subject(c)}{between}: {plain(c.message)}{numbers}".rstrip()
+        return f"{subject(c)}{between}: {plain(say(c.mismatch))}{numbers}".rstrip()
     if c.what == "wrong_formula":
         return f"{subject(c)} was not refuted: it holds wherever it was tried"
     if c.what == "formula":
@@ -101,25 +102,29 @@ def trial(c: Comparison) -> str:
     """`trial 1 of seed 0, where n = 3, m = 5`; empty for the case's own numbers."""
     if c.trial is None:
         return ""
-    sizes = ", ".join(f"{plain(str(name))} = {size}" for name, size in dict(c.trial.get("sizes") or {}).items())
-    seed = f" of seed {c.trial['seed']}" if "seed" in c.trial else ""
-    return f"trial {c.trial.get('trial', '?')}{seed}" + (f", where {sizes}" if sizes else "")
+    sizes = ", ".join(f"{plain(name)} = {size}" for name, size in c.trial.sizes.items())
+    return f"trial {c.trial.number} of seed {c.trial.seed}" + (f", where {sizes}" if sizes else "")
 
 
 def one_line(c: Comparison) -> str:
     """All that fits into a line of a log: the sentence, the worst element, the trial."""
-    parts = [plain(c.cause) or headline(c), plain(c.verdict), worst(c), trial(c) and f"in {trial(c)}"]
-    parts += [message for _, message in reasons(c) if c.diagnoses[0].get("kind") != "unknown"]
+    parts = [cause(c) or headline(c), plain(say(c.verdict)), worst(c), trial(c) and f"in {trial(c)}"]
+    parts += [message for _, message in reasons(c) if c.diagnoses[0].kind != "unknown"]
     parts += suggestions(c)
     return "; ".join(part for part in parts if part)
 
 
+def cause(c: Comparison) -> str:
+    """`tanh at h: its gradient is wrong; all 4 other operations are right`; empty for what is no cause."""
+    return plain(f"{say(c.cause.origin)}: {say(c.cause.what)}") if c.cause else ""
+
+
 def reasons(c: Comparison) -> list[tuple[str, str]]:
     """Why it is wrong, each reason with the word that introduces it; the best first."""
-    found = [d for d in c.diagnoses if d.get("kind") not in (*_SUGGESTIONS, "counterexample")]
+    found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
     if suggestions(c):  # what mends it says more than that no reason is known
-        found = [d for d in found if d.get("kind") != "unknown"]
-    return [("or" if index else "cause", plain(d.get("message", ""))) for index, d in enumerate(found)]
+        found = [d for d in found if d.kind != "unknown"]
+    return [("or" if index else "cause", plain(say(d.message))) for index, d in enumerate(found)]
 
 
 _SUGGESTIONS = ("did_you_mean", "derived")
@@ -127,12 +132,12 @@ _SUGGESTIONS = ("did_you_mean", "derived")
 
 def suggestions(c: Comparison) -> list[str]:
     """What may have been meant: `did you mean  A.T @ G ?`."""
-    return [plain(d.get("message", "")) for d in c.diagnoses if d.get("kind") in _SUGGESTIONS]
+    return [plain(say(d.message)) for d in c.diagnoses if d.kind in _SUGGESTIONS]
 
 
 def counterexamples(c: Comparison) -> list[str]:
     """Small numbers for which it is wrong: `counterexample: for x = [2] the formula is 4, the gradient 12`."""
-    return [plain(d.get("message", "")) for d in c.diagnoses if d.get("kind") == "counterexample"]
+    return [plain(say(d.message)) for d in c.diagnoses if d.kind == "counterexample"]
 
 
 #: How many of the tensors that are wrong only because of another are named.
@@ -165,7 +170,7 @@ def _listed(names: list[str]) -> str:
 
 def error_line(error: Failure) -> str:
     """`unknown key 'nmae'; did you mean 'name'?`."""
-    return plain(f"{error.message}; {error.hint}" if error.hint else error.message)
+    return plain("; ".join(filter(None, (say(error.message), error.hint))))
 
 
 def verdict(case: CaseResult) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gradcheck.facts import Fact
-from gradcheck.reports.text import plain
 
 Phrase = str | Callable[[Fact], str]
 
@@ -26,12 +25,14 @@ def say(found: Fact | None) -> str:
     if found is None:
         return ""
     phrase = PHRASES[found.kind]
-    return phrase.format(**dict(found.data)) if isinstance(phrase, str) else phrase(found)
+    if not isinstance(phrase, str):
+        return phrase(found)
+    return phrase.format(**{name: say(part) if isinstance(part, Fact) else part for name, part in found.data})
 
 
 def named(name: str | Fact) -> str:
     """An engine or a method by its name; what has none by its phrase."""
-    return plain(name) if isinstance(name, str) else say(name)
+    return name if isinstance(name, str) else say(name)
 
 
 def listed(names: tuple[str | Fact, ...]) -> str:
