@@ -123,6 +123,7 @@ class Points:
         self.engines = engines
         self.own: Point = OwnPoint(problem, engines)
         self.trials: list[Point] = []  # those that were drawn and say something, in order
+        self._nudged: Point | None = None
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
@@ -146,7 +147,8 @@ class Points:
         except GradcheckError:
             return None
         trial = Trial(number, problem.seed, dict(problem.sizes), nudged=True)
-        return Point(problem, self.engines, trial)
+        self._nudged = Point(problem, self.engines, trial)
+        return self._nudged
 
     def nearby(self, point: Point, number: int) -> Point:
         """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
@@ -161,8 +163,8 @@ class Points:
         """The point that a comparison is about. Raises LookupError where it was not kept."""
         if trial is None:
             return self.own
-        for point in self.trials:
-            if point.trial == trial:
+        for point in (*self.trials, self._nudged):
+            if point is not None and point.trial == trial:
                 return point
         raise LookupError(f"no point of trial {trial.number} was kept")
 

@@ -15,8 +15,8 @@ from gradcheck.language.problem import Problem
 
 
 class Scope(dict[str, Any]):
-    """By name the plain array, size or tuple of arrays that it stands for: sizes, constants, values of the graph after a
-    step, and the intermediate steps (`let`) of a derivation. `grad(p)` is in `gradients`, zeros where none arrived.
+    """By name the plain array, size or tuple of arrays that it stands for: sizes, constants, values of the graph after
+    a step, and the intermediate steps (`let`) of a derivation. `grad(p)` is in `gradients`, zeros where none arrived.
 
     A step of a derivation that cannot be computed raises its GradcheckError when something asks for it.
     """

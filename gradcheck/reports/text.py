@@ -34,6 +34,12 @@ def _cell(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
+def ordinal(index: int) -> str:
+    """`first`, counted from 0."""
+    words = ("first", "second", "third", "fourth", "fifth", "sixth")
+    return words[index] if index < len(words) else f"{index + 1}th"
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 gradient`, `2 gradients`."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -60,9 +60,9 @@ def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> 
 def _audited(
     context: Context, point: Point, subject: Subject, gradient: np.ndarray, oracle: Numeric | GradcheckError
 ) -> Comparison:
-    known = {"shape": gradient.shape, "dtype": gradient.dtype.name, "elements": gradient.size}
+    known = (gradient.shape, gradient.dtype.name, gradient.size)
     if isinstance(oracle, GradcheckError):
-        return Comparison(subject, "unsupported", mismatch=fact("said", text=str(oracle)), **known)
+        return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(oracle)))
     tolerance = between_engines(gradient.dtype, context.case.engine_tolerance, context.options.tolerance)
     scale = largest_finite(gradient)
     room = tolerance.allowed(np.abs(wide(gradient)), scale)
@@ -73,16 +73,19 @@ def _audited(
             if slack is not None and slack.shape == room.shape:
                 result = audit(oracle, wide(gradient), room + slack)
     except GradcheckError as error:
-        return Comparison(subject, "unsupported", mismatch=fact("said", text=str(error)), **known)
-    return replace(_comparison(result, subject, gradient.shape, tolerance), atol=tolerance.atol * scale, **known)
+        return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(error)))
+    return replace(_comparison(result, subject, gradient, tolerance), atol=tolerance.atol * scale)
 
 
-def _comparison(result: Audit, subject: Subject, shape: tuple[int, ...], tolerance: Tolerance) -> Comparison:
-    where = None if result.worst is None else tuple(int(i) for i in np.unravel_index(result.worst, shape))
+def _comparison(result: Audit, subject: Subject, gradient: np.ndarray, tolerance: Tolerance) -> Comparison:
+    where = None if result.worst is None else tuple(int(i) for i in np.unravel_index(result.worst, gradient.shape))
     error = None if result.claimed is None or result.value is None else abs(result.claimed - result.value)
     return Comparison(
         replace(subject, reference=result.method),
         result.status,
+        gradient.shape,
+        gradient.dtype.name,
+        gradient.size,
         max_abs=error,
         worst_index=where,
         got=result.claimed,

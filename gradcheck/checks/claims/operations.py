@@ -28,7 +28,6 @@ from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.perturbation import Disturbance, disturbed
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
-from gradcheck.language.problem import Problem
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -92,7 +91,7 @@ def check_operations(
     want = reference.pull_back(applications, cotangents, problem.dtype)
     for engine in engines:
         got = engine.pull_back(applications, cotangents, problem.dtype)
-        pair = _Pair(problem, engine, reference, run)
+        pair = _Pair(point, engine, run)
         wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
         for number, (operation, mine, theirs) in enumerate(zip(operations, got, want, strict=True)):
             for index, comparison in pair.compare(operation, mine, theirs):
@@ -106,18 +105,22 @@ def check_operations(
 class _Pair:
     """An engine and the reference, asked about one op at a time."""
 
-    problem: Problem
+    point: Point
     engine: Engine
-    reference: Engine
     run: StatedTolerance | None
+
+    @property
+    def reference(self) -> Engine:
+        """The engine that the other one is compared with."""
+        return self.point.engines.reference
 
     def subject(self, owner: str) -> Subject:
         """The graph entry that the op stands in."""
-        place = place_of(self.problem.case, owner)
-        return Subject(ClaimKind.NODE, owner, 0, self.engine.name, self.reference.name, place)
+        place = place_of(self.point.problem.case, owner)
+        return Subject(ClaimKind.NODE, owner, 0, self.engine.name, self.reference.name, place, "", self.point.trial)
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
-        return between_engines(dtype, self.problem.case.engine_tolerance, self.run)
+        return between_engines(dtype, self.point.problem.case.engine_tolerance, self.run)
 
     def compare(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[tuple[int, Comparison]]:
         """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""
@@ -184,8 +187,8 @@ class _Pair:
             answers.append(list(reference.pull_back([again], [cotangents], _FLOAT64)[0].gradients))
             return answers[-1]
 
-        moved = sensitivity(run, self.problem.seed)
-        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.problem.dtype)])
+        moved = sensitivity(run, self.point.problem.seed)
+        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.point.problem.dtype)])
         largest = max((float(np.max(np.abs(c), initial=0.0)) for c in (*incoming, want) if c is not None), default=0.0)
         known = moved[index] if index < len(moved) else None
         truth = answers[0][index] if index < len(answers[0]) else None

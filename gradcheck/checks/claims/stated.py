@@ -20,7 +20,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place
 from gradcheck.facts import fact
-from gradcheck.language.case import Case, Claim, Step, StatedTolerance, Value
+from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
 from gradcheck.language.evaluation.evaluate import NUMPY, Host
 from gradcheck.language.sampling import claimed
 

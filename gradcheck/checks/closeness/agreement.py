@@ -26,7 +26,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Somebody's answer at the elements in question, flat. `error` is an error bar, absolute, for those who have one."""
+    """Somebody's answer at the elements in question, flat; `error` is its error bar, absolute, if it has one."""
 
     name: str | Fact  # an engine's or a method's name; a fact for what has none
     values: np.ndarray

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.backward import pull, sweep
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.tensor import Tensor, wrap
-from gradcheck.checks.closeness.compare import wide
-from gradcheck.checks.failures.diagnosis import Use
+from gradcheck.checks.failures.diagnosis.evidence import Use, origin
 from gradcheck.engines.core import CoreHost
+from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
@@ -45,10 +46,10 @@ class Followed:
 
     def scale(self, tensor: Tensor) -> float:
         """The largest magnitude among the contributions, before they cancel."""
-        return max((_largest(c.share) for c in self.received.get(tensor, ())), default=0.0)
+        return max((largest_finite(c.share) for c in self.received.get(tensor, ())), default=0.0)
 
 
-class Flow:
+class GradientFlow:
     """A problem's graph, recorded by the core, as it is in one of the case's steps."""
 
     def __init__(self, problem: Problem, step: int) -> None:
@@ -138,31 +139,32 @@ class Flow:
     def uses(self, followed: Followed, tensor: Tensor) -> tuple[Use, ...]:
         """What each use of the tensor contributes, and would if the op's result had passed on a part only."""
         return tuple(
-            Use(*self._origin(c), c.argument, c.share, tuple(self._parts_of(followed, c)))
+            Use(*self._use(c), c.argument, c.share, tuple(self._parts_of(followed, c)))
             for c in followed.received.get(tensor, ())
         )
 
-    def _origin(self, c: Contribution) -> tuple[str, str]:
-        """The op and the entry that it comes from."""
+    def _use(self, c: Contribution) -> tuple[str, str]:
+        """The op, and the graph entry in which it stands; empty for the incoming gradient of a root."""
         if c.child is None or c.child.creation_op is None:
-            return "incoming gradient", "the root"
+            return "", ""
         return c.child.creation_op.name, self.owners.get(c.child, "")
 
-    def _parts_of(self, followed: Followed, use: Contribution) -> Iterator[tuple[str, np.ndarray]]:
+    def _parts_of(self, followed: Followed, use: Contribution) -> Iterator[tuple[Fact, np.ndarray]]:
+        """What the use would contribute if the op's result had passed on too early: by what had reported then."""
         child = use.child
         received = followed.received.get(child, []) if child is not None else []
         if child is None or not 2 <= len(received) <= _MOST_PARTS:
             return
-        op, owner = self._origin(use)
-        name = self.names.get(child) or f"the result of {op} at {owner}"
+        op, owner = self._use(use)
+        name: str | Fact = self.names.get(child) or fact("result_of", op=op, entry=owner)
         for order in (received, received[::-1]):
             running = np.cumsum([wide(c.share) for c in order], axis=0)
-            origins = [" at ".join(self._origin(c)) for c in order]
+            reported = tuple(origin(*self._use(c)) for c in order)
             for count in range(1, len(order)):
-                text = f"{name} passed on its gradient when only {' and '.join(origins[:count])} had reported"
-                yield text, _share(use, child, running[count - 1])
-            text = f"{name} passed on what it had whenever a contribution arrived, {origins[0]} first"
-            yield text, _share(use, child, running.sum(0))
+                early = fact("passed_on_when", name=name, reported=reported[:count])
+                yield early, _share(use, child, running[count - 1])
+            early = fact("passed_on_each_time", name=name, first=reported[0])
+            yield early, _share(use, child, running.sum(0))
 
     def below(self, *names: str) -> set[str]:
         """The named tensors that a gradient reaches from these, those left out that none of them reaches."""
@@ -198,8 +200,3 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
     elif isinstance(value, (tuple, list)):
         for index, part in enumerate(value):
             yield from _parts(f"{name}[{index}]", part)
-
-
-def _largest(array: np.ndarray) -> float:
-    magnitude = np.abs(wide(array))
-    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))

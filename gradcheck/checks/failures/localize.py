@@ -1,7 +1,7 @@
 """Where gradients go wrong first: the operation, or the tensor, behind which everything else is a consequence.
 
-An op that is wrong on its own has been found by `nodes.py`. What remains is how gradients are put together: a tensor is
-a fault's place if its gradient is not what its children's own gradients, as the engine has them, make of it.
+An op that is wrong on its own has been found by `claims/operations`. What remains is how gradients are put together: a
+tensor is a fault's place if its gradient is not what its children's own gradients, as the engine has them, make of it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.checks.claims.operations import WrongNode, positions
-from gradcheck.checks.closeness.compare import wide
-from gradcheck.checks.closeness.tolerance import base
-from gradcheck.checks.failures.diagnosis.rules import ordinal
-from gradcheck.checks.failures.gradient_flow import Flow, Followed
+from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.closeness.tolerance import Tolerance, base
+from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
+from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.arguments import arrays
 from gradcheck.engines.base import Evaluation
+from gradcheck.facts import Fact, fact
 
 #: A gradient follows from its children's if it is so many times nearer than engines must be to each other.
 _MARGIN = 10.0
@@ -34,6 +35,11 @@ class Fault:
     got: np.ndarray | None  # what this pass added
     want: np.ndarray  # what its children's gradients make of it
     scale: float
+
+    @property
+    def origin(self) -> Fact:
+        """The tensor, as the origin of what follows from it."""
+        return fact("tensor", name=self.tensor)
 
 
 # What a pass adds ----------------------------------------------------------------------------------
@@ -56,7 +62,7 @@ def _difference(now: np.ndarray | None, before: np.ndarray | None) -> np.ndarray
 # Where ---------------------------------------------------------------------------------------------
 
 
-def faults(flow: Flow, gradients: Mapping[str, np.ndarray | None]) -> tuple[list[Fault], Followed]:
+def faults(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> tuple[list[Fault], Followed]:
     """The tensors at which this engine's gradients do not follow from each other, in backward order."""
     followed = flow.follow(_held(flow, gradients))
     found = []
@@ -69,7 +75,7 @@ def faults(flow: Flow, gradients: Mapping[str, np.ndarray | None]) -> tuple[list
     return found, followed
 
 
-def _held(flow: Flow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
+def _held(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
     """What tensors pass on: their gradients; zeros for one that has none if nothing that it was made from has any."""
     known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
     passing = flow.above(*(name for name, gradient in known.items() if np.any(gradient)))
@@ -84,14 +90,14 @@ def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool
         return False
     with np.errstate(all="ignore"):
         left, right = wide(got), wide(expected)
-        allowed = base(expected.dtype)
-        top = float(np.max(np.abs(right), where=np.isfinite(right), initial=scale))
-        close = np.abs(left - right) <= _MARGIN * (allowed.rtol * np.abs(right) + allowed.atol * top)
+        known = base(expected.dtype)
+        tolerance = Tolerance(_MARGIN * known.rtol, _MARGIN * known.atol)
+        close = np.abs(left - right) <= tolerance.allowed(np.abs(right), max(scale, largest_finite(right)))
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         return bool((close | same).all())
 
 
-def first(found: Sequence[Fault], flow: Flow) -> list[Fault]:
+def first(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
     """Those that no other lies above, in backward order; not all where there are many."""
     chosen: list[Fault] = []
     spoilt: set[str] = set()
@@ -102,47 +108,29 @@ def first(found: Sequence[Fault], flow: Flow) -> list[Fault]:
     return [fault for fault in chosen if fault.tensor not in spoilt]
 
 
-# In words ------------------------------------------------------------------------------------------
+# What is wrong there -------------------------------------------------------------------------------
 
 
-def where(wrong: WrongNode) -> str:
-    """`matmul at r`."""
-    application = wrong.node.application
-    return f"{application.op.name} at {application.owner}"
+def origin_of(wrong: WrongOperation) -> Fact:
+    """The op and its graph entry, as the origin of what follows from it."""
+    return fact("op_at", op=wrong.application.op.name, entry=wrong.application.owner)
 
 
-def sentence(group: Sequence[WrongNode], operations: int, wrong: int) -> str:
-    """What is wrong with one op, and that the others are right."""
-    first_one, *_ = group
-    numbers = sorted({one.index for one in group})
-    application = first_one.node.application
-    tensors = sum(1 for _ in arrays(application.args, application.kwargs))
+def wrong_rule(group: Sequence[WrongOperation], operations: int, wrong: int) -> Cause:
+    """What is wrong with one op, of so many `operations` of which so many are `wrong`."""
+    one, *_ = group
+    numbers = sorted({other.index for other in group})
+    application = one.application
     places = positions(application)
-    if first_one.mine.error or first_one.theirs.error:
-        what = "its gradient rule fails"
-    elif tensors < 2:
-        what = "its gradient is wrong"
-    elif len(numbers) == 1:
-        what = f"gradient of its {ordinal(places[numbers[0]])} argument is wrong"
+    if one.mine.error or one.theirs.error:
+        what = fact("rule_fails")
+    elif sum(1 for _ in arrays(application.args, application.kwargs)) < 2:
+        what = fact("its_gradient_is_wrong")
     else:
-        names = " and ".join(ordinal(places[number]) for number in numbers)
-        what = f"gradients of its {names} arguments are wrong"
-    return f"{where(first_one)}: {what}{_others(operations, wrong)}"
+        what = fact("gradients_of_arguments_are_wrong", arguments=tuple(places[number] for number in numbers))
+    return Cause(origin_of(one), fact("among_operations", what=what, operations=operations, wrong=wrong))
 
 
-def _others(operations: int, wrong: int) -> str:
-    right = operations - wrong
-    if wrong > 1:
-        return f"; {wrong} of {operations} operations are wrong"
-    if right < 1:
-        return "; it is the only operation"
-    return "; the other operation is right" if right == 1 else f"; all {right} other operations are right"
-
-
-def accumulation(fault: Fault, operations: int, uses: int) -> str:
+def wrong_accumulation(fault: Fault, operations: int, uses: int) -> Cause:
     """A tensor at which right contributions are put together wrongly."""
-    shown = "gradients go wrong here" if uses < 2 else f"the contributions of its {uses} uses are put together wrongly"
-    alone = {0: "", 1: "; the operation is right on its own"}.get(
-        operations, f"; all {operations} operations are right on their own"
-    )
-    return f"{fault.tensor}: {shown}{alone}"
+    return Cause(fault.origin, fact("put_together_wrongly", uses=uses, operations=operations))

@@ -4,39 +4,69 @@ from __future__ import annotations
 
 import math
 
-from gradcheck.reports.phrases.table import listed, named, phrases
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.table import listed, named, phrases, say
 
 
-def _closeness(relative: float) -> str:
-    """How closely those agree who agree: ` to 2e-16`."""
-    return f" to {relative:.0e}" if relative else " exactly"
+def _closeness(found: Fact) -> str:
+    """` to 2e-16`, or ` exactly`: how near those who agree are to each other, relatively."""
+    return f" to {found['closeness']:.0e}" if found["closeness"] else " exactly"
 
 
-def _why_not(error: float) -> str:
-    return f"its error bar is {error:.1g}" if math.isfinite(error) else "it does not converge there"
+def _stands_alone(found: Fact) -> str:
+    return f"{named(found['wrong'])} is wrong: {listed(found['agree'])} agree{_closeness(found)}"
 
 
-def _agreed(names: tuple[str, ...], relative: float) -> str:
-    return f"{listed(names)} agree{_closeness(relative)}"
+def _oracle_sides_with(found: Fact) -> str:
+    got, want, oracle = named(found["got"]), named(found["want"]), named(found["oracle"])
+    return f"{want} and {got} differ, {oracle} sides with {got}{_closeness(found)}"
+
+
+def _oracle_cannot_tell(found: Fact) -> str:
+    bar = found["error"]
+    reason = f"its error bar is {bar:.1g}" if math.isfinite(bar) else "it does not converge there"
+    return f"{named(found['got'])} and {named(found['want'])} differ, and {named(found['oracle'])} cannot tell: {reason}"
+
+
+def _wrong_together(found: Fact) -> str:
+    verb = "is" if len(found["wrong"]) == 1 else "are"
+    agreed = f"{listed(found['agree'])} agree{_closeness(found)}"
+    return f"{listed(found['wrong'])} {verb} wrong together: {agreed}"
+
+
+def _number(value: complex) -> str:
+    return f"{value:.6g}"
+
+
+def _outside_subgradients(found: Fact) -> str:
+    name, value = named(found["name"]), _number(found["value"])
+    interval = f"[{_number(found['low'])}, {_number(found['high'])}]"
+    return f"{name} is wrong: no derivative there, and {name} ({value}) is outside of the subgradients, {interval}"
+
+
+def _kink(found: Fact) -> str:
+    interval = f"[{_number(found['low'])}, {_number(found['high'])}]"
+    kind = "for the function jumps" if found["jumps"] else f"and any of {interval} is a subgradient"
+    got, want = named(found["got"]), named(found["want"])
+    taken = f"{got} takes {_number(found['got_value'])}, {want} {_number(found['want_value'])}"
+    return f"no derivative there, {kind}: {taken}"
 
 
 phrases(
     {
-        "stands_alone": lambda f: f"{named(f['wrong'])} is wrong: {_agreed(f['agree'], f['closeness'])}",
-        "oracle_sides_with": lambda f: (
-            f"{named(f['want'])} and {named(f['got'])} differ, {named(f['oracle'])} sides with {named(f['got'])}"
-            f"{_closeness(f['closeness'])}"
-        ),
-        "oracle_cannot_tell": lambda f: (
-            f"{named(f['got'])} and {named(f['want'])} differ, and {named(f['oracle'])} cannot tell: "
-            f"{_why_not(f['error'])}"
-        ),
-        "all_differ": lambda f: f"{listed(f['names'])} all differ",
-        "wrong_together": lambda f: (
-            f"{listed(f['wrong'])} {'is' if len(f['wrong']) == 1 else 'are'} wrong together: "
-            f"{_agreed(f['agree'], f['closeness'])}"
-        ),
-        "parted": lambda f: f"{listed(f['some'])} stand against {listed(f['others'])}",
+        "the_formula": "the formula",
+        "the_file": "the file",
+        "proved": lambda found: f"{say(found['what'])} (proved)",
+        "stands_alone": _stands_alone,
+        "oracle_sides_with": _oracle_sides_with,
+        "all_differ": lambda found: f"{listed(found['names'])} all differ",
+        "oracle_cannot_tell": _oracle_cannot_tell,
+        "wrong_together": _wrong_together,
+        "parted": lambda found: f"{listed(found['some'])} stand against {listed(found['others'])}",
+        "outside_subgradients": _outside_subgradients,
+        "kink": _kink,
+        "convention": lambda found: f"a difference of convention, not a failure: {say(found['kink'])}",
+        "another_convention": lambda found: f"another convention at a kink: {say(found['kink'])}",
         "convention_at_first_kink": "a difference of convention, not a failure: first gradients have a kink there",
     }
 )

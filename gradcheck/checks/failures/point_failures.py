@@ -1,0 +1,103 @@
+"""The comparisons of one case, while those that failed at one of its points are being explained."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gradcheck.checks.context import Context
+from gradcheck.checks.failures.diagnosis.confirm import confirmed
+from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.gradient_flow import GradientFlow
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import Cause, ClaimKind, Comparison, Diagnosis
+from gradcheck.engines.base import Engine
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+
+#: How many failures of each kind are diagnosed in one case.
+MOST = 3
+#: Claims about gradients, which are wrong where an op behind them is.
+GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
+#: Of everything that is computed for an explanation, what can go wrong at numbers that nobody chose.
+CANNOT = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError)
+
+
+@dataclass(slots=True)
+class PointFailures:
+    """A point of a case at which something failed. Comparisons are changed in the context, by their places there.
+
+    At the case's own numbers what failed in trials may be a consequence too; at a trial only its own comparisons count.
+    """
+
+    context: Context
+    point: Point
+    operations: int = 0  # how many ops of the graph were looked at alone here
+    _flows: dict[int, GradientFlow] = field(default_factory=dict)
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons of the case."""
+        return self.context.found
+
+    @property
+    def reference(self) -> Engine:
+        """The engine that others are compared with."""
+        return self.context.engines.reference
+
+    def is_here(self, c: Comparison) -> bool:
+        """Whether a comparison is about this point's numbers."""
+        return c.trial == self.point.trial
+
+    def failed(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
+        """The places of the failed comparisons of these kinds, or of all, of one engine or of all."""
+        return [
+            place
+            for place, c in enumerate(self.comparisons)
+            if c.status == "failed"
+            and (not kinds or c.what in kinds)
+            and engine in ("", c.engine)
+            and (self.point.trial is None or self.is_here(c))
+        ]
+
+    def failed_here(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
+        """Those about this point's numbers."""
+        return [place for place in self.failed(kinds, engine) if self.is_here(self.comparisons[place])]
+
+    def change(self, place: int, **fields: Any) -> None:
+        """One comparison with other fields."""
+        self.comparisons[place] = replace(self.comparisons[place], **fields)
+
+    def blame(self, place: int, cause: Cause, diagnoses: tuple[Diagnosis, ...]) -> None:
+        """One comparison is what shows a cause."""
+        self.change(place, cause=cause, diagnoses=diagnoses, consequence_of=None)
+
+    def follow_from(self, origin: Fact, places: Iterable[int]) -> None:
+        """These would be right but for something else; what is itself a cause, or follows from one, stays so."""
+        for place in places:
+            c = self.comparisons[place]
+            if not c.consequence_of and not c.cause:
+                self.change(place, consequence_of=origin)
+
+    def gradients_follow_from(self, origin: Fact, engine: Engine, tensors: set[str]) -> None:
+        """The gradients of these tensors would be right but for something else."""
+        places = self.failed(GRADIENTS, engine.name)
+        self.follow_from(origin, [place for place in places if self.comparisons[place].tensor in tensors])
+
+    def flow(self, step: int) -> GradientFlow:
+        """The graph as it is in one step."""
+        if step not in self._flows:
+            self._flows[step] = GradientFlow(self.point.problem, step)
+        return self._flows[step]
+
+
+def why(evidence: Iterable[Evidence]) -> tuple[Diagnosis, ...]:
+    """What the catalogue of mistakes says; or that it says nothing, and what was tried."""
+    try:
+        found, tried = confirmed(evidence)
+    except CANNOT as error:
+        return (Diagnosis("unknown", fact("no_explanation", error=str(error))),)
+    if found:
+        return tuple(found)
+    return (Diagnosis("unknown", fact("nothing_explains_it", tried=tuple(tried)), tried=tuple(tried)),)

@@ -1,0 +1,66 @@
+"""Where there is no derivative: which answers are subgradients, and which of two that differ is none.
+
+At a kink every value between the one-sided derivatives is a subgradient (Rockafellar, Convex Analysis, 23; Clarke 1983
+for functions that are not convex). Two answers that are differ in convention, which is no failure; one outside fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.closeness.agreement import Allowance, Answer
+from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.facts import fact
+from gradcheck.oracles.numeric.audit import within
+from gradcheck.oracles.numeric.derivative import Estimate
+
+#: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
+_FREE = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))
+
+
+def at_a_kink(
+    comparison: Comparison, answers: tuple[Answer, Answer], estimate: Estimate, allowance: Allowance, all_seen: bool
+) -> Comparison | None:
+    """What becomes of a failed comparison where there is no derivative; None where there is one, somewhere in dispute.
+
+    `answers` are those of the two who differ, at the elements of `estimate`; `all_seen` says whether these are all
+    that differ.
+    """
+    if not np.any(estimate.kinked):
+        return None
+    got, want = answers
+    allowed = allowance.around(got.values, want.values)
+    for one in answers:
+        outside = ~within(estimate, one.values, allowed) & estimate.kinked
+        if np.any(outside):
+            at = int(np.flatnonzero(outside)[0])
+            text = fact("outside_subgradients", name=one.name, value=_number(one.values[at]), **_interval(estimate, at))
+            return replace(comparison, verdict=text)
+    if not np.all(estimate.kinked) or not all_seen:
+        return None
+    taken = {"got": got.name, "got_value": _number(got.values[0]), "want": want.name,
+             "want_value": _number(want.values[0])}  # fmt: skip
+    jumps = bool(np.isinf(estimate.right[0]))
+    kink = fact("kink", jumps=jumps, **_interval(estimate, 0), **taken)
+    if comparison.what not in _FREE:
+        return replace(comparison, verdict=fact("another_convention", kink=kink))
+    low, high = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
+    return replace(
+        comparison,
+        status="not_differentiable",
+        verdict=fact("convention", kink=kink),
+        certificate={"method": estimate.method, "subgradients": [low, high]},
+    )
+
+
+def _interval(estimate: Estimate, at: int) -> dict[str, Any]:
+    low, high = sorted((estimate.left[at], estimate.right[at]), key=lambda number: (number.real, number.imag))
+    return {"low": _number(low), "high": _number(high)}
+
+
+def _number(value: Any) -> float | complex:
+    number = complex(value)
+    return number if number.imag else number.real
