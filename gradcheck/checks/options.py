@@ -19,8 +19,9 @@ ORACLES = ("auto", "numeric", "none")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many failing cases are shrunk, with how many candidates each and together; and whether those that fail by
-    what their file claims are too, of which only sizes and numbers can be made smaller."""
+    """How many failing cases are shrunk, with how many candidates each and together (counted in small ones, see
+    `shrinking.shrinker.Budget`); and whether those that fail by what their file claims are too, of which only sizes and
+    numbers can be made smaller."""
 
     cases: int
     candidates: int
@@ -29,7 +30,7 @@ class Effort:
 
 
 #: What is done unasked, and what `--shrink` does.
-QUICK, THOROUGH = Effort(3, 200, 400, claims=False), Effort(1_000, 5_000, 100_000, claims=True)
+QUICK, THOROUGH = Effort(3, 100, 200, claims=False), Effort(1_000, 2_000, 120_000, claims=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -18,14 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.effort import Effort
-from gradcheck.checks.options import Settings, settings
+from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.pipeline import check_case, result
-from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
-from gradcheck.checks.timeout import OutOfTime, deadline
-from gradcheck.engines.base import Engine
+from gradcheck.checks.result import CaseResult, Failure, RunResult
+from gradcheck.checks.timeout import OutOfTime, deadline, limit_of
 from gradcheck.engines.define_by_run import Tape
 from gradcheck.errors import InvalidCase, Place
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
 
@@ -42,93 +41,47 @@ class Selected(Protocol):
 
 Path = str | os.PathLike[str]
 Source = Path | Case | Selected | Iterable[Path | Case]
+#: Told each result, and how many there will be in all.
+OnResult = Callable[[CaseResult, int], object]
+#: A case, or all errors of one file.
+Work = Case | list[InvalidCase]
+
+#: Statuses that count towards `maxfail`.
+_FAILS = ("failed", "crashed", "invalid", "xpassed")
 
 
 def run(
-    source: Source,
-    *,
-    engines: Sequence[str | Engine] = ("core",),
-    reference: str | Engine = "torch",
-    dtype: str | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    seed: int | None = None,
-    trials: int | None = None,
-    timeout: float | None = None,
-    oracle: str = "auto",
-    order: int = 1,
-    power: bool = False,
-    derived: bool = False,
-    maxfail: int | None = None,
-    shrink: Effort | None = None,
-    on_result: Callable[[CaseResult, int], object] | None = None,
+    source: Source, options: Options | None = None, *, on_result: OnResult | None = None, **choices: Any
 ) -> RunResult:
     """Check cases: paths of files, folders and `FILE::NAME`, or cases, or what `load` returned.
 
-    Engines are named ("core", "torch") or objects. `rtol` and `atol` replace every tolerance, `seed` every case's
-    own, `dtype` every case's; `timeout` is in seconds, for each case. `oracle` "numeric" checks every gradient against
-    differences of the forward too, not only what failed ("auto"); "none" never asks. `order` 2 checks gradients of
-    gradients too. `power` plants faults in what passes and counts those that are caught; `derived` notes which formulas
-    equal the derived ones. The run stops after `maxfail` cases that failed,
-    crashed or are invalid. `shrink` looks for the smallest reproductions of failures. `on_result` is called with each
-    result and how many there will be in all.
+    What is done is said by `options`, or by its fields as keywords: `run("cases", engines=["core"], rtol=1e-6)`; see
+    `Options`. `on_result` is called with each result and how many there will be in all.
 
     Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
     KeyboardInterrupt what has finished is returned, with `interrupted` set.
     """
     start = time.perf_counter()
-    chosen = settings(engines, reference, dtype, rtol, atol, seed, trials, timeout, oracle, order, power, derived)
+    chosen = Options(**choices) if options is None else replace(options, **choices)
+    a_run = _Run(chosen, engines_of(chosen))
     work = _in_order(_selected(source))
-    results: list[CaseResult] = []
     interrupted = False
     try:
-        with _ready(chosen):
-            _run_all(work, chosen, maxfail, on_result, results)
-            if shrink is not None:
-                results = _shrunk(work, results, chosen, shrink)
+        with _ready(chosen, a_run.engines):
+            a_run.check_all(work, on_result)
+            if chosen.shrink is not None:
+                a_run.shrink(work, chosen.shrink)
     except KeyboardInterrupt:
         interrupted = True
-    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted)
-
-
-def _run_all(
-    work: Sequence[Case | list[InvalidCase]],
-    chosen: Settings,
-    maxfail: int | None,
-    on_result: Callable[[CaseResult, int], object] | None,
-    results: list[CaseResult],
-) -> None:
-    failed = 0
-    for item in work:
-        found = _run_one(item, chosen) if isinstance(item, Case) else _invalid(item)
-        results.append(found)
-        if on_result is not None:
-            on_result(found, len(work))
-        failed += found.status in ("failed", "crashed", "invalid", "xpassed")
-        if maxfail is not None and failed >= maxfail:
-            return
-
-
-def _shrunk(
-    work: Sequence[Case | list[InvalidCase]], results: list[CaseResult], chosen: Settings, effort: Effort
-) -> list[CaseResult]:
-    """The results, some of those that failed with a smaller case that fails in the same way."""
-    if not any(found.status in ("failed", "crashed") for found in results):
-        return results
-    from gradcheck.checks.shrinking import quick, shrink_all
-
-    fast = quick(chosen)
-    pairs = [(item, found) for item, found in zip(work, results, strict=False) if isinstance(item, Case)]
-    smallest = shrink_all(pairs, lambda case, thorough: _run_one(case, chosen if thorough else fast), chosen, effort)
-    return [replace(found, smallest=smallest.get(found.id)) for found in results] if smallest else results
+    return RunResult(tuple(a_run.results), time.perf_counter() - start, environment(), interrupted)
 
 
 @contextmanager
-def _ready(chosen: Settings) -> Iterator[None]:
+def _ready(options: Options, engines: Engines) -> Iterator[None]:
     """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case."""
-    dtype = dtypes.BY_NAME[chosen.dtype or "float64"]
+    dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
-        for engine in {*chosen.engines, chosen.reference}:
+        for engine in set(engines.all):
             if isinstance(engine, Tape):
                 stack.enter_context(engine.session(dtype))
         yield
@@ -164,12 +117,12 @@ def _selected(source: Source) -> Selected:
     return Loaded(tuple({id(case): case for case in cases}.values()), tuple(errors))
 
 
-def _in_order(selected: Selected) -> list[Case | list[InvalidCase]]:
+def _in_order(selected: Selected) -> list[Work]:
     """Cases, and for each file that has errors all of them, as they stand in the files."""
     broken: dict[str, list[InvalidCase]] = {}
     for error in selected.errors:
         broken.setdefault(error.place.file, []).append(error)
-    order: list[Case | list[InvalidCase]] = []
+    order: list[Work] = []
     waiting = list(reversed(broken.values()))
     for case in selected.cases:
         while waiting and _position(waiting[-1][0].place) < _position(case.place):
@@ -182,72 +135,107 @@ def _position(place: Place) -> tuple[tuple[str, ...], int]:
     return PurePath(place.file).parts, place.line
 
 
+# One run ---------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Run:
+    """What is chosen, and what has been found so far."""
+
+    options: Options
+    engines: Engines
+    results: list[CaseResult] = field(default_factory=list)
+
+    def check_all(self, work: Sequence[Work], on_result: OnResult | None) -> None:
+        """Every case in turn, until `maxfail` of them have failed."""
+        failed = 0
+        for item in work:
+            found = check_one(item, self.options, self.engines) if isinstance(item, Case) else _unreadable(item)
+            self.results.append(found)
+            if on_result is not None:
+                on_result(found, len(work))
+            failed += found.status in _FAILS
+            if self.options.maxfail is not None and failed >= self.options.maxfail:
+                return
+
+    def shrink(self, work: Sequence[Work], effort: Effort) -> None:
+        """Give some of the results that failed a smaller case that fails in the same way."""
+        if not any(found.status in ("failed", "crashed") for found in self.results):
+            return
+        from gradcheck.checks.shrinking.reproduction import Reproductions, quick
+
+        fast = quick(self.options)
+
+        def check(case: Case, thorough: bool) -> CaseResult:
+            return check_one(case, self.options if thorough else fast, self.engines)
+
+        pairs = [(item, found) for item, found in zip(work, self.results, strict=False) if isinstance(item, Case)]
+        smallest = Reproductions(self.options, self.engines, check).find_all(pairs, effort)
+        self.results = [replace(found, smallest=smallest.get(found.id)) for found in self.results]
+
+
 # One case --------------------------------------------------------------------------------------------
 
 
-def _run_one(case: Case, chosen: Settings) -> CaseResult:
+def check_one(case: Case, options: Options, engines: Engines) -> CaseResult:
+    """The result of one case, whatever happens; a KeyboardInterrupt alone passes through."""
     start = time.perf_counter()
-    limit = _limit(chosen)
+    limit = limit_of(options.timeout, engines.tested)
     try:
         with deadline(limit):
-            return _with_output(_further(case, check_case(case, chosen), chosen), chosen)
+            found = check_case(case, options, engines)
+            return _with_output(_further(found, case, options, engines), engines)
     except InvalidCase as error:
-        found = _failed(case, chosen, "invalid", _failure(error))
+        found = result(case, options, "invalid", errors=(_failure(error),))
     except OutOfTime:
-        message = f"ran out of time after {limit:g} seconds"
-        found = _failed(case, chosen, "crashed", Failure("timeout", message, case.place))
+        failure = Failure("timeout", fact("ran_out_of_time", seconds=limit), case.place)
+        found = result(case, options, "crashed", errors=(failure,))
     except MemoryError as error:
         gc.collect()
-        found = _failed(case, chosen, "crashed", Failure("memory", f"ran out of memory: {error}", case.place))
+        failure = Failure("memory", fact("ran_out_of_memory", text=str(error)), case.place)
+        found = result(case, options, "crashed", errors=(failure,))
     except Exception as error:
-        found = _failed(case, chosen, "crashed", _crash(error, case.place))
-    return _with_output(replace(found, seconds=time.perf_counter() - start), chosen)
+        found = result(case, options, "crashed", errors=(_crash(error, case.place),))
+    return _with_output(replace(found, seconds=time.perf_counter() - start), engines)
 
 
-def _further(case: Case, found: CaseResult, chosen: Settings) -> CaseResult:
+def _further(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
     """What is told of a case beyond its verdict; imported only where it was asked for."""
-    if chosen.derived:
-        from gradcheck.checks.origins import with_origins
+    if options.derived:
+        from gradcheck.checks.derivation import note_derived
 
-        found = with_origins(case, found, chosen)
-    if chosen.power:
-        from gradcheck.checks.mutation import with_power
+        found = note_derived(found, case, options)
+    if options.power:
+        from gradcheck.checks.mutation.measure import with_power
 
-        found = with_power(case, found, chosen)
+        found = with_power(found, case, options, engines)
     return found
 
 
-def _limit(chosen: Settings) -> float | None:
-    """Seconds for a case: the run's choice, else what engines that may never return ask for."""
-    if chosen.timeout is not None:
-        return chosen.timeout
-    return max((getattr(engine, "timeout", 0.0) for engine in chosen.engines), default=0.0) or None
-
-
-def _with_output(found: CaseResult, chosen: Settings) -> CaseResult:
+def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
     """The same with what engines have printed, where there are any that are listened to."""
-    printed = {engine.name: engine.output.take() for engine in chosen.engines if hasattr(engine, "output")}
+    printed = {engine.name: engine.output.take() for engine in engines.tested if hasattr(engine, "output")}
     printed = {name: text for name, text in printed.items() if text.strip()}
     return replace(found, output=printed) if printed else found
 
 
-def _failed(case: Case, chosen: Settings, status: CaseStatus, failure: Failure) -> CaseResult:
-    return result(case, chosen, status, errors=(failure,))
-
-
 def _crash(error: Exception, place: Place) -> Failure:
     """What went wrong inside gradcheck or an engine; the traceback is a detail for whoever mends it."""
-    text = str(error).strip().splitlines()
-    message = f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
     details = "".join(traceback.format_exception(error, limit=-20))
-    return Failure("crash", message, place, "this is a bug in an engine or in gradcheck", details)
+    return Failure("crash", crash_of(error), place, "this is a bug in an engine or in gradcheck", details)
+
+
+def crash_of(error: Exception) -> Fact:
+    """An exception that nobody expected: its type, and the first line of what it says."""
+    lines = str(error).strip().splitlines()
+    return fact("crashed", error=type(error).__name__, text=lines[0] if lines else "")
 
 
 def _failure(error: InvalidCase) -> Failure:
-    return Failure(error.kind, error.message, error.place, error.hint)
+    return Failure(error.kind, fact("said", text=error.message), error.place, error.hint)
 
 
-def _invalid(errors: Sequence[InvalidCase]) -> CaseResult:
+def _unreadable(errors: Sequence[InvalidCase]) -> CaseResult:
     """The result of a file that could not be read, or not all of it."""
     place = errors[0].place
     failures = tuple(_failure(error) for error in errors)

@@ -13,6 +13,7 @@ from gradcheck.reports.phrases import diagnoses as diagnoses
 from gradcheck.reports.phrases import explanations as explanations
 from gradcheck.reports.phrases import mutation as mutation
 from gradcheck.reports.phrases import oracles as oracles
+from gradcheck.reports.phrases import runs as runs
 from gradcheck.reports.phrases import verdicts as verdicts
 from gradcheck.reports.phrases.table import PHRASES, listed, named, phrases, say
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.shrinking.ways import Way
+from gradcheck.checks.result import ClaimKind
+from gradcheck.checks.shrinking.failure_signature import Signature
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import is_general
-
-#: Claims that are verified at other numbers too, where some can vary.
-_GENERAL = ("formula", "wrong_formula", "check")
 
 
 def pin(problem: Problem) -> Case:
@@ -52,41 +51,49 @@ def _given(seed: np.ndarray | None, dtype: np.dtype) -> Value | None:
     return None if seed is None else literal(seed, dtype, leaf=True)
 
 
-def bare(case: Case, way: Way) -> Case:
-    """The case with nothing said but what fails in this way."""
+def bare(case: Case, signature: Signature) -> Case:
+    """The case with nothing said but what fails with this signature."""
     kept = replace(
-        case, name=f"{case.name}, smallest"[:200], description="", source="", tags=(), only=(), skip=None, xfail=None,
-        values={}, expected={}, formulas={}, wrong_formulas={}, checks=(), steps=tuple(map(_silent, case.steps)),
-    )  # fmt: skip
-    if not way.is_claim:
-        return replace(kept, let={}, tolerance={})
-    if case.generalize is None and way.what in _GENERAL and not is_general(case):
-        kept = replace(kept, generalize=Generalize())  # which goes without saying
-    if way.what in ("formula", "wrong_formula"):
-        section = "formulas" if way.what == "formula" else "wrong_formulas"
-        claims: Mapping[str, tuple[Claim, ...]] = getattr(case, section)
-        chosen = tuple(claim for claim in claims.get(way.tensor, ()) if claim.text == way.formula)
-        return replace(kept, **{section: {way.tensor: chosen[:1]}})  # type: ignore[arg-type]
-    if way.what == "check":
-        steps = tuple(
-            replace(step, checks=_named(old.checks, way)) for step, old in zip(kept.steps, case.steps, strict=True)
-        )
-        return replace(kept, checks=_named(case.checks, way), steps=steps)
-    section = "values" if way.what == "expected_value" else "expected"
-    steps = tuple(
-        replace(step, **{section: _only(getattr(old, section), way)})  # type: ignore[arg-type]
-        for step, old in zip(kept.steps, case.steps, strict=True)
+        case,
+        name=f"{case.name}, smallest"[:200],
+        description="",
+        source="",
+        tags=(),
+        only=(),
+        skip=None,
+        xfail=None,
+        values={},
+        expected={},
+        formulas={},
+        wrong_formulas={},
+        checks=(),
+        steps=tuple(replace(step, values={}, expected={}, checks=()) for step in case.steps),
     )
-    return replace(kept, steps=steps, **{section: _only(getattr(case, section), way)})  # type: ignore[arg-type]
+    kind = signature.kind
+    if kind is None or not kind.is_of_file:
+        return replace(kept, let={}, tolerance={})
+    if case.generalize is None and kind.is_general and not is_general(case):
+        kept = replace(kept, generalize=Generalize())  # which goes without saying
+    if kind is ClaimKind.FORMULA:
+        return replace(kept, formulas=_first(case.formulas, signature))
+    if kind is ClaimKind.WRONG_FORMULA:
+        return replace(kept, wrong_formulas=_first(case.wrong_formulas, signature))
+    steps = tuple(
+        replace(step, **_stated(old, kind, signature)) for step, old in zip(kept.steps, case.steps, strict=True)
+    )
+    return replace(kept, steps=steps, **_stated(case, kind, signature))
 
 
-def _silent(step: Step) -> Step:
-    return replace(step, values={}, expected={}, checks=())
+def _first(claims: Mapping[str, tuple[Claim, ...]], signature: Signature) -> dict[str, tuple[Claim, ...]]:
+    """The formula that fails, once."""
+    chosen = tuple(claim for claim in claims.get(signature.tensor, ()) if claim.text == signature.formula)
+    return {signature.tensor: chosen[:1]}
 
 
-def _named(checks: tuple[Claim, ...], way: Way) -> tuple[Claim, ...]:
-    return tuple(claim for claim in checks if claim.text == way.formula)
-
-
-def _only(stated: Mapping[str, Value | None], way: Way) -> dict[str, Value | None]:
-    return {name: value for name, value in stated.items() if name == way.tensor}
+def _stated(level: Case | Step, kind: ClaimKind, signature: Signature) -> dict[str, Any]:
+    """Of what is stated after a step, or for the last, the check or the known numbers that fail."""
+    if kind is ClaimKind.CHECK:
+        return {"checks": tuple(claim for claim in level.checks if claim.text == signature.formula)}
+    section = "values" if kind is ClaimKind.EXPECTED_VALUE else "expected"
+    stated: Mapping[str, Value | None] = getattr(level, section)
+    return {section: {name: value for name, value in stated.items() if name == signature.tensor}}

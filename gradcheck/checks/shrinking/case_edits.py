@@ -1,0 +1,142 @@
+"""The same case with one part of it changed: an entry, a leaf, a step, a number; and what its tensors come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.shrinking.pinning import literal
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.traverse import walk
+
+
+def operations(case: Case) -> int:
+    """How many ops the graph's expressions apply."""
+    return sum(isinstance(node, Call) for claim in case.graph.values() for node in walk(claim.expr))
+
+
+# What tensors come to --------------------------------------------------------------------------------
+
+
+def values_of(case: Case) -> dict[str, Any]:
+    """The forward values of a pinned case, as far as they can be computed: by name arrays, sizes, tuples of arrays."""
+    values: dict[str, Any] = dict(case.dims)
+    for name, value in (*case.inputs.items(), *case.constants.items()):
+        values[name] = np.asarray(value.array)
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
+        for name, claim in case.graph.items():
+            try:
+                values[name] = evaluate(claim.expr, {**values})
+            except GradcheckError:
+                break
+    return values
+
+
+def value_of(expr: Expr, values: Mapping[str, Any]) -> Any:
+    """What an expression comes to; None where it comes to nothing."""
+    try:
+        return evaluate(expr, values)
+    except GradcheckError:
+        return None
+
+
+# Entries, leaves, steps ------------------------------------------------------------------------------
+
+
+def with_entry(case: Case, name: str, expr: Expr) -> Case:
+    """Another expression for one entry of the graph."""
+    return replace(case, graph={**case.graph, name: Claim(str(expr), expr)})
+
+
+def with_leaf(case: Case, name: str, array: np.ndarray) -> Case:
+    """A tensor given by its numbers: an input if it can have a gradient, else a constant."""
+    dtype = dtypes.BY_NAME[case.dtype]
+    if dtypes.is_differentiable(array.dtype):
+        return replace(case, inputs={**case.inputs, name: literal(array, dtype, leaf=True)})
+    return replace(case, constants={**case.constants, name: literal(array, dtype, leaf=False)})
+
+
+def with_step(case: Case, index: int, step: Step) -> Case:
+    """Another step in place of the one with this index."""
+    return replace(case, steps=(*case.steps[:index], step, *case.steps[index + 1 :]))
+
+
+def fresh_name(case: Case) -> str:
+    """A name that nothing has yet: `t0`, `t1`, …"""
+    taken = {*case.inputs, *case.constants, *case.graph, *case.let, *case.dims}
+    return next(name for name in (f"t{number}" for number in range(len(taken) + 1)) if name not in taken)
+
+
+# Literals --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A tensor that a case gives by its numbers, and where: among its inputs, its constants, or a step's roots."""
+
+    section: Literal["inputs", "constants", "roots"]
+    name: str
+    value: Value
+    step: int = 0  # of a root
+
+
+def given(case: Case) -> Iterator[Given]:
+    """Every tensor that can be made simpler."""
+    for name, value in case.inputs.items():
+        yield Given("inputs", name, value)
+    for name, value in case.constants.items():
+        yield Given("constants", name, value)
+    for index, step in enumerate(case.steps):
+        for name, seed in step.roots.items():
+            if seed is not None:
+                yield Given("roots", name, seed, index)
+
+
+def with_given(case: Case, old: Given, value: Value) -> Case:
+    """Another value in place of one of `given`."""
+    if old.section == "inputs":
+        return replace(case, inputs={**case.inputs, old.name: value})
+    if old.section == "constants":
+        return replace(case, constants={**case.constants, old.name: value})
+    step = case.steps[old.step]
+    return with_step(case, old.step, replace(step, roots={**step.roots, old.name: value}))
+
+
+def numbers_in(case: Case) -> int:
+    """How many numbers a case gives."""
+    return sum(int(np.size(one.value.array)) for one in given(case) if one.value.array is not None)
+
+
+def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
+    """Every array changed, those of later forwards too; and by `sizes` (old to new) the sizes that have names."""
+    dtype = dtypes.BY_NAME[case.dtype]
+
+    def changed(value: Value, *, leaf: bool) -> Value:
+        return literal(change(np.asarray(value.array)), dtype, leaf=leaf)
+
+    def of_root(seed: Value | None) -> Value | None:
+        return None if seed is None else changed(seed, leaf=True)
+
+    steps = tuple(
+        replace(
+            step,
+            roots={name: of_root(seed) for name, seed in step.roots.items()},
+            inputs={name: changed(value, leaf=True) for name, value in step.inputs.items()},
+        )
+        for step in case.steps
+    )
+    return replace(
+        case,
+        inputs={name: changed(value, leaf=True) for name, value in case.inputs.items()},
+        constants={name: changed(value, leaf=False) for name, value in case.constants.items()},
+        dims={name: sizes.get(size, size) for name, size in case.dims.items()},
+        steps=steps,
+    )

@@ -1,0 +1,121 @@
+"""The smallest reproductions of failing cases: where the search starts, where it may end, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.checks.options import Effort, Engines, Options
+from gradcheck.checks.points import redrawn
+from gradcheck.checks.result import CaseResult, ClaimKind, Reproduction
+from gradcheck.checks.shrinking.case_edits import operations
+from gradcheck.checks.shrinking.failure_signature import Signature, lead_of, signature_of
+from gradcheck.checks.shrinking.pinning import bare, pin
+from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
+from gradcheck.checks.shrinking.snippet import snippet
+from gradcheck.checks.shrinking.unused import without_unused
+from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.loader import load_text
+from gradcheck.language.problem import Problem
+from gradcheck.language.writer import write
+
+#: A case of more numbers is not written out.
+MAX_NUMBERS = 20_000
+
+
+def quick(options: Options) -> Options:
+    """The same checks, of which only the verdict counts."""
+    oracle = "none" if options.oracle == "auto" else options.oracle
+    return replace(options, explained=False, oracle=oracle, power=False, derived=False)
+
+
+class Reproductions:
+    """Looks for the smallest cases that fail as those of one run do."""
+
+    def __init__(self, options: Options, engines: Engines, check: Check) -> None:
+        self.options, self.engines, self.check = options, engines, check
+
+    def find_all(self, pairs: Sequence[tuple[Case, CaseResult]], effort: Effort) -> dict[str, Reproduction]:
+        """Those of the first cases that fail, by their ids; of what is done unasked, only what is complete."""
+        left: float = effort.together
+        found: dict[str, Reproduction] = {}
+        tried = 0
+        for case, result in pairs:
+            signature = signature_of(result)
+            if signature is None or (signature.is_claim and not effort.claims):
+                continue
+            if tried == effort.cases or left <= 0:
+                break
+            tried += 1
+            budget = Budget(min(effort.candidates, left))
+            smallest = self.find(case, result, budget)
+            left -= budget.spent
+            if smallest is not None and (smallest.complete or effort.claims):
+                found[case.id] = smallest
+        return found
+
+    def find(self, case: Case, result: CaseResult, budget: Budget) -> Reproduction | None:
+        """The smallest case found within the budget that fails as `result` does; None where none is smaller."""
+        signature = signature_of(result)
+        if signature is None:
+            return None
+        shrinker = Shrinker(signature, self.check, budget)
+        start = next((c for c in self._starts(case, result, signature) if shrinker.fails(c)), None)
+        if start is None:
+            return None
+        found = shrinker.smallest(start)
+        text = write(found)
+        read, errors = load_text(text, "smallest.yaml")
+        if errors or not self._is_smaller(found, case):
+            return None
+        again = self.check(read[0], True)
+        if signature_of(again) != signature:
+            return None
+        return Reproduction(text, operations(found), self._in_python(read[0], again), complete=shrinker.complete)
+
+    def _starts(self, case: Case, result: CaseResult, signature: Signature) -> Iterator[Case]:
+        """The same failure with every number written out; where it lies in no number, the case with nothing else said."""
+        applied = self.options.apply(case)
+        if signature.kind is not ClaimKind.WRONG_FORMULA:
+            problem = self._problem(applied, result)
+            if problem is not None and _numbers(problem) <= MAX_NUMBERS:
+                yield without_unused(bare(pin(problem), signature))
+        yield without_unused(bare(applied, signature))
+
+    def _problem(self, case: Case, result: CaseResult) -> Problem | None:
+        """The numbers at which it failed: the case's own or a trial's."""
+        lead = lead_of(result)
+        try:
+            return redrawn(case, None if lead is None else lead.trial, self.options.seed)
+        except GradcheckError:
+            return None
+
+    def _is_smaller(self, found: Case, case: Case) -> bool:
+        """Whether it says less than the case did: fewer operations, or fewer numbers."""
+        if operations(found) < operations(case):
+            return True
+        try:
+            before = _numbers(redrawn(self.options.apply(case), None, self.options.seed))
+        except GradcheckError:
+            return True
+        after = [np.size(value.array) for value in (*found.inputs.values(), *found.constants.values())]
+        return sum(after) < before
+
+    def _in_python(self, case: Case, result: CaseResult) -> str:
+        """For an engine that is somebody's Tensor class, the case in a few lines of Python."""
+        lead = lead_of(result)
+        engines = [e for e in self.engines.tested if isinstance(e, Duck) and (lead is None or lead.engine == e.name)]
+        if not engines:
+            return ""
+        if lead is None or lead.what is not ClaimKind.GRADIENT:
+            failed = (c for c in result.comparisons if c.what is ClaimKind.GRADIENT and c.status == "failed")
+            lead = next((c for c in failed if c.want_array is not None), None)
+        return snippet(case, engines[0], lead)
+
+
+def _numbers(problem: Problem) -> int:
+    return sum(array.size for array in (*problem.inputs.values(), *problem.constants.values()))

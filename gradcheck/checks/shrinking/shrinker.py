@@ -1,0 +1,118 @@
+"""The loop: every way to make a case smaller, over and over, until none leads further or the budget is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.result import CaseResult, ClaimKind
+from gradcheck.checks.shrinking.case_edits import numbers_in, operations
+from gradcheck.checks.shrinking.expression_moves import simpler_parts, small_parts
+from gradcheck.checks.shrinking.failure_signature import Signature, signature_of
+from gradcheck.checks.shrinking.graph_moves import end_earlier, fewer_names, fewer_steps, start_later
+from gradcheck.checks.shrinking.number_moves import integers, plain_dtype, simpler_numbers, smaller_sizes
+from gradcheck.checks.shrinking.unused import unused
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.writer import write
+
+#: Yields smaller cases, each by one step, those first with which most is won.
+Move = Callable[[Case], Iterator[Case]]
+#: `check(case, thorough)` runs a case and never raises; unless `thorough`, without explaining failures.
+Check = Callable[[Case, bool], CaseResult]
+
+#: The most that can be won first.
+MOVES: tuple[Move, ...] = (
+    unused,
+    fewer_steps,
+    end_earlier,
+    start_later,
+    small_parts,
+    simpler_parts,
+    fewer_names,
+    smaller_sizes,
+    plain_dtype,
+    simpler_numbers,
+)
+#: Those that leave what a claim is about as it is.
+OF_GENERAL_CLAIMS: tuple[Move, ...] = (unused, smaller_sizes, simpler_numbers)
+#: Known numbers belong to the inputs that they were computed for; what nothing refutes fails at any.
+OF_KNOWN_NUMBERS: tuple[Move, ...] = (unused,)
+
+#: So many ops, or so many numbers, cost as much again as a candidate does at least.
+_OPS, _NUMBERS = 8, 500
+
+
+class Budget:
+    """How many candidates may be tried, counted in those of the smallest size; larger ones count for more."""
+
+    def __init__(self, candidates: float) -> None:
+        self.candidates, self.spent = candidates, 0.0
+
+    def spend(self, case: Case) -> bool:
+        """Count a candidate; False where nothing was left for it."""
+        if self.spent >= self.candidates:
+            return False
+        self.spent += 1 + operations(case) / _OPS + numbers_in(case) / _NUMBERS
+        return True
+
+
+class Shrinker:
+    """Makes one case smaller, as long as it fails with the same signature."""
+
+    def __init__(self, signature: Signature, check: Check, budget: Budget) -> None:
+        self.signature, self.check, self.budget = signature, check, budget
+        self.complete = True  # whether nothing was left to try when the budget was spent
+        self._tried: set[str] = set()
+
+    def smallest(self, case: Case) -> Case:
+        """Where all moves end, or the budget."""
+        moves = self._moves()
+        progress = True
+        while progress and self.complete:
+            progress = False
+            for move in moves:
+                smaller = self._moved(case, move)
+                progress = progress or smaller is not case
+                case = smaller
+        return self._moved(case, integers)
+
+    def _moves(self) -> tuple[Move, ...]:
+        if not self.signature.is_claim:
+            return MOVES
+        if self.signature.kind in (ClaimKind.FORMULA, ClaimKind.CHECK):
+            return OF_GENERAL_CLAIMS
+        return OF_KNOWN_NUMBERS
+
+    def _moved(self, case: Case, move: Move) -> Case:
+        """As far as one move leads."""
+        while True:
+            smaller = next((candidate for candidate in self._candidates(case, move) if self.fails(candidate)), None)
+            if smaller is None:
+                return case
+            case = smaller
+
+    def _candidates(self, case: Case, move: Move) -> Iterator[Case]:
+        """What one move makes of a case, as long as the budget lasts. Only what is written out can be cut and changed."""
+        values = (*case.inputs.values(), *case.constants.values())
+        if move is not unused and any(value.array is None for value in values):
+            return
+        with quiet():
+            for candidate in move(case):
+                if not self.budget.spend(candidate):
+                    self.complete = False
+                    return
+                yield candidate
+
+    def fails(self, case: Case) -> bool:
+        """Whether a case, not tried before, fails in the same way."""
+        if not case.graph:
+            return False
+        try:
+            text = write(case)
+        except (GradcheckError, ValueError, TypeError):  # a number that the dtype does not hold, say
+            return False
+        if text in self._tried:
+            return False
+        self._tried.add(text)
+        return signature_of(self.check(case, False)) == self.signature
