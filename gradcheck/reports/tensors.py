@@ -1,4 +1,4 @@
-"""Small tensors in full: got and want side by side, every wrong element marked in a way that needs no colour."""
+"""Arrays as text: within a line, or got and want side by side, wrong elements marked in a way that needs no colour."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-
-from gradcheck.reports.text import cells
+from rich.cells import cell_len
 
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
@@ -27,9 +26,37 @@ class Span:
 
 
 Line = tuple[Span, ...]
-
-
 Rows = list[list[Any]]
+
+
+# Within a line -----------------------------------------------------------------------------------------
+
+
+def inline(array: np.ndarray) -> str:
+    """All of the array's numbers, in nested brackets: `[[1, 2], [0.5, 3]]`."""
+    if array.dtype.kind == "V":  # bfloat16
+        array = array.astype(np.float64)
+    return _nested(array.tolist())
+
+
+def _short(value: Any) -> str:
+    """One number in four digits; integers up to a million whole."""
+    if isinstance(value, complex):
+        imaginary = _short(value.imag)
+        return f"{_short(value.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+    if isinstance(value, bool) or not math.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.4g}"
+
+
+def _nested(value: Any) -> str:
+    """A list's depth is its array's number of dimensions, which NumPy bounds."""
+    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else _short(value)
+
+
+# Side by side ------------------------------------------------------------------------------------------
 
 
 def is_small(array: np.ndarray | None) -> bool:
@@ -74,10 +101,12 @@ def wrong_elements(
     left, right = (
         [title, *(text_of(row[0]) for row in rows)] for title, rows in zip(titles, (gots, wants), strict=True)
     )
-    widths = [max(map(cells, column)) for column in (["", *labels], left, right)]
+    widths = [max(map(cell_len, column)) for column in (["", *labels], left, right)]
     lines: list[Line] = []
     for index, (label, a, b) in enumerate(zip(["", *labels], left, right, strict=True)):
-        texts = [text.rjust(room - cells(text) + len(text)) for text, room in zip((label, a, b), widths, strict=True)]
+        texts = [
+            text.rjust(room - cell_len(text) + len(text)) for text, room in zip((label, a, b), widths, strict=True)
+        ]
         sides = ("got", "want") if index else ("", "")
         lines.append((Span(texts[0] + "  "), Span(texts[1], sides[0]), Span("  "), Span(texts[2], sides[1])))
     return lines
@@ -114,7 +143,7 @@ def _block(rows: Rows, marks: Rows, title: str, text_of: Callable[[Any], str], s
             line.append(Span(" " * (widths[j] - len(text) + (2 if j else 0))))
             line.append(Span((_MARK if wrong and side == "got" else " ") + text, side if wrong else ""))
         body.append(tuple(line))
-    total = max(_width(body), cells(title) + 1)
+    total = max(_width(body), cell_len(title) + 1)
     return [_padded((Span(" " + title),), total), *(_padded(line, total) for line in body)]
 
 
@@ -129,7 +158,7 @@ def _labelled(shape: tuple[int, ...], block: list[Line]) -> list[Line]:
 
 
 def _width(lines: list[Line]) -> int:
-    return max((sum(cells(span.text) for span in line) for line in lines), default=0)
+    return max((sum(cell_len(span.text) for span in line) for line in lines), default=0)
 
 
 def _fitting(lines: list[Line], width: int) -> list[Line]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
+
+from rich.cells import cell_len
 
 _SUSPECT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
@@ -23,26 +24,15 @@ def _escape(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode("ascii")
 
 
-def cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
-    return sum(_cell(char) for char in text) if not text.isascii() else len(text)
-
-
-def _cell(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def ordinal(index: int) -> str:
-    """`first`, counted from 0."""
-    words = ("first", "second", "third", "fourth", "fifth", "sixth")
-    return words[index] if index < len(words) else f"{index + 1}th"
-
-
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 gradient`, `2 gradients`."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def ordinal(index: int) -> str:
+    """`first` for 0."""
+    words = ("first", "second", "third", "fourth", "fifth", "sixth")
+    return words[index] if index < len(words) else f"{index + 1}th"
 
 
 def brief(value: float | None) -> str:
@@ -74,7 +64,7 @@ def wrap(text: str, width: int, indent: str, hanging: str | None = None) -> list
     hanging = indent if hanging is None else hanging
     lines, line, empty = [], indent, True
     for word in text.split(" "):
-        if not empty and cells(line) + 1 + cells(word) > width:
+        if not empty and cell_len(line) + 1 + cell_len(word) > width:
             lines.append(line)
             line, empty = hanging, True
         line += word if empty else " " + word

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from gradcheck.checks.result import CaseResult
+from gradcheck.reports.problems import BAD
 
 #: Seconds that a run may last in silence.
 PATIENCE = 0.7
@@ -46,7 +47,7 @@ class Progress:
         """Count a case that is done."""
         with self._lock:
             self._done += 1
-            self._failed += case.status in ("failed", "crashed", "invalid", "xpassed")
+            self._failed += case.status in BAD
             if self._bar:
                 self._bar.update(self._done, self._failed)
 
@@ -64,9 +65,15 @@ class _Bar:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(),
-                   TextColumn("{task.fields[remark]}"), TimeRemainingColumn())  # fmt: skip
-        self._progress = Progress(*columns, console=Console(file=terminal), transient=True)
+        self._progress = Progress(
+            TextColumn("checking"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[remark]}"),
+            TimeRemainingColumn(),
+            console=Console(file=terminal),
+            transient=True,
+        )
         self._task = self._progress.add_task("", total=total, remark="")
         self._progress.start()
 

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from rich.cells import cell_len
+
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
 from gradcheck.engines.naming import Label
 from gradcheck.engines.trace import TracedCase, TracedStep
 from gradcheck.reports import Look
-from gradcheck.reports.inline import inline
-from gradcheck.reports.text import brief, cells, count, plain, wrap
+from gradcheck.reports.tensors import inline
+from gradcheck.reports.text import brief, count, plain, wrap
 
 #: A pass of more tensors is summarised: these many from its start and from its end, unless -v asks for all.
 MAX_TENSORS, FIRST, LAST = 40, 12, 4
@@ -30,8 +32,8 @@ def render(traced: TracedCase, look: Look, *, step: int | None = None, tensor: s
     """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so."""
     lines = [plain(traced.case.id)]
     if traced.error is not None:
-        lines += _told(f"the forward pass stops at {traced.failed_at}: {_error(traced.error.kind, str(traced.error))}",
-                       look)  # fmt: skip
+        error = _error(traced.error.kind, str(traced.error))
+        lines += _told(f"the forward pass stops at {traced.failed_at}: {error}", look)
     for one in traced.steps:
         if step is None or one.index == step:
             lines += ["", *_step(one, look, tensor)]
@@ -163,7 +165,7 @@ class _Tree:
 def shortened(value: Glimpse, room: int = 32) -> str:
     """The numbers where they fit into so many columns, else shape, dtype and range: `(64, 10) from -0.3 to 2.1`."""
     text = "" if value.array is None else inline(value.array)
-    if text and cells(text) <= room:
+    if text and cell_len(text) <= room:
         return text
     shape = f"({', '.join(map(str, value.shape))}{',' if len(value.shape) == 1 else ''})"
     span = f"of {brief(value.low)}" if value.low == value.high else f"from {brief(value.low)} to {brief(value.high)}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.lacking import lacking_lines
 from gradcheck.reports.problems import problems
-from gradcheck.reports.summary import summary
+from gradcheck.reports.summary import lacking_lines, summary
 from gradcheck.reports.text import plain
 
 

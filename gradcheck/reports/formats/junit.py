@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.formats.full import details
+from gradcheck.reports.failed import failure
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import verdict
 from gradcheck.reports.problems import problems
@@ -64,7 +64,7 @@ def _add(suite: Element, case: CaseResult) -> None:
         return
     first, *_ = problems(case)
     entry = SubElement(testcase, word, type=case.status, message=_legal(first.message))
-    entry.text = _legal("\n" + "\n".join(details(case, Look(width=100, verbosity=1))) + "\n")
+    entry.text = _legal("\n" + "\n".join(line.plain for line in failure(case, Look(width=100, verbosity=1))) + "\n")
 
 
 def _reason(case: CaseResult) -> str:

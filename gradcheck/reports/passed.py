@@ -1,0 +1,130 @@
+"""What did not fail: the remarks behind a case that is right, and every claim of a case in a table."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.comparisons import parties
+from gradcheck.reports.text import brief, count, plain
+
+#: The widest that a column of the table is made.
+_COLUMN = 28
+#: Claims about no single tensor, which have no size.
+_WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.RAISES, ClaimKind.CHECK)
+#: What of a gradient was examined, in the certificate and in words.
+_EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction"))
+
+
+# Remarks -----------------------------------------------------------------------------------------------
+
+
+def achievements(case: CaseResult) -> list[str]:
+    """Short remarks, the most telling first: `4 formulas hold at 3 other shapes`, `7 gradients agree`."""
+    passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
+    formulas = [c for c in passed if c.what is ClaimKind.FORMULA]
+    remarks = []
+    if formulas:
+        number = len({(c.tensor, c.formula) for c in formulas})
+        remarks.append(f"{count(number, 'formula')} {_standing(formulas, number)}{_elsewhere(formulas)}")
+    refuted = len({(c.tensor, c.formula) for c in passed if c.what is ClaimKind.WRONG_FORMULA})
+    if refuted:
+        remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, 'wrong formula')} refuted")
+    checks = len({(c.formula, c.tensor, c.step) for c in passed if c.what is ClaimKind.CHECK})
+    if checks:
+        remarks.append(f"{count(checks, 'check')} {'holds' if checks == 1 else 'hold'}")
+    gradients = len({(c.tensor, c.step) for c in passed if c.what.subject is ClaimKind.GRADIENT})
+    if gradients:
+        remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
+    raised = len({c.step for c in passed if c.what is ClaimKind.RAISES})
+    if raised:
+        remarks.append(f"{count(raised, 'error')} raised as expected")
+    return remarks + _conventions(case)
+
+
+def _standing(formulas: list[Comparison], number: int) -> str:
+    """`proved`, and the probability of that if one is wrong, if the exact oracle has proved them all; else that they
+    hold, and how many of them are proved."""
+    proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
+    if proved == number:
+        bound = max(float(c.certificate["bound"]) for c in formulas if c.certificate)
+        return f"proved (p < {brief(bound)})"
+    return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
+
+
+def _elsewhere(formulas: list[Comparison]) -> str:
+    """` at 3 other shapes`, or ` at 3 other points` where only the values were drawn afresh."""
+    trials = {c.trial.number: c.trial for c in formulas if c.trial is not None}
+    if not trials:
+        return ""
+    place = "shape" if any(trial.sizes for trial in trials.values()) else "point"
+    return f" at {count(len(trials), f'other {place}')}"
+
+
+def _conventions(case: CaseResult) -> list[str]:
+    """At how many tensors engines choose different subgradients; ops alone count only where no tensor shows it."""
+    kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
+    places = {(c.tensor, c.step) for c in kinks if c.what is not ClaimKind.NODE} or {(c.tensor, 0) for c in kinks}
+    return [f"another convention at {count(len(places), 'kink')}"] if places else []
+
+
+# Table -------------------------------------------------------------------------------------------------
+
+
+def table(case: CaseResult) -> list[Text]:
+    """Every claim that did not fail, a line each, its trials included; columns as wide as they need be."""
+    groups: dict[tuple[object, ...], list[Comparison]] = {}
+    for c in case.comparisons:
+        if c.status not in UNSETTLED:
+            groups.setdefault((c.what, c.tensor, c.step, c.engine, c.reference, c.formula, c.status), []).append(c)
+    rows = [_row(group) for group in groups.values()]
+    if not rows:
+        return []
+    widths = [min(_COLUMN, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        padded = [text + " " * max(0, room - cell_len(text)) for text, room in zip(row, widths, strict=True)]
+        lines.append(Text(" " * 10 + "  ".join(padded).rstrip(), style="dim"))
+    return lines
+
+
+def _row(group: list[Comparison]) -> tuple[str, ...]:
+    """What, of which tensor, between whom, of what size, and how it went at worst."""
+    first = group[0]
+    what = first.what.replace("_", " ") + (f", step {first.step + 1}" if first.step else "")
+    name = first.formula or first.tensor if first.what is ClaimKind.CHECK else first.tensor
+    size = "" if first.what in _WITHOUT_SIZE else "x".join(map(str, first.shape)) or "scalar"
+    trials = sum(c.trial is not None for c in group)
+    outcome = _outcome(group)
+    if trials:
+        outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
+    remarks = [outcome, _certified(first), say(first.verdict) or say(first.mismatch), *map(say, first.notes)]
+    return what, plain(name), "/".join(parties(first)), size, plain("; ".join(filter(None, remarks)))
+
+
+def _certified(c: Comparison) -> str:
+    """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, p < 1.3e-26)`, or `confirmed by
+    complex step at 6 elements (error bar 3e-16)`."""
+    known = c.certificate
+    if known is None or c.status != "passed":
+        return ""
+    if known["method"] == "exact":
+        tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, p < {brief(known['bound'])}"
+        unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
+        return f"proved at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns})"
+    places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
+    return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
+
+
+def _outcome(group: list[Comparison]) -> str:
+    """The worst relative error where it is known; otherwise that it stayed within the tolerance."""
+    if group[0].what is ClaimKind.WRONG_FORMULA:
+        return ""
+    if group[0].status != "passed":
+        return group[0].status.replace("_", " ")
+    worst = max(group, key=lambda c: c.max_rel or 0.0)
+    if not worst.max_rel:
+        return "agrees"
+    return f"rel {brief(worst.max_rel)}" + ("" if worst.max_ulp is None else f", {brief(worst.max_ulp)} ULP")
