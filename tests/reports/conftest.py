@@ -8,17 +8,44 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
+from gradcheck.checks.result import (
+    CaseResult,
+    Cause,
+    ClaimKind,
+    Comparison,
+    Diagnosis,
+    Failure,
+    RunResult,
+    Subject,
+    Trial,
+)
 from gradcheck.errors import Place
+from gradcheck.facts import Fact, fact
 
 ENVIRONMENT = {"python": "3.11.7", "numpy": "2.4.6", "torch": "2.13.0+cpu", "platform": "Linux"}
 Maker = Callable[..., Any]
 
 
+def said(text: str) -> Fact:
+    """A fact of which just this is said."""
+    return fact("said", text=text)
+
+
+def diagnosis(kind: str, message: str, **fields: Any) -> Diagnosis:
+    return Diagnosis(kind, said(message), **fields)
+
+
 def make_comparison(what: Any = "gradient", tensor: str = "y", status: Any = "passed", **fields: Any) -> Comparison:
+    """A comparison; texts stand for facts that say so, a `cause` of two for its origin and what is wrong there."""
+    about = {name: fields.pop(name) for name in ("step", "place", "formula", "trial") if name in fields}
+    between = {name: fields.pop(name, other) for name, other in (("engine", "core"), ("reference", "torch"))}
+    for name in ("mismatch", "verdict", "consequence_of"):
+        if name in fields:
+            fields[name] = said(fields[name])
+    if "cause" in fields:
+        fields["cause"] = Cause(*map(said, fields["cause"]))
+    fields["notes"] = tuple(map(said, fields.get("notes", ())))
     fields = {
-        "engine": "core",
-        "reference": "torch",
         "shape": (2, 3),
         "dtype": "float64",
         "elements": 6,
@@ -29,7 +56,7 @@ def make_comparison(what: Any = "gradient", tensor: str = "y", status: Any = "pa
         "rtol": 1e-10,
         **fields,
     }
-    return Comparison(what, tensor, status, **fields)
+    return Comparison(Subject(ClaimKind(what), tensor, **between, **about), status, **fields)
 
 
 def make_failed(got: Any, want: Any, **fields: Any) -> Comparison:
@@ -69,6 +96,10 @@ def make_case(name: str = "chain of four matrices", status: Any = "passed", **fi
     return CaseResult(f"{file}::{name}" if name else file, file, name, status, **fields)
 
 
+def make_error(kind: str, message: str, place: Place | None = None, **fields: Any) -> Failure:
+    return Failure(kind, said(message), place or Place(), **fields)
+
+
 def make_run(*cases: CaseResult, **fields: Any) -> RunResult:
     return RunResult(cases, **{"seconds": 4.2, "environment": ENVIRONMENT, **fields})
 
@@ -86,6 +117,16 @@ def failed() -> Maker:
 @pytest.fixture
 def case() -> Maker:
     return make_case
+
+
+@pytest.fixture
+def error() -> Maker:
+    return make_error
+
+
+@pytest.fixture
+def diagnosed() -> Maker:
+    return diagnosis
 
 
 @pytest.fixture
@@ -114,28 +155,28 @@ def make_everything() -> RunResult:
         make_failed(large * 1.001, large, tensor="w", place=Place("cases/chain.yaml", 13, 3)),
         make_failed(want.T.copy(), want.T + 1, what="formula", engine="case", formula=formula,
                     place=Place("cases/chain.yaml", 22, 6), notes=("2 NaNs agree",),
-                    diagnoses=({"kind": "factor", "message": "off by the constant 1"},)),
+                    diagnoses=(diagnosis("factor", "off by the constant 1"),)),
         make_failed(want.T.copy(), want.T + 1, what="formula", engine="case", formula=formula,
-                    trial={"trial": 1, "seed": 0, "sizes": {"a": 3, "b": 1}}),
+                    trial=Trial(1, 0, {"a": 3, "b": 1})),
         make_comparison("wrong_formula", "x", "failed", engine="case", formula="x * 1",
                         place=Place("cases/chain.yaml", 30, 3)),
     )  # fmt: skip
     holds = [
         make_comparison("formula", tensor, engine="case", formula=formula, trial=trial)
         for tensor in "xy"
-        for trial in (None, *({"trial": t, "seed": 0, "sizes": {"n": t + 2}} for t in range(3)))
+        for trial in (None, *(Trial(t, 0, {"n": t + 2}) for t in range(3)))
     ]
     bad = "cases/bad.yaml"
-    unknown_key = Failure(
+    unknown_key = make_error(
         "invalid", "unknown key 'reqires_grad'", Place(bad, 5, 21), hint="did you mean 'requires_grad'?"
     )
     return make_run(
         make_case("a sum", comparisons=(make_comparison("gradient", "x"), make_comparison("gradient", "y"), *holds)),
         make_case(status="failed", comparisons=comparisons),
-        make_case("", "invalid", file=bad, errors=(unknown_key, Failure("invalid", "no graph", Place(bad, 1, 1)))),
-        make_case("boom", "crashed", errors=(Failure("timeout", "it ran out of time after 5 s"),)),
+        make_case("", "invalid", file=bad, errors=(unknown_key, make_error("invalid", "no graph", Place(bad, 1, 1)))),
+        make_case("boom", "crashed", errors=(make_error("timeout", "it ran out of time after 5 s"),)),
         make_case("later", "skipped", reason="needs complex numbers"),
         make_case("known", "xfailed", reason="torch's own bug"),
         make_case("mended", "xpassed", reason="torch's own bug"),
-        make_case("quantum", "unsupported", errors=(Failure("unsupported", "core has no op 'fft'"),)),
+        make_case("quantum", "unsupported", errors=(make_error("unsupported", "core has no op 'fft'"),)),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.checks.result import Trial
 from gradcheck.reports.grouping import findings
 
 ONE, TWO = np.ones((2, 2)), np.full((2, 2), 2.0)
@@ -42,7 +43,7 @@ def test_expected_joins_the_gradient_of_the_same_tensor_and_step(failed: Any, ca
 
 
 def test_trials_join_their_formula_but_two_formulas_stay_apart(failed: Any, case: Any) -> None:
-    trial = {"trial": 1, "seed": 0, "sizes": {"n": 3}}
+    trial = Trial(1, 0, {"n": 3})
     found = findings(case(comparisons=(
         failed(ONE, TWO, what="formula", formula="a", engine="case", trial=trial),
         failed(ONE, TWO, what="formula", formula="a", engine="case"),
@@ -66,7 +67,7 @@ def test_engines_that_fail_alike_are_one(failed: Any, case: Any) -> None:
 
 
 def test_grouping_stays_linear(comparison: Any, case: Any) -> None:
-    many = tuple(comparison(tensor="x", status="failed", trial={"trial": i}) for i in range(20_000))
+    many = tuple(comparison(tensor="x", status="failed", trial=Trial(i, 0, {})) for i in range(20_000))
     (found,) = findings(case(comparisons=many))
     assert len(found.others) == 19_999
 
@@ -76,7 +77,7 @@ def test_a_cause_leads_and_its_consequences_go_with_it(failed: Any, case: Any) -
         failed(ONE, TWO, tensor="x", consequence_of="tanh at h"),
         failed(ONE, TWO, what="expected", tensor="x", reference="case", consequence_of="tanh at h"),
         failed(ONE, TWO, tensor="z"),
-        failed(ONE, TWO, what="node", tensor="h", cause="tanh at h: its gradient is wrong; all 2 others are right"),
+        failed(ONE, TWO, what="node", tensor="h", cause=("tanh at h", "its gradient is wrong; all 2 others are right")),
     )))  # fmt: skip
     assert first.lead.what == "node"
     assert [(c.what, c.tensor) for c in first.consequences] == [("gradient", "x"), ("expected", "x")]
@@ -86,7 +87,7 @@ def test_a_cause_leads_and_its_consequences_go_with_it(failed: Any, case: Any) -
 def test_a_cause_comes_before_what_has_none_whatever_it_is(failed: Any, case: Any) -> None:
     found = findings(case(comparisons=(
         failed(ONE, TWO, what="node", tensor="q"),
-        failed(ONE, TWO, tensor="x", cause="x: gradients go wrong here; the operation is right on its own"),
+        failed(ONE, TWO, tensor="x", cause=("x", "gradients go wrong here; the operation is right on its own")),
         failed(ONE, TWO, what="formula", formula="y", engine="case"),
     )))  # fmt: skip
     assert [finding.lead.what for finding in found] == ["gradient", "node", "formula"]
@@ -96,7 +97,7 @@ def test_a_consequence_of_nothing_that_is_told_stands_for_itself(failed: Any, ca
     """Of another engine, say."""
     (one, two) = findings(case(comparisons=(
         failed(ONE, TWO, tensor="x", consequence_of="b", engine="other"),
-        failed(ONE, TWO, tensor="b", cause="b: gradients go wrong here"),
+        failed(ONE, TWO, tensor="b", cause=("b", "gradients go wrong here")),
     )))  # fmt: skip
     assert (one.lead.tensor, two.lead.tensor) == ("b", "x")
     assert one.consequences == ()

@@ -11,8 +11,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure, RunResult, Status, What
+from gradcheck.checks.result import (
+    CaseResult,
+    CaseStatus,
+    Cause,
+    ClaimKind,
+    Comparison,
+    Diagnosis,
+    Failure,
+    RunResult,
+    Status,
+    Subject,
+    Trial,
+)
 from gradcheck.errors import Place
+from gradcheck.facts import Fact, fact
 from gradcheck.reports import FORMATS, Look, render
 
 TEXTS = (
@@ -75,20 +88,29 @@ class Maker:
             {"got_array": got, "want_array": want, "mask": mask, "mismatched": int(mask.sum())},
         ))  # fmt: skip
 
+    def said(self) -> Fact:
+        return fact("said", text=self.text())
+
+    def subject(self) -> Subject:
+        trial = self.pick((None, Trial(1, 0, {}), Trial(2, 0, {self.text(): 3})))
+        return Subject(
+            self.pick(list(ClaimKind)), self.text(), self.pick((0, 1)), self.text(), self.text(), self.place(),
+            self.text(), trial,
+        )  # fmt: skip
+
     def comparison(self) -> Comparison:
-        trial = {"trial": 2, "seed": 0, "sizes": {self.text(): 3}}
         return Comparison(
-            self.pick(get_args(What)), self.text(), self.pick(get_args(Status)), step=self.pick((0, 1)),
-            engine=self.text(), reference=self.text(), place=self.place(), shape=self.pick(SHAPES),
+            self.subject(), self.pick(get_args(Status)), shape=self.pick(SHAPES),
             max_abs=self.pick(SIZES), max_rel=self.pick(SIZES), max_ulp=self.pick(SIZES), elements=self.pick((0, 1, 9)),
             worst_index=self.pick((None, (), (1, 2))), got=self.pick(NUMBERS), want=self.pick(NUMBERS),
-            atol=self.pick(SIZES), rtol=self.pick(SIZES), formula=self.text(), message=self.text(),
-            notes=self.many(self.text, 2), trial=self.pick((None, {"trial": 1}, trial)),
-            diagnoses=self.many(lambda: {"kind": "x", "message": self.text()}, 1), **self.arrays(),
+            atol=self.pick(SIZES), rtol=self.pick(SIZES), mismatch=self.pick((None, self.said())),
+            notes=self.many(self.said, 2), verdict=self.pick((None, self.said())),
+            cause=self.pick((None, Cause(self.said(), self.said()))), consequence_of=self.pick((None, self.said())),
+            diagnoses=self.many(lambda: Diagnosis("x", self.said()), 1), **self.arrays(),
         )  # fmt: skip
 
     def failure(self) -> Failure:
-        return Failure(self.text(), self.text(), self.place(), self.text(), self.text())
+        return Failure(self.text(), self.said(), self.place(), self.text(), self.text())
 
     def case(self) -> CaseResult:
         return CaseResult(

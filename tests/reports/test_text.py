@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.reports.text import brief, cells, count, pair, plain, plain_lines, wrap
+from gradcheck.reports.text import brief, count, ordinal, pair, plain, plain_lines, wrap
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,6 @@ def test_plain_escapes_what_moves_the_cursor_or_hides(text: str, shown: str) -> 
 
 def test_plain_lines_keep_lines_apart() -> None:
     assert plain_lines("a\n\tb\x1b\n") == ["a", "    b\\x1b"]
-
-
-def test_cells_counts_columns_not_characters() -> None:
-    assert cells("abc") == 3
-    assert cells("梯度") == 4
-    assert cells("e\u0301") == 1
 
 
 @pytest.mark.parametrize(
@@ -64,4 +58,13 @@ def test_wrap_keeps_to_the_width_and_hangs() -> None:
     lines = wrap("one two three four", 12, "  ", "    ")
     assert lines == ["  one two", "    three", "    four"]
     assert wrap("unbreakableword", 8, "  ") == ["  unbreakableword"]
+
+
+def test_wrap_counts_columns_not_characters() -> None:
+    assert wrap("abc def", 7, "") == ["abc def"]
     assert wrap("梯度 梯度", 8, "") == ["梯度", "梯度"]
+    assert wrap("e\u0301 e\u0301", 3, "") == ["e\u0301 e\u0301"]
+
+
+def test_places_in_words() -> None:
+    assert [ordinal(index) for index in (0, 1, 5, 6)] == ["first", "second", "sixth", "7th"]

@@ -15,7 +15,7 @@ from gradcheck.language.loader import load_text
 from gradcheck.language.sampling import draw
 from gradcheck.reports import Look
 from gradcheck.reports.commands import trace, trace_json
-from gradcheck.reports.inline import inline
+from gradcheck.reports.tensors import inline
 
 TWICE = """\
 name: twice

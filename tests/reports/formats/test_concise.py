@@ -32,14 +32,16 @@ def test_every_problem_has_one_line_that_starts_with_its_place(everything: RunRe
     )
 
 
-def test_a_cause_and_its_reason_take_one_line_without_the_consequences(run: Any, case: Any, failed: Any) -> None:
+def test_a_cause_and_its_reason_take_one_line_without_the_consequences(
+    run: Any, case: Any, failed: Any, diagnosed: Any
+) -> None:
     one, two = np.ones(2), np.full(2, 2.0)
     text = render(run(case("chain", "failed", comparisons=(
         failed(one, two, tensor="x", consequence_of="exp at s"),
-        failed(one, two, what="node", tensor="s", cause="exp at s: its gradient is wrong; all others are right",
-               diagnoses=({"kind": "factor", "message": "off by the constant factor 1/2"},)),
+        failed(one, two, what="node", tensor="s", cause=("exp at s", "its gradient is wrong; all others are right"),
+               diagnoses=(diagnosed("factor", "off by the constant factor 1/2"),)),
         failed(one, two, what="formula", tensor="x", engine="case", formula="y",
-               diagnoses=({"kind": "unknown", "message": "no known mistake explains it; tried: sign"},)),
+               diagnoses=(diagnosed("unknown", "no known mistake explains it; tried: sign"),)),
     ))), "concise")  # fmt: skip
     assert text.splitlines()[0] == (
         "cases/chain.yaml:12:3: chain: exp at s: its gradient is wrong; all others are right; worst at [0]: core 1, "

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
-from gradcheck.checks.result import Failure, RunResult
+from gradcheck.checks.result import RunResult, Trial
 from gradcheck.errors import Place
 from gradcheck.reports import Look, render
-from gradcheck.reports.formats.full import IN_BRIEF, IN_FULL
-from gradcheck.reports.text import cells
+from gradcheck.reports.failed import IN_BRIEF, IN_FULL
 
 WANT = np.array([[3700.0, 9950, 8125], [3700, 9950, 8125]])
 GOT = np.array([[3700.0, 12, 8125], [3700, 9950, 8125]])
@@ -148,13 +148,13 @@ def test_what_follows_from_a_wrong_value_is_told_in_brief(run: Any, case: Any, f
     assert text.count("worst at") == 1
 
 
-def test_invalid_and_crashed_cases_show_all_their_errors(run: Any, case: Any) -> None:
+def test_invalid_and_crashed_cases_show_all_their_errors(run: Any, case: Any, error: Any) -> None:
     bad = case("", "invalid", file="cases/bad.yaml", errors=(
-        Failure("invalid", "unknown key 'reqires_grad'", Place("cases/bad.yaml", 5, 21),
+        error("invalid", "unknown key 'reqires_grad'", Place("cases/bad.yaml", 5, 21),
                 hint="did you mean 'requires_grad'?"),
-        Failure("invalid", "no graph", Place("cases/bad.yaml", 1, 1)),
+        error("invalid", "no graph", Place("cases/bad.yaml", 1, 1)),
     ))  # fmt: skip
-    crash = case("boom", "crashed", errors=(Failure("crash", "it died", details="Traceback\n  line\x1b[2J"),))
+    crash = case("boom", "crashed", errors=(error("crash", "it died", details="Traceback\n  line\x1b[2J"),))
     text = full(run(bad, crash), verbosity=1)
     assert "  cases/bad.yaml:5:21: unknown key 'reqires_grad'; did you mean 'requires_grad'?\n" in text
     assert "  cases/bad.yaml:1:1: no graph\n" in text
@@ -165,11 +165,11 @@ def test_invalid_and_crashed_cases_show_all_their_errors(run: Any, case: Any) ->
     assert "  -v shows the traceback\n" in short
 
 
-def test_nothing_a_user_writes_is_obeyed(run: Any, case: Any, failed: Any) -> None:
+def test_nothing_a_user_writes_is_obeyed(run: Any, case: Any, failed: Any, diagnosed: Any) -> None:
     evil = "[red]x[/red] \x1b[31m :smile:\n::error::"
     wrong = case(evil, "failed", comparisons=(
-        failed(GOT, WANT, tensor=evil, formula=evil, what="formula", engine=evil, notes=(evil,), message=evil,
-               diagnoses=({"kind": "x", "message": evil},)),
+        failed(GOT, WANT, tensor=evil, formula=evil, what="formula", engine=evil, notes=(evil,), mismatch=evil,
+               diagnoses=(diagnosed("x", evil),)),
     ), reproduce=evil)  # fmt: skip
     for color in (False, True):
         for verbosity in (0, 1):
@@ -191,8 +191,8 @@ def test_verbose_tells_what_was_compared(run: Any, case: Any, comparison: Any) -
         comparison(tensor="long_name", step=1, shape=(), max_rel=None, notes=("none agrees with all zeros",)),
         comparison("check", "", engine="case", formula="x.sum() == y", status="not_differentiable"),
         *(comparison("formula", "x", engine="case", formula="y", max_rel=error, max_ulp=None, trial=trial)
-          for error, trial in ((0.0, None), (1e-15, {"trial": 1}), (1e-16, {"trial": 2}))),
-        comparison("wrong_formula", "x", engine="case", max_rel=0.4, message="refuted: 2 of 6 elements differ"),
+          for error, trial in ((0.0, None), (1e-15, Trial(1, 0, {})), (1e-16, Trial(2, 0, {})))),
+        comparison("wrong_formula", "x", engine="case", max_rel=0.4, mismatch="refuted: 2 of 6 elements differ"),
     ))  # fmt: skip
     lines = full(run(right), verbosity=1).splitlines()[2:7]
     assert [" ".join(line.split()) for line in lines] == [
@@ -207,7 +207,7 @@ def test_verbose_tells_what_was_compared(run: Any, case: Any, comparison: Any) -
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])
 def test_eighty_columns_are_enough(everything: RunResult, verbosity: int) -> None:
     text = full(everything, verbosity=verbosity)
-    too_wide = [line for line in text.splitlines() if cells(line) > 80 and "reproduce" not in line]
+    too_wide = [line for line in text.splitlines() if cell_len(line) > 80 and "reproduce" not in line]
     assert [line for line in too_wide if not line.startswith(("1 failed", "          "))] == []
 
 
@@ -234,12 +234,12 @@ def test_a_case_in_which_nothing_was_compared_says_so(run: Any, case: Any) -> No
 
 
 def test_what_is_undecided_is_not_called_wrong(run: Any, case: Any, comparison: Any) -> None:
-    text = full(run(case(status="failed", comparisons=(comparison(status="undecided", message="too much noise"),))))
+    text = full(run(case(status="failed", comparisons=(comparison(status="undecided", mismatch="too much noise"),))))
     assert "undecided: gradient of y, core against torch: too much noise" in text
 
 
 def test_what_follows_from_a_wrong_rule_is_told_in_brief(run: Any, case: Any, failed: Any) -> None:
-    rule = failed(GOT, WANT, what="node", tensor="k", message="the gradient of mul's tensor 1")
+    rule = failed(GOT, WANT, what="node", tensor="k", mismatch="the gradient of mul's tensor 1")
     names = ("x", "w", "h")
     wrong = case(status="failed", comparisons=(*(failed(GOT, WANT, tensor=name) for name in names), rule, rule))
     text = full(run(wrong), width=120)
@@ -249,9 +249,9 @@ def test_what_follows_from_a_wrong_rule_is_told_in_brief(run: Any, case: Any, fa
     assert text.index("gradient rule in k") < text.index("  gradient of h") < text.index("also: gradient of w")
 
 
-def test_the_cause_leads_and_its_consequences_are_a_line(run: Any, case: Any, failed: Any) -> None:
-    cause = "matmul at r: gradient of its second argument is wrong; all 7 other operations are right"
-    diagnoses = ({"kind": "sign", "message": "the sign is wrong"}, {"kind": "swapped", "message": "swapped"})
+def test_the_cause_leads_and_its_consequences_are_a_line(run: Any, case: Any, failed: Any, diagnosed: Any) -> None:
+    cause = ("matmul at r", "gradient of its second argument is wrong; all 7 other operations are right")
+    diagnoses = (diagnosed("sign", "the sign is wrong"), diagnosed("swapped", "swapped"))
     text = full(run(case("chain", "failed", comparisons=(
         failed(GOT, WANT, tensor="x", consequence_of="matmul at r"),
         failed(GOT, WANT, tensor="y", consequence_of="matmul at r"),
@@ -260,7 +260,7 @@ def test_the_cause_leads_and_its_consequences_are_a_line(run: Any, case: Any, fa
         failed(GOT, WANT, what="node", tensor="r", cause=cause, diagnoses=diagnoses),
     ))), width=120)  # fmt: skip
     lines = text[text.index("FAIL cases") :].splitlines()
-    assert lines[2] == f"  {cause}"
+    assert lines[2] == f"  {': '.join(cause)}"
     assert lines[3].startswith("    gradient rule in r: ")
     start = lines.index("    cause: the sign is wrong")
     assert lines[start : start + 3] == [
@@ -274,7 +274,7 @@ def test_the_cause_leads_and_its_consequences_are_a_line(run: Any, case: Any, fa
 def test_many_consequences_are_counted(run: Any, case: Any, failed: Any) -> None:
     text = full(run(case("chain", "failed", comparisons=(
         *(failed(GOT, WANT, tensor=f"x{i}", consequence_of="h") for i in range(20)),
-        failed(GOT, WANT, what="value", tensor="h", cause="h: its value is wrong"),
+        failed(GOT, WANT, what="value", tensor="h", cause=("h", "its value is wrong")),
         failed(GOT, WANT, what="value", tensor="k", consequence_of="h"),
     ))), width=150)  # fmt: skip
     assert "because of this: the value of k; the gradient of x19, x18, x17, x16, x15, x14, x13, x12 and 12 more" in text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import Failure, RunResult
+from gradcheck.checks.result import RunResult
 from gradcheck.errors import Place
 from gradcheck.reports import render
 
@@ -47,9 +47,9 @@ def test_larger_relative_errors_come_first(run: Any, case: Any, failed: Any) -> 
     assert [message[:13] for _, message in annotations(run(wrong))] == ["gradient of b", "gradient of a"]
 
 
-def test_data_and_properties_are_escaped(run: Any, case: Any) -> None:
+def test_data_and_properties_are_escaped(run: Any, case: Any, error: Any) -> None:
     crash = case("50%: a, b\n::warning::", "crashed", file="a,b:c%.yaml",
-                 errors=(Failure("crash", "100% wrong: a, b"),))  # fmt: skip
+                 errors=(error("crash", "100% wrong: a, b"),))  # fmt: skip
     assert annotations(run(crash)) == [
         (
             {"file": "a%2Cb%3Ac%25.yaml", "line": "1", "col": "1", "title": "50%25%3A a%2C b\\n%3A%3Awarning%3A%3A"},
@@ -73,12 +73,12 @@ def test_at_most_ten_and_the_last_says_how_many_more(
 
 
 def test_paths_start_at_the_repositorys_root(
-    run: Any, case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any, case: Any, error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path / "sub")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    crash = case("x", "crashed", place=Place("c.yaml", 3, 1), errors=(Failure("crash", "boom"),))
+    crash = case("x", "crashed", place=Place("c.yaml", 3, 1), errors=(error("crash", "boom"),))
     assert annotations(run(crash))[0][0]["file"] == "sub/c.yaml"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import RunResult
+from gradcheck.checks.result import RunResult, Trial
 from gradcheck.reports import render
 from gradcheck.reports.formats.json import to_json
 
@@ -68,11 +68,11 @@ def test_the_shape_is_the_contracts(everything: RunResult) -> None:
 
 def test_numbers_that_json_cannot_hold_are_texts(run: Any, case: Any, comparison: Any) -> None:
     odd = comparison(got=float("nan"), want=complex(1, float("-inf")), max_rel=float("inf"), max_abs=np.float32(0.5),
-                     mismatched=np.int64(3), trial={"trial": np.int64(1), "sizes": {"n": np.int64(2)}})  # fmt: skip
+                     mismatched=np.int64(3), trial=Trial(np.int64(1), 7, {"n": np.int64(2)}))  # type: ignore[arg-type]  # fmt: skip
     found = document(run(case(comparisons=(odd,))))["cases"][0]["comparisons"][0]
     assert (found["got"], found["max_rel"], found["max_abs"], found["mismatched"]) == ("nan", "inf", 0.5, 3)
     assert found["want"] == {"real": 1.0, "imag": "-inf"}
-    assert found["trial"] == {"trial": 1, "sizes": {"n": 2}}
+    assert found["trial"] == {"trial": 1, "seed": 7, "sizes": {"n": 2}}
 
 
 def test_a_run_of_nothing_is_a_document_too(run: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-from gradcheck.checks.result import Failure, RunResult
+from gradcheck.checks.result import RunResult
 from gradcheck.reports import render
 
 #: What Jenkins' junit-10.xsd allows.
@@ -62,8 +62,8 @@ def test_skips_say_why(everything: RunResult) -> None:
     ]
 
 
-def test_what_xml_forbids_is_replaced(run: Any, case: Any) -> None:
-    crash = case("a\0b<&\"'\x1b\ud800\uffff]]>", "crashed", errors=(Failure("crash", "\0 <x>", details="\x0b]]>"),))
+def test_what_xml_forbids_is_replaced(run: Any, case: Any, error: Any) -> None:
+    crash = case("a\0b<&\"'\x1b\ud800\uffff]]>", "crashed", errors=(error("crash", "\0 <x>", details="\x0b]]>"),))
     root = parse(run(crash))
     testcase = next(root.iter("testcase"))
     assert testcase.get("name") == "a\ufffdb<&\"'\ufffd\ufffd\ufffd]]>"

@@ -1,0 +1,61 @@
+"""What did not fail: remarks in the line of its case, and every claim with everything it rests on under -v."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Subject
+from gradcheck.reports.passed import achievements, table
+
+CERTIFICATE = {
+    "method": "exact",
+    "arithmetic": "dual numbers modulo primes below 2^31",
+    "sizes": [{"n": 2}, {"n": 3}],
+    "trials": 6,
+    "degree": 5,
+    "bound": 1.26e-26,
+    "unknowns": ["exp"],
+}
+PROVED = Subject(ClaimKind.FORMULA, "x", formula="2 * x").passed(shape=(2,), certificate=CERTIFICATE)
+
+
+def case(*comparisons: Comparison) -> CaseResult:
+    return CaseResult("a.yaml::a", "a.yaml", "a", "passed", comparisons=comparisons)
+
+
+def test_the_line_of_the_case_gives_the_probability_of_being_wrong() -> None:
+    assert achievements(case(PROVED)) == ["1 formula proved (p < 1.26e-26)"]
+
+
+def test_formulas_of_which_some_are_proved() -> None:
+    held = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed()
+    assert achievements(case(PROVED, held)) == ["2 formulas hold (1 proved)"]
+
+
+def test_the_table_names_method_sizes_trials_degree_bound_and_unknowns() -> None:
+    (line,) = table(case(PROVED))
+    assert "proved at 2 sizes (exact, 6 trials, degree 5, p < 1.26e-26, for any exp)" in line.plain
+
+
+@pytest.mark.parametrize(
+    ("certificate", "told"),
+    [
+        ({"method": "complex step", "elements": 6, "error": 3e-16}, "by complex step at 6 elements (error bar 3e-16)"),
+        (
+            {"method": "differences", "directions": 1, "error": 1e-9},
+            "by differences along 1 direction (error bar 1e-09)",
+        ),
+        ({"method": "differences", "error": 2e-9}, "by differences (error bar 2e-09)"),
+    ],
+)
+def test_the_table_tells_what_numbers_confirm(certificate: dict[str, object], told: str) -> None:
+    (line,) = table(case(Subject(ClaimKind.GRADIENT, "x").passed(shape=(2,), certificate=certificate)))
+    assert line.plain.endswith(f"agrees; confirmed {told}")
+
+
+def test_a_kink_needs_no_certificate_in_words() -> None:
+    certificate = {"method": "one-sided differences", "subgradients": [-1.0, 1.0]}
+    at_kink = Comparison(Subject(ClaimKind.GRADIENT, "x"), "not_differentiable", certificate=certificate)
+    (line,) = table(case(at_kink))
+    assert line.plain.endswith("not differentiable")
+    assert achievements(case(at_kink)) == ["another convention at 1 kink"]
