@@ -13,29 +13,30 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.formulas import court_of, hear_formula
-from gradcheck.checks.claims.stated import Court
-from gradcheck.checks.closeness.conditioning import Noise
-from gradcheck.checks.ground import Ground
+from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.options import Engines
+from gradcheck.checks.points import Point, draw_until
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, is_general
+from gradcheck.language.symbolic import simplify
 from gradcheck.language.symbolic.derive import MAX_NODES, derived
-from gradcheck.language.symbolic.simplify import Facts, Point, Pool, Simplifier
 from gradcheck.oracles.exact.prove import prove
 
-#: How many other points formulas are derived and verified at, and how often one is drawn again that does not fit.
-TRIALS, ATTEMPTS = 3, 12
+#: How many other points formulas are derived and verified at.
+TRIALS = 3
 #: A case of more numbers is simplified and proved at the sizes of its trials, if they can vary.
 LARGE = 100_000
-#: Of the text of a formula; a case file takes only shorter ones.
+#: Of the text of a formula as it is read back; a case file takes only shorter ones.
 MAX_LENGTH = 1_000_000
 
 
@@ -57,17 +58,25 @@ class DerivedFormula:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a case computes, and its gradients. `why_not` says why there are none; `proved_at` the sizes that proofs are
-    about, where they are not the case's own."""
+    """What a case computes, and its gradients after the pass `step`. `why_not` says why there are none; `proved_at` the
+    sizes that proofs are about, where they are not the case's own."""
 
     case: Case
     problem: Problem
     values: Mapping[str, np.ndarray]
-    let: Mapping[str, Expr]
-    formulas: tuple[DerivedFormula, ...]
+    let: Mapping[str, Expr] = field(default_factory=dict)
+    formulas: tuple[DerivedFormula, ...] = ()
     step: int | None = None
-    why_not: str = ""
+    why_not: Fact | None = None
     proved_at: Mapping[str, int] = field(default_factory=dict)
+
+
+class _NotDerived(Exception):
+    """Why a gradient has no formula, as a Fact."""
+
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Explanation:
@@ -75,22 +84,23 @@ def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Exp
 
     Raises InvalidCase where the case's own numbers cannot be drawn.
     """
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), np.errstate(all="ignore"):
-        problem = draw(case, seed)
-        evaluation = Core().evaluate(problem)
-        if not evaluation.states:
-            return Explanation(case, problem, {}, {}, (), why_not=f"the forward pass raises: {evaluation.error}")
-        step = _last_pass(case, evaluation)
-        values = evaluation.states[-1 if step is None else step].values
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
+        own = Point(draw(case, seed), Engines((), Core()))
+        problem, states = own.problem, own.want.states
+        if not states:
+            return Explanation(case, problem, {}, why_not=fact("forward_raises", error=str(own.want.error)))
+        step = _last_pass(case, own.want)
+        values = states[-1 if step is None else step].values
         if step is None:
-            return Explanation(case, problem, values, {}, (), why_not="no backward pass is completed")
+            return Explanation(case, problem, values, why_not=fact("no_pass_completed"))
         try:
-            explaining = _Explaining(case, seed, step, expand)
-            let, formulas = explaining.explained()
+            explainer = _Explainer(own, step, expand)
+            let, formulas = explainer.explained()
+        except _NotDerived as error:
+            return Explanation(case, problem, values, step=step, why_not=error.why)
         except GradcheckError as error:
-            return Explanation(case, problem, values, {}, (), step, str(error))
-        proved_at = {} if explaining.proving is explaining.problem else explaining.proving.sizes
-        return Explanation(case, problem, values, let, formulas, step, proved_at=proved_at)
+            return Explanation(case, problem, values, step=step, why_not=fact("said", text=str(error)))
+        return Explanation(case, problem, values, let, formulas, step, proved_at=explainer.proved_at)
 
 
 def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
@@ -100,14 +110,6 @@ def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
         if step.action == "backward" and state.error is None
     ]
     return passes[-1] if passes else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scene:
-    """One point: the whole problem, and the one pass alone, each evaluated by the core."""
-
-    whole: tuple[Problem, Evaluation]
-    alone: tuple[Problem, Evaluation]
 
 
 def pass_alone(problem: Problem, step: int) -> Problem:
@@ -124,51 +126,71 @@ def pass_alone(problem: Problem, step: int) -> Problem:
     return replace(problem, case=case, inputs=inputs, constants=constants, seeds=(problem.seeds[step],), forwards=({},))
 
 
-class _Explaining:
-    """One case on its way."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """The whole case at one point, and the one pass alone, at the inputs that it had then."""
 
-    def __init__(self, case: Case, seed: int | None, step: int, expand: bool) -> None:
-        self.case, self.step, self.expand = case, step, expand
-        own = self._scene(draw(case, seed))
-        if own is None:
-            raise Unsupported("the backward pass alone cannot be run")
-        self.scenes = [own, *self._others(seed)]
-        self.problem = own.alone[0]
-        self.small = [scene for scene in self.scenes if _numbers(scene) <= LARGE]
-        self.proving = (own if own in self.small or not self.small else max(self.small, key=_numbers)).alone[0]
+    whole: Point
+    alone: Point
 
-    def _others(self, seed: int | None) -> list[_Scene]:
-        found = []
-        for trial in range(TRIALS) if is_general(self.case) else ():
-            for attempt in range(ATTEMPTS):
-                try:
-                    scene = self._scene(draw(self.case, seed, trial, attempt=attempt))
-                except GradcheckError:  # sizes that do not go together: others will
-                    continue
-                if scene is not None:
-                    found.append(scene)
-                    break
-        return found
+    @classmethod
+    def of(cls, whole: Point, step: int) -> _Numbers | Fact:
+        """Both, or why the pass cannot be run."""
+        if len(whole.want.states) > step:
+            alone = Point(pass_alone(whole.problem, step), whole.engines)
+            if not alone.want.error and alone.want.states and not alone.want.states[-1].error:
+                return cls(whole, alone)
+        return fact("pass_not_run")
 
-    def _scene(self, problem: Problem) -> _Scene | None:
-        whole = Core().evaluate(problem)
-        if len(whole.states) <= self.step:
-            return None
-        alone = pass_alone(problem, self.step)
-        evaluation = Core().evaluate(alone)
-        if evaluation.error or not evaluation.states or evaluation.states[-1].error:
-            return None
-        return _Scene((problem, whole), (alone, evaluation))
+    @property
+    def size(self) -> int:
+        """How many numbers the values of the graph are."""
+        return sum(array.size for array in self.alone.want.states[-1].values.values())
+
+
+class _Explainer:
+    """The formulas of one pass of a case, looked for at its own numbers and at trials."""
+
+    def __init__(self, own: Point, step: int, expand: bool) -> None:
+        self.case, self.step, self.expand = own.problem.case, step, expand
+        first = _Numbers.of(own, step)
+        if isinstance(first, Fact):
+            raise _NotDerived(first)
+        self.numbers = [first, *self._trials(own)]
+        self.problem = first.alone.problem
+        self.small = [numbers for numbers in self.numbers if numbers.size <= LARGE]
+        at_own_sizes = first in self.small or not self.small
+        self.proving = first.alone.problem if at_own_sizes else max(self.small, key=lambda n: n.size).alone.problem
+
+    @property
+    def proved_at(self) -> Mapping[str, int]:
+        """The sizes at which formulas are proved, where they are not the case's own."""
+        return {} if self.proving is self.problem else self.proving.sizes
+
+    def _trials(self, own: Point) -> Iterator[_Numbers]:
+        if is_general(self.case):
+            for trial in range(TRIALS):
+                found = draw_until(
+                    self.case,
+                    own.problem.seed,
+                    trial,
+                    lambda problem: _Numbers.of(Point(problem, own.engines), self.step),
+                )
+                if not isinstance(found, Fact):
+                    yield found
 
     def explained(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
-        """Steps and formulas, all of which hold. Raises Unsupported where a gradient cannot be written down."""
+        """Steps and formulas, all of which hold; what does not hold when simplified comes as it was derived.
+
+        Raises _NotDerived, or Unsupported, where a gradient cannot be written down.
+        """
         raw = derived(self.problem, None, self.expand)
         single = len(self.case.steps) == 1
-        chosen = simplifier(self.problem, self._points(), single).simplify(raw)
+        chosen = simplifier(self.problem, self._simplified_at(), single).simplify(raw)
         bound: set[str] = set()  # what holds at the case's own numbers alone
         while True:
             let, formulas = self._written(chosen)
-            holds = {name: self._holds(let, name, formula) for name, formula in formulas.items()}
+            holds = self._holds(let, formulas, [numbers.alone for numbers in self.numbers])
             wrong = [name for name, found in holds.items() if not (all(found) or (name in bound and found[0]))]
             if not wrong:
                 return let, tuple(self._finished(let, formulas, bound))
@@ -178,22 +200,18 @@ class _Explaining:
                 elif holds[name][0]:
                     bound.add(name)
                 else:
-                    raise Unsupported(f"the derived gradient of {name} does not hold when it is read back")
+                    raise _NotDerived(fact("derived_does_not_hold", tensor=name))
 
-    def _points(self) -> list[Point]:
-        found = []
-        for scene in self.small or self.scenes:
-            problem, evaluation = scene.alone
-            ground = Ground(problem, evaluation.states[-1])
-            found.append(Point(ground, ground.gradients, problem.dtype))
-        return found
+    def _simplified_at(self) -> list[simplify.Point]:
+        points = [numbers.alone for numbers in self.small or self.numbers]
+        return [names_at(point) for point in points]
 
     def _written(self, formulas: Mapping[str, Expr]) -> Derivation:
         """With steps, and as it is read back from its text."""
         shared = share(formulas, taken_names(self.case, self.problem))
         longest = max(sizes({**shared.let, **shared.formulas}).values(), default=0)
         if longest > MAX_NODES:
-            raise Unsupported(f"a formula has {longest:,} parts", hint="give parts of the graph names of their own")
+            raise _NotDerived(fact("formula_too_long", parts=longest))
 
         def read(expr: Expr) -> Expr:
             return parse(str(expr), max_length=MAX_LENGTH)
@@ -203,42 +221,56 @@ class _Explaining:
             {name: read(expr) for name, expr in shared.formulas.items()},
         )
 
-    def _holds(self, let: Mapping[str, Expr], name: str, formula: Expr, *, ended: bool = False) -> list[bool]:
-        """Whether a formula equals the core's gradient at each point, of the pass alone or when all has ended."""
-        heard = [scene.whole if ended else scene.alone for scene in self.scenes]
-        return [_heard(problem, evaluation, let, name, formula) for problem, evaluation in heard]
+    def _holds(
+        self, let: Mapping[str, Expr], formulas: Mapping[str, Expr], points: Sequence[Point]
+    ) -> dict[str, list[bool]]:
+        """Of each formula, whether it equals the core's gradient after the last step of each point."""
+        claims = _as_claims(formulas)
+        found: dict[str, list[bool]] = {name: [] for name in formulas}
+        for point in points:
+            last = len(point.want.states) - 1
+            stated = Claims(point.claiming(replace(point.problem.case, let=_as_claims(let))), last)
+            raised = point.want.states[last].error is not None
+            for name, claim in claims.items():
+                found[name].append(not raised and check_formula(stated, name, claim).status == "passed")
+        return found
 
     def _finished(
         self, let: Mapping[str, Expr], formulas: Mapping[str, Expr], bound: set[str]
     ) -> Iterator[DerivedFormula]:
-        state = self.scenes[0].alone[1].states[-1]
+        gradients = self.numbers[0].alone.want.states[-1].gradients
         bounds = self._proofs(let, {name: formula for name, formula in formulas.items() if name not in bound})
         single = len(self.case.steps) == 1
+        ended = {} if single else self._holds(let, formulas, [numbers.whole for numbers in self.numbers])
         for name, formula in formulas.items():
-            gradient = state.gradients[name]
+            gradient = gradients[name]
             assert gradient is not None
-            lasting = single or all(self._holds(let, name, formula, ended=True))
-            points = 1 if name in bound else len(self.scenes)
+            points = 1 if name in bound else len(self.numbers)
+            lasting = single or all(ended[name])
             yield DerivedFormula(name, formula, gradient.shape, points, name in bound, bounds.get(name), lasting)
 
     def _proofs(self, let: Mapping[str, Expr], formulas: Mapping[str, Expr]) -> dict[str, float]:
-        """The bounds of those that the exact oracle proves. Raises Unsupported where it refutes one."""
+        """The bounds of those that the exact oracle proves. Raises _NotDerived where it refutes one."""
         if not self.small:
             return {}
-        problem = replace(self.proving, case=replace(self.proving.case, let=_claims(let)))
-        proofs = prove(problem, [(name, Claim(str(formula), formula)) for name, formula in formulas.items()])
+        problem = replace(self.proving, case=replace(self.proving.case, let=_as_claims(let)))
         found = {}
-        for name, proof in zip(formulas, proofs, strict=True):
+        for name, proof in zip(formulas, prove(problem, list(_as_claims(formulas).items())), strict=True):
             if proof.status == "refuted":
-                raise Unsupported(f"the exact oracle refutes the derived gradient of {name}")
+                raise _NotDerived(fact("derived_is_refuted", tensor=name))
             if proof.status == "proved":
                 found[name] = proof.bound
         return found
 
 
-def _numbers(scene: _Scene) -> int:
-    """How many numbers the values of a scene are."""
-    return sum(array.size for array in scene.alone[1].states[-1].values.values())
+def _as_claims(exprs: Mapping[str, Expr]) -> dict[str, Claim]:
+    return {name: Claim(str(expr), expr) for name, expr in exprs.items()}
+
+
+def names_at(point: Point) -> simplify.Point:
+    """Names and gradients after the last step, as a formula sees them."""
+    scope = point.scope(point.last)
+    return simplify.Point(scope, scope.gradients, point.problem.dtype)
 
 
 def taken_names(case: Case, problem: Problem) -> set[str]:
@@ -246,24 +278,10 @@ def taken_names(case: Case, problem: Problem) -> set[str]:
     return {*problem.sizes, *case.dims, *problem.inputs, *problem.constants, *case.graph, *case.let}
 
 
-def simplifier(problem: Problem, points: Sequence[Point], single: bool) -> Simplifier:
+def simplifier(problem: Problem, points: Sequence[simplify.Point], single: bool) -> simplify.Simplifier:
     """What simplifies formulas for the gradients of a problem whose one step is a backward pass. Where it is the
     `single` one, and starts from one element, the gradient there is 1; of several passes it is what they add up to."""
     (seeds,) = problem.seeds
     ones = [name for name, seed in seeds.items() if seed is None and single and len(seeds) == 1]
-    return Simplifier(Facts(points, Pool(), ones, [*problem.inputs, *problem.case.graph]))
-
-
-def _claims(exprs: Mapping[str, Expr]) -> dict[str, Claim]:
-    return {name: Claim(str(expr), expr) for name, expr in exprs.items()}
-
-
-def _heard(problem: Problem, evaluation: Evaluation, let: Mapping[str, Expr], name: str, formula: Expr) -> bool:
-    """One formula against the core's gradient after the last step."""
-    told = replace(problem, case=replace(problem.case, let=_claims(let)))
-    last = len(evaluation.states) - 1
-    if evaluation.states[last].error is not None:
-        return False
-    court: Court = court_of(told, evaluation, last, None)
-    noise = Noise(Core(), told, evaluation)
-    return hear_formula(court, name, Claim(str(formula), formula), noise).status == "passed"
+    facts = simplify.Facts(points, simplify.Pool(), ones, [*problem.inputs, *problem.case.graph])
+    return simplify.Simplifier(facts)

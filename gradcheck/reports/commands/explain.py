@@ -12,6 +12,7 @@ from gradcheck.language.evaluation.evaluate import free_names
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.source import MAX_LENGTH
+from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain, wrap
 
 #: How much of a tensor's values is shown, in elements a dimension and in characters.
@@ -47,7 +48,7 @@ def _text(e: Explanation, width: int) -> Iterator[str]:
                 yield f"    {'' if part == name else f'{part} '}{_shown(array)}"
     yield ""
     if e.why_not:
-        yield from wrap(f"no gradients: {plain(e.why_not)}", width, "", "  ")
+        yield from wrap(f"no gradients: {plain(say(e.why_not))}", width, "", "  ")
         return
     yield from _gradients(e, width)
 
@@ -109,7 +110,7 @@ def _shown(array: np.ndarray | None) -> str:
 def _yaml(e: Explanation, width: int) -> Iterator[str]:
     yield f"# {plain(e.case.id)}"
     if e.why_not:
-        yield f"# no gradients: {plain(e.why_not)}"
+        yield f"# no gradients: {plain(say(e.why_not))}"
         return
     kept = [formula for formula in e.formulas if not any(_remarks(formula))]
     steps = _needed(e, [formula.expr for formula in kept])
@@ -164,7 +165,7 @@ def _latex(e: Explanation, width: int) -> Iterator[str]:
     yield from _aligned(lines)
     yield r"\end{align*}"
     if e.why_not:
-        yield f"% no gradients: {plain(e.why_not)}"
+        yield f"% no gradients: {plain(say(e.why_not))}"
 
 
 def _aligned(lines: list[tuple[str, Expr]]) -> Iterator[str]:

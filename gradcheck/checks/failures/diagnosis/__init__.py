@@ -1,16 +1,20 @@
 """Why a gradient is wrong: hypotheses, each confirmed by computing what the mistake would give.
 
-`evidence.py` is what they are given, `catalogue.py` lists the kinds, the other modules hold the hypotheses by family,
-`confirm.py` decides. Adding one is a function under `@hypothesis(kind)` in the module of its family.
+`evidence` is what they are given, `catalogue` lists the kinds of mistakes, `confirm` decides which hypotheses hold; the
+other modules hold the hypotheses by family. Nothing here knows engines, cases or where the evidence comes from, and
+nothing makes a sentence: a guess carries a Fact, whose phrase stands in `reports/phrases/diagnoses`.
+
+A new mistake is a function under `@hypothesis(kind)` in the module of its family; a new family is a module that is
+imported here.
 """
 
 from __future__ import annotations
 
 from gradcheck.checks.failures.diagnosis import accumulation, broadcast, centring, layout, precision, rules, scale
 from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS
-from gradcheck.checks.failures.diagnosis.confirm import Diagnosis, confirmed
+from gradcheck.checks.failures.diagnosis.confirm import confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule, Use
 
 FAMILIES = (accumulation, broadcast, centring, layout, precision, rules, scale)
 
-__all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Diagnosis", "Evidence", "Guess", "Rule", "Use", "confirmed"]
+__all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Evidence", "Guess", "Rule", "Use", "confirmed"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
+from gradcheck.facts import fact
 
 
 @hypothesis("broadcast_not_undone", covers=("factor",))
@@ -23,19 +24,17 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
     if whole is None:
         return
     axes = _broadcast_axes(tensor.shape, output.shape)
-    text = f"the broadcast is not undone: the sum over {_axes(axes)} of the incoming gradient's shape is missing"
-    yield Guess("whole", text, whole)
+    yield Guess("whole", fact("broadcast_kept", axes=axes), whole)
     for kept in _proper_parts(axes):
         summed = [axis for axis in axes if axis not in kept]
-        partly = whole.sum(tuple(summed), keepdims=True)
-        text = f"the broadcast is only partly undone: the sum over {_axes(kept)} is missing"
-        yield Guess((kept, True), text, partly)
-        yield Guess((kept, False), text, whole.sum(tuple(summed)))
-    for pick, name in ((0, "first"), (-1, "last")):
-        index = tuple(pick if axis in axes else slice(None) for axis in range(output.ndim))
-        text = f"the broadcast is not undone: only the {name} of {_axes(axes)} is taken, where they should be summed"
+        found = fact("broadcast_partly_kept", axes=kept)
+        yield Guess((kept, True), found, whole.sum(tuple(summed), keepdims=True))
+        yield Guess((kept, False), found, whole.sum(tuple(summed)))
+    for place in (0, -1):
+        index = tuple(place if axis in axes else slice(None) for axis in range(output.ndim))
         if whole[index].size == tensor.size:
-            yield Guess(name, text, whole[index].reshape(tensor.shape))
+            found = fact("broadcast_one_taken", place=place, axes=axes)
+            yield Guess(place, found, whole[index].reshape(tensor.shape))
 
 
 @hypothesis("broadcast_not_undone")
@@ -50,10 +49,8 @@ def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
     if whole != e.got.shape:
         return
     axes = _broadcast_axes(e.want.shape, e.got.shape)
-    summed = e.got.sum(axes).reshape(e.want.shape)
-    if np.allclose(summed, e.want, rtol=1e-9, atol=1e-9 * e.scale):
-        text = f"the broadcast is not undone: the sum over {_axes(axes)} is missing"
-        yield Guess("whole", text, e.got)
+    if e.agree(e.got.sum(axes).reshape(e.want.shape), e.want):
+        yield Guess("whole", fact("sum_missing", axes=axes), e.got)
 
 
 @hypothesis("summed", covers=("factor",))
@@ -67,14 +64,13 @@ def summed(e: Evidence) -> Iterator[Guess]:
     for count in range(1, len(axes) + 1):
         for chosen in combinations(axes, count):
             total = e.want.sum(chosen, keepdims=True)
-            text = f"it is summed over {_axes(chosen)}, where it should not be"
-            yield Guess((chosen, "kept"), text, total)
-            yield Guess((chosen, "gone"), text, total.squeeze(chosen))
-            spread = f"{text}, and spread out again"
+            found = fact("summed_over", axes=chosen)
+            yield Guess((chosen, "kept"), found, total)
+            yield Guess((chosen, "gone"), found, total.squeeze(chosen))
+            spread = fact("summed_and_spread", axes=chosen)
             yield Guess((chosen, "spread"), spread, np.broadcast_to(total, e.want.shape))
             mean = total / np.prod([e.want.shape[axis] for axis in chosen])
-            text = f"it is averaged over {_axes(chosen)}, where it should not be"
-            yield Guess((chosen, "mean"), text, np.broadcast_to(mean, e.want.shape))
+            yield Guess((chosen, "mean"), fact("averaged_over", axes=chosen), np.broadcast_to(mean, e.want.shape))
 
 
 def _broadcast_axes(small: tuple[int, ...], large: tuple[int, ...]) -> tuple[int, ...]:
@@ -86,9 +82,3 @@ def _broadcast_axes(small: tuple[int, ...], large: tuple[int, ...]) -> tuple[int
 def _proper_parts(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for count in range(1, len(axes)):
         yield from combinations(axes, count)
-
-
-def _axes(axes: tuple[int, ...]) -> str:
-    if len(axes) == 1:
-        return f"axis {axes[0]}"
-    return f"axes {', '.join(map(str, axes[:-1]))} and {axes[-1]}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule
+from gradcheck.facts import fact
 
 
 @hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
@@ -17,16 +18,13 @@ def softmax(e: Evidence) -> Iterator[Guess]:
     rule = e.rule
     if rule is None or rule.incoming is None or rule.output is None or rule.incoming.shape != rule.tensor.shape:
         return
-    name, incoming, output = rule.application.op.name, rule.incoming, rule.output
+    name = rule.application.op.name
     if name == "softmax":
-        text = "softmax without its centring term: y * g, where y * (g - (y * g).sum()) belongs"
-        yield Guess("softmax", text, output * incoming)
+        yield Guess(name, fact("no_centring_term", op=name), rule.output * rule.incoming)
     elif name == "softmin":
-        text = "softmin without its centring term: -y * g, where -y * (g - (y * g).sum()) belongs"
-        yield Guess("softmin", text, -output * incoming)
+        yield Guess(name, fact("no_centring_term", op=name), -rule.output * rule.incoming)
     elif name == "log_softmax":
-        text = "log_softmax without its centring term: g, where g - softmax(x) * g.sum() belongs"
-        yield Guess("log_softmax", text, incoming)
+        yield Guess(name, fact("no_centring_term", op=name), rule.incoming)
 
 
 @hypothesis("no_centring")
@@ -35,11 +33,11 @@ def variance(e: Evidence) -> Iterator[Guess]:
     rule = e.rule
     if rule is None or rule.application.op.name not in ("var", "std") or e.want.shape != rule.tensor.shape:
         return
+    name = rule.application.op.name
     x, dims = rule.tensor, _dims(rule)
     centred = x - x.mean(dims, keepdims=True)
     factor = (e.want * centred).sum(dims, keepdims=True) / (centred * centred).sum(dims, keepdims=True)
-    text = f"{rule.application.op.name} without its centring term: x, where x - x.mean() belongs"
-    yield Guess("variance", text, factor * x)
+    yield Guess("variance", fact("no_centring_term", op=name), factor * x)
 
 
 @hypothesis("no_centring")
@@ -55,10 +53,9 @@ def layer_norm(e: Evidence) -> Iterator[Guess]:
     deviation = np.sqrt((centred * centred).mean(dims, keepdims=True) + given["eps"])
     normal, h = centred / deviation, rule.incoming if weight is None else rule.incoming * weight
     mean, along = h.mean(dims, keepdims=True), normal * (h * normal).mean(dims, keepdims=True)
-    lacks = "layer_norm without the term by which"
-    yield Guess("both", "layer_norm as if mean and variance were constants", h / deviation)
-    yield Guess("mean", f"{lacks} the mean depends on x", (h - along) / deviation)
-    yield Guess("variance", f"{lacks} the variance depends on x", (h - mean) / deviation)
+    yield Guess("both", fact("layer_norm_constants"), h / deviation)
+    yield Guess("mean", fact("layer_norm_constant", statistic="mean"), (h - along) / deviation)
+    yield Guess("variance", fact("layer_norm_constant", statistic="variance"), (h - mean) / deviation)
 
 
 def _arguments(rule: Rule) -> dict[str, Any]:

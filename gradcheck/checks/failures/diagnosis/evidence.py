@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
+from gradcheck.facts import Fact, fact
 
 #: `ask(application, cotangents)`: the right gradients of an op alone, as the reference has them; empty where it raises.
 Ask = Callable[[Application, Sequence[np.ndarray | None]], Sequence[np.ndarray | None]]
@@ -68,17 +72,25 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a tensor by an op, and what the tensor's gradient receives from it."""
+    """One use of a tensor by an op, and what the tensor's gradient receives from it. A root's incoming gradient has
+    neither op nor owner."""
 
     op: str
     owner: str  # the graph entry in which the use stands
     argument: int  # which tensor of the op it is, from 0
     share: np.ndarray
-    #: What the share would be if the op's result had passed on a part of its gradient: in words, and the numbers.
-    partial: tuple[tuple[str, np.ndarray], ...] = ()
+    #: What the share would be if the op's result had passed on a part of its gradient: when, and the numbers.
+    partial: tuple[tuple[Fact, np.ndarray], ...] = ()
 
-    def __str__(self) -> str:
-        return f"{self.op} at {self.owner}"
+    @property
+    def origin(self) -> Fact:
+        """Where it comes from, as is to be said: `matmul at r`."""
+        return origin(self.op, self.owner)
+
+
+def origin(op: str, entry: str) -> Fact:
+    """Where a contribution comes from: an op at a graph entry, or the incoming gradient of a root (no op)."""
+    return fact("op_at", op=op, entry=entry) if op else fact("incoming_at_root")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +113,35 @@ class Evidence:
     neighbours: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: Whether this is where the pass starts, so that the gradient is the one that was given.
     is_root: bool = False
-    #: What the gradient would be with other incoming gradients at the roots.
-    reseeded: Mapping[str, np.ndarray] = field(default_factory=dict)
-    #: What the gradient would be with a path of the graph cut: by words for the path.
-    cut: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: What the gradient would be with other gradients above it, such as ones at the root: by what they are.
+    reseeded: Mapping[Fact, np.ndarray] = field(default_factory=dict)
+    #: What the gradient would be with a path of the graph cut: by the path.
+    cut: Mapping[Fact, np.ndarray] = field(default_factory=dict)
 
     @property
     def arrived(self) -> np.ndarray:
         """`got`, or zeros where no gradient arrived."""
         return np.zeros_like(self.want) if self.got is None else self.got
 
+    def agree(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Whether two versions of the gradient are equal but for the rounding of a right computation: of the coarser
+        of the dtypes that were seen and wanted, relative to what is added up. NaN agrees with NaN."""
+        if one.shape != other.shape:
+            return False
+        with quiet():
+            left, right = wide(one), wide(other)
+            scale = max(largest_finite(right), largest_finite(self.want), self.scale)
+            coarser = max(base(self.arrived.dtype), base(self.want.dtype), key=lambda tolerance: tolerance.rtol)
+            tolerance = Tolerance(coarser.rtol, max(coarser.atol, self.rounded))
+            close = np.abs(left - right) <= tolerance.allowed(np.abs(right), scale)
+            same = (left == right) | (np.isnan(left) & np.isnan(right))
+            return bool((same | (np.isfinite(right) & close)).all())
+
 
 class Guess(NamedTuple):
     """What a mistake would give. Guesses of one hypothesis with the same key, at different points, are the same."""
 
     key: Hashable
-    message: str
+    fact: Fact
     predicted: Any
     sure: bool = True  # whether that the numbers fit is proof; not where they merely have the right size

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
+from gradcheck.facts import fact
 
 #: Of more axes than this, not every order is tried.
 _MOST_AXES = 4
@@ -18,8 +19,7 @@ _MOST_AXES = 4
 def transposed(e: Evidence) -> Iterator[Guess]:
     """A matrix, or each of a batch of them, with rows for columns."""
     if e.got is not None and e.want.ndim >= 2 and (min(e.want.shape[-2:]) > 1 or e.got.shape != e.want.shape):
-        which = "" if e.want.ndim == 2 else " in its last two axes"
-        yield Guess("mT", f"it is the transpose of what is right{which}", np.swapaxes(e.want, -1, -2))
+        yield Guess("mT", fact("is_transpose", ndim=e.want.ndim), np.swapaxes(e.want, -1, -2))
 
 
 @hypothesis("permuted", covers=("reshaped",))
@@ -31,9 +31,7 @@ def permuted(e: Evidence) -> Iterator[Guess]:
     for order in permutations(range(e.want.ndim)):
         changed = tuple(e.want.shape[axis] for axis in order)
         if order not in (last, tuple(range(e.want.ndim))) and changed == e.got.shape:
-            yield Guess(
-                order, f"the axes are permuted: it is what is right with permute{order}", e.want.transpose(order)
-            )
+            yield Guess(order, fact("axes_permuted", order=order), e.want.transpose(order))
 
 
 @hypothesis("flipped")
@@ -43,10 +41,9 @@ def flipped(e: Evidence) -> Iterator[Guess]:
         return
     axes = [axis for axis, size in enumerate(e.want.shape) if size > 1]
     for axis in axes:
-        where = "" if e.want.ndim == 1 else f" along axis {axis}"
-        yield Guess(axis, f"it is back to front{where}", np.flip(e.want, axis))
+        yield Guess(axis, fact("back_to_front", axis=axis if e.want.ndim > 1 else None), np.flip(e.want, axis))
     if len(axes) > 1:
-        yield Guess("all", "it is back to front along every axis", np.flip(e.want))
+        yield Guess("all", fact("back_to_front_everywhere"), np.flip(e.want))
 
 
 @hypothesis("off_by_one")
@@ -57,15 +54,13 @@ def shifted(e: Evidence) -> Iterator[Guess]:
     for axis, size in enumerate(e.want.shape):
         if size < 3:  # of two, a shift is a flip
             continue
-        where = "" if e.want.ndim == 1 else f" along axis {axis}"
+        told = axis if e.want.ndim > 1 else None
         for step in (1, -1):
             rolled = np.roll(e.want, step, axis)
-            side = "further" if step == 1 else "back"
-            yield Guess((axis, step), f"off by one: it is what is right, one place {side}{where}", rolled)
+            yield Guess((axis, step), fact("one_place_off", step=step, axis=told, zeros=False), rolled)
             open_ended = rolled.copy()
             np.moveaxis(open_ended, axis, 0)[0 if step == 1 else -1] = 0
-            text = f"off by one: it is what is right, one place {side}{where}, with zeros following"
-            yield Guess((axis, step, 0), text, open_ended)
+            yield Guess((axis, step, 0), fact("one_place_off", step=step, axis=told, zeros=True), open_ended)
 
 
 @hypothesis("reshaped")
@@ -74,11 +69,8 @@ def reshaped(e: Evidence) -> Iterator[Guess]:
     if e.got is None or e.got.size != e.want.size or e.want.size < 2:
         return
     if e.got.shape != e.want.shape:
-        shape = list(e.got.shape)
-        text = f"the numbers are right, the shape is not: {shape} for {list(e.want.shape)}"
-        yield Guess("shape", text, e.want.reshape(e.got.shape))
+        yield Guess("shape", fact("only_shape_wrong", got=e.got.shape, want=e.want.shape), e.want.reshape(e.got.shape))
     by_columns = e.want.ravel(order="F").reshape(e.got.shape)
-    yield Guess("F", "the numbers are right, but in the order of the transpose: a reshape in place of a transpose, or "
-                "the reverse", by_columns)  # fmt: skip
+    yield Guess("F", fact("order_of_transpose"), by_columns)
     by_rows = e.want.reshape(e.want.shape[::-1]).transpose().reshape(e.got.shape)
-    yield Guess("C", "the numbers are right, but transposed where they should be reshaped", by_rows)
+    yield Guess("C", fact("transposed_not_reshaped"), by_rows)

@@ -12,6 +12,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
 from gradcheck.engines.base import Application
+from gradcheck.facts import fact
 
 #: Of an op with more tensors, such as a sum of a list, only the first are exchanged or changed.
 _MOST_TENSORS = 8
@@ -20,12 +21,12 @@ _MOST_TENSORS = 8
 @hypothesis("incoming_ignored")
 def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
     """Ones for the incoming gradient, as if the op's result were the end of the graph."""
-    text = "the incoming gradient is ignored: this is what comes of ones in its place"
     if e.rule is not None:
         ones = [None if c is None else np.ones_like(c) for c in e.rule.cotangents]
-        yield Guess("ones", text, e.rule.answer(e.rule.application, ones))
-    for words, gradient in e.reseeded.items():
-        yield Guess(words, f"the incoming gradient is ignored: this is what comes of {words}", gradient)
+        found = fact("incoming_is_ignored", instead=fact("ones_in_its_place"))
+        yield Guess("ones", found, e.rule.answer(e.rule.application, ones))
+    for instead, gradient in e.reseeded.items():
+        yield Guess(instead, fact("incoming_is_ignored", instead=instead), gradient)
 
 
 @hypothesis("incoming_passed_on", covers=("mixed_up",))
@@ -33,7 +34,7 @@ def passed_on(e: Evidence) -> Iterator[Guess]:
     """The incoming gradient itself, reduced to the argument's shape."""
     if e.rule is not None and e.rule.incoming is not None:
         reduced = _reduced(e.rule.incoming, e.rule.tensor.shape)
-        yield Guess("incoming", "the incoming gradient is passed on as it is, without the op's derivative", reduced)
+        yield Guess("incoming", fact("incoming_is_passed_on"), reduced)
 
 
 @hypothesis("forward_value")
@@ -46,10 +47,10 @@ def forward_value(e: Evidence) -> Iterator[Guess]:
     if output.shape != incoming.shape:
         return
     shape = e.rule.tensor.shape
-    text = f"the value of {name} stands where its derivative belongs: incoming gradient times {name}'s result"
-    yield Guess("value", text, _reduced(incoming * output, shape))
-    yield Guess("conj", text, _reduced(incoming * np.conj(output), shape))
-    yield Guess("alone", f"it is the value of {name}, where its derivative belongs", _reduced(output, shape))
+    found = fact("value_for_derivative", op=name)
+    yield Guess("value", found, _reduced(incoming * output, shape))
+    yield Guess("conj", found, _reduced(incoming * np.conj(output), shape))
+    yield Guess("alone", fact("value_alone", op=name), _reduced(output, shape))
 
 
 @hypothesis("swapped", covers=("operand_transposed",))
@@ -61,8 +62,7 @@ def swapped_gradients(e: Evidence) -> Iterator[Guess]:
     for index, other in enumerate(e.rule.wants[:_MOST_TENSORS]):
         if index != mine and other is not None:
             reduced = other if other.shape == e.want.shape else _reduced(other, e.want.shape)
-            text = f"this is the gradient of the op's {ordinal(index)} tensor, in place of that of its {ordinal(mine)}"
-            yield Guess(("gradient", index), text, reduced)
+            yield Guess(("gradient", index), fact("gradient_of_other_tensor", got=index, want=mine), reduced)
 
 
 @hypothesis("swapped", covers=("operand_transposed",))
@@ -81,11 +81,12 @@ def swapped_operands(e: Evidence) -> Iterator[Guess]:
             exchanged = None if exchanged is None else _reduced(exchanged, e.want.shape)
         else:
             exchanged = e.rule.with_tensors({mine: tensors[other], other: tensors[mine]})
-        text = f"the arguments are swapped: this is what comes of {ordinal(other)} and {ordinal(mine)} exchanged"
-        yield Guess(("operands", other), text, exchanged)
+        found = fact("arguments_swapped", one=other, other=mine, gradients=False)
+        yield Guess(("operands", other), found, exchanged)
         partners = e.rule.ask(e.rule.replaced({mine: tensors[other], other: tensors[mine]}), e.rule.cotangents)
         if len(partners) == 2 == len(tensors):
-            yield Guess(("both", other), f"{text}, and the two gradients too", partners[1 - e.rule.index])
+            found = fact("arguments_swapped", one=other, other=mine, gradients=True)
+            yield Guess(("both", other), found, partners[1 - e.rule.index])
 
 
 @hypothesis("operand_transposed")
@@ -96,18 +97,17 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
     rule = e.rule
     for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
         if position != rule.position and _square(tensor):
-            text = f"the op's {ordinal(position)} tensor is transposed where it should not be, or the reverse"
-            yield Guess(position, text, rule.with_tensors({position: np.swapaxes(tensor, -1, -2).copy()}))
+            turned = np.swapaxes(tensor, -1, -2).copy()
+            yield Guess(position, fact("tensor_transposed", position=position), rule.with_tensors({position: turned}))
     incoming = rule.incoming
     if incoming is not None and _square(incoming):
         turned = np.swapaxes(incoming, -1, -2).copy()
-        yield Guess("incoming", "the incoming gradient is transposed", rule.answer(rule.application, [turned]))
+        yield Guess("incoming", fact("incoming_transposed"), rule.answer(rule.application, [turned]))
         for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
             if position != rule.position and _square(tensor) and tensor.shape == incoming.shape:
-                yield Guess(("order", position, 1), "the two factors are in the wrong order",
-                            np.swapaxes(tensor, -1, -2) @ incoming)  # fmt: skip
-                yield Guess(("order", position, 2), "the two factors are in the wrong order",
-                            incoming @ np.swapaxes(tensor, -1, -2))  # fmt: skip
+                factor = np.swapaxes(tensor, -1, -2)
+                yield Guess(("order", position, 1), fact("factors_in_wrong_order"), factor @ incoming)
+                yield Guess(("order", position, 2), fact("factors_in_wrong_order"), incoming @ factor)
 
 
 @hypothesis("saved_value")
@@ -121,27 +121,26 @@ def saved_value(e: Evidence) -> Iterator[Guess]:
         if not dtypes.is_differentiable(tensor.dtype):
             continue
         if output is not None and output.shape == tensor.shape:
-            text = (
-                f"computed with the op's result in place of its {ordinal(position)} tensor, as if that was overwritten"
+            yield Guess(
+                ("output", position),
+                fact("result_for_tensor", position=position),
+                rule.with_tensors({position: output}),
             )
-            yield Guess(("output", position), text, rule.with_tensors({position: output}))
         if rule.incoming is not None and rule.incoming.shape == tensor.shape:
-            text = f"computed with the incoming gradient in place of the op's {ordinal(position)} tensor"
-            yield Guess(("incoming", position), text, rule.with_tensors({position: rule.incoming}))
-        text = f"computed with zeros in place of the op's {ordinal(position)} tensor: the saved value was cleared"
-        yield Guess(("zeros", position), text, rule.with_tensors({position: np.zeros_like(tensor)}))
+            found = fact("incoming_for_tensor", position=position)
+            yield Guess(("incoming", position), found, rule.with_tensors({position: rule.incoming}))
+        found = fact("zeros_for_tensor", position=position)
+        yield Guess(("zeros", position), found, rule.with_tensors({position: np.zeros_like(tensor)}))
 
 
 @hypothesis("conjugate")
 def conjugate(e: Evidence) -> Iterator[Guess]:
     """The complex conjugate: mathematicians' convention for torch's, or a conjugate forgotten in the rule."""
     if e.got is not None and e.want.dtype.kind == "c":
-        yield Guess("conj", "it is the complex conjugate of what is right (torch's gradient is that of the "
-                    "conjugate variable)", np.conj(e.want))  # fmt: skip
+        yield Guess("conj", fact("is_conjugate"), np.conj(e.want))
         if e.rule is not None and e.rule.incoming is not None:
-            turned = [np.conj(e.rule.incoming)]
-            yield Guess("incoming", "the derivative is not conjugated, as torch's convention asks for",
-                        np.conj(_or_nan(e.rule.answer(e.rule.application, turned), e)))  # fmt: skip
+            answer = e.rule.answer(e.rule.application, [np.conj(e.rule.incoming)])
+            yield Guess("incoming", fact("derivative_not_conjugated"), None if answer is None else np.conj(answer))
 
 
 @hypothesis("off_by_one")
@@ -150,10 +149,9 @@ def index_off_by_one(e: Evidence) -> Iterator[Guess]:
     if e.rule is None:
         return
     for step in (1, -1):
-        side = "large" if step == 1 else "small"
         for where, application in _moved(e.rule.application, step):
-            text = f"off by one: the index in argument {where + 1} is one too {side}"
-            yield Guess(("index", where, step), text, e.rule.answer(application))
+            found = fact("index_off_by_one", argument=where, step=step)
+            yield Guess(("index", where, step), found, e.rule.answer(application))
 
 
 def _moved(application: Application, step: int) -> Iterator[tuple[int, Application]]:
@@ -171,10 +169,10 @@ def _step(arg: Any, step: int) -> Any:
     if isinstance(arg, int):
         return arg + step
     if isinstance(arg, np.ndarray):
-        return arg + step if arg.dtype.kind in "iu" and arg.dtype.kind != "b" else None
+        return arg + step if arg.dtype.kind in "iu" else None
     if isinstance(arg, slice):
         start, stop = _step(arg.start, step), _step(arg.stop, step)
-        return None if start is stop is None else slice(start, stop, arg.step)
+        return None if start is None and stop is None else slice(start, stop, arg.step)
     if isinstance(arg, tuple):
         parts = [_step(part, step) for part in arg]
         if any(part is not None for part in parts):
@@ -193,13 +191,3 @@ def _reduced(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
         return None
     axes = tuple(a for a in range(array.ndim) if a < new or (shape[a - new] == 1 and array.shape[a] != 1))
     return np.asarray(array.sum(axes)).reshape(shape) if axes else array
-
-
-def _or_nan(array: np.ndarray | None, e: Evidence) -> np.ndarray:
-    return np.full(e.want.shape, np.nan) if array is None else array
-
-
-def ordinal(index: int) -> str:
-    """`first`, from 0."""
-    words = ("first", "second", "third", "fourth", "fifth", "sixth")
-    return words[index] if index < len(words) else f"{index + 1}th"

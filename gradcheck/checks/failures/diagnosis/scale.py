@@ -7,24 +7,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradcheck.checks.closeness.compare import wide
+from gradcheck.autograd.arrays import wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
+from gradcheck.facts import Fact, fact
 
 #: Ops that add up what they are given, so that 1/n stands for a mean.
 _SUMS = frozenset({"sum", "cumsum", "sum_to_size", "trace", "nansum"})
 #: Constants that people know by name.
-_NAMED = {2.0: "2", 0.5: "1/2", 3.0: "3", 1 / 3: "1/3", 4.0: "4", 0.25: "1/4", math.pi: "pi", math.log(2): "log(2)",
-          1 / math.log(2): "1/log(2)", math.log(10): "log(10)", 1 / math.log(10): "1/log(10)",
-          math.sqrt(2): "sqrt(2)", math.sqrt(0.5): "1/sqrt(2)"}  # fmt: skip
+_NAMED = {
+    math.pi: "pi",
+    math.log(2): "log(2)",
+    1 / math.log(2): "1/log(2)",
+    math.log(10): "log(10)",
+    1 / math.log(10): "1/log(10)",
+    math.sqrt(2): "sqrt(2)",
+    math.sqrt(0.5): "1/sqrt(2)",
+}
+#: A larger whole number, or its inverse, is no more telling than the digits.
+_MOST_WHOLE = 1e6
 
 
 @hypothesis("sign", covers=("factor",))
 def sign(e: Evidence) -> Iterator[Guess]:
     """Minus what is right."""
     if e.got is not None and np.any(e.want):
-        yield Guess("sign", "the sign is wrong: it is -1 times what is right", -e.want)
+        yield Guess("sign", fact("wrong_sign"), -e.want)
 
 
 @hypothesis("factor")
@@ -33,8 +42,7 @@ def factor(e: Evidence) -> Iterator[Guess]:
     constant = ratio(e)
     if constant is None or constant in (0, 1, -1):
         return
-    name = _name(constant, e)
-    yield Guess(_key(constant, base(e.want.dtype).rtol), f"off by the constant factor {name}", wide(e.want) * constant)
+    yield Guess(_key(constant, base(e.want.dtype).rtol), _named(constant, e), wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))
@@ -47,12 +55,11 @@ def mean_for_sum(e: Evidence) -> Iterator[Guess]:
         return
     op = e.rule.application.op
     if op.name in _SUMS and output.size and output.size < tensor.size:
-        n, what = tensor.size // output.size, f"{op.name} adds up"
+        n = tensor.size // output.size
+        yield Guess(n, fact("mean_of_added", n=n, op=op.name), e.want / n)
     elif op.elementwise and tensor.size and tensor.size < output.size:
-        n, what = output.size // tensor.size, "one element of the argument was broadcast to"
-    else:
-        return
-    yield Guess(n, f"a mean for a sum: 1/{n} of what is right, where {n} is how many numbers {what}", e.want / n)
+        n = output.size // tensor.size
+        yield Guess(n, fact("mean_of_broadcast", n=n), e.want / n)
 
 
 def ratio(e: Evidence) -> complex | float | None:
@@ -75,36 +82,36 @@ def _key(constant: complex | float, unit: float) -> complex | float:
     return complex(*parts) if parts[1] else parts[0]
 
 
-def _name(constant: complex | float, e: Evidence) -> str:
-    """`2`, `1/2`, `1/6, where 6 is its number of elements`."""
+def _named(constant: complex | float, e: Evidence) -> Fact:
+    """The factor as somebody would write it, where it is one of sizes or a well-known constant; else the number."""
     if isinstance(constant, complex):
-        return f"{constant:.6g}"
-    minus, size = ("-", -constant) if constant < 0 else ("", constant)
+        return fact("off_by_factor", factor=constant)
+    minus = "-" if constant < 0 else ""
+    size = abs(constant)
     near = max(1e-6, base(e.want.dtype).rtol)
-    for n, meaning in _counts(e).items():
+    for n, count in _counts(e).items():
         for number, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
             if math.isclose(size, number, rel_tol=near):
-                return f"{minus}{text}, where {n} is {meaning}"
+                return fact("off_by_count", factor=minus + text, n=n, count=count)
     for number, text in _NAMED.items():
         if math.isclose(size, number, rel_tol=near):
-            return minus + text
-    if math.isclose(size, round(size), rel_tol=near) and size < 1e6:
-        return f"{minus}{round(size)}"
-    inverse = 1 / size
-    if math.isclose(inverse, round(inverse), rel_tol=near) and inverse < 1e6:
-        return f"{minus}1/{round(inverse)}"
-    return f"{minus}{size:.7g}"
+            return fact("off_by_factor", factor=minus + text)
+    for number, before in ((size, ""), (1 / size, "1/")):
+        if math.isclose(number, round(number), rel_tol=near) and number < _MOST_WHOLE:
+            return fact("off_by_factor", factor=f"{minus}{before}{round(number)}")
+    return fact("off_by_factor", factor=constant)
 
 
-def _counts(e: Evidence) -> dict[int, str]:
+def _counts(e: Evidence) -> dict[int, Fact]:
     """Sizes by which one divides, or forgets to divide; 2 and below are constants in their own right."""
-    found: dict[int, str] = {}
-    arrays = [(e.want, "")]
+    found: dict[int, Fact] = {}
+    arrays = [(e.want, False)]
     if e.rule is not None and e.rule.output is not None:
-        arrays.append((e.rule.output, " of the result"))
-    for array, of in arrays:
-        found.setdefault(array.size, f"the number of elements{of}")
+        arrays.append((e.rule.output, True))
+    for array, of_result in arrays:
+        found.setdefault(array.size, fact("elements_of", of_result=of_result))
         for axis, size in enumerate(array.shape):
-            found.setdefault(size, f"the size of axis {axis}{of}")
-            found.setdefault(array.size // max(size, 1), f"the number of elements{of} but for axis {axis}")
-    return {n: meaning for n, meaning in found.items() if n > 2}
+            found.setdefault(size, fact("size_of_axis", axis=axis, of_result=of_result))
+            others = array.size // max(size, 1)
+            found.setdefault(others, fact("elements_but_for_axis", axis=axis, of_result=of_result))
+    return {n: count for n, count in found.items() if n > 2}

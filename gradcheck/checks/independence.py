@@ -1,0 +1,75 @@
+"""Which formulas of a case equal the one that is derived from the core's own rules: right as they are, they are no
+independent evidence for these rules. Two formulas are equal here if they simplify to the same expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.derivation import names_at, pass_alone, simplifier
+from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import CaseResult, ClaimKind, Comparison
+from gradcheck.engines.core import Core
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
+from gradcheck.language.symbolic.derive import derived
+
+
+def note_derived(result: CaseResult, case: Case, options: Options) -> CaseResult:
+    """The result with a note on each formula that equals the derived one; only where one backward pass is all."""
+    if result.status != "passed" or not case.formulas or [step.action for step in case.steps] != ["backward"]:
+        return result
+    chosen = options.apply(case)
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[chosen.dtype])), quiet():
+        same = derived_claims(draw(chosen, options.seed))
+
+    def noted(c: Comparison) -> Comparison:
+        is_derived = c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.formula) in same
+        return c.noted(fact("equals_derived")) if is_derived else c
+
+    return replace(result, comparisons=tuple(map(noted, result.comparisons)))
+
+
+def derived_claims(problem: Problem) -> set[tuple[str, str]]:
+    """The tensors and texts of the formulas that equal a derived one, by children or closed."""
+    case = problem.case
+    point = Point(pass_alone(problem, 0), Engines((), Core()))
+    claims = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
+    try:
+        known = {
+            f"{expand} {name}": formula
+            for expand in (False, True)
+            for name, formula in derived(point.problem, None, expand).items()
+        }
+        stated = {f"claim {index}": inlined(claim.expr, case.let) for index, (_, claim) in enumerate(claims)}
+        simple = simplifier(point.problem, [names_at(point)], True).simplify({**known, **stated})
+    except GradcheckError:  # what cannot be derived equals nothing
+        return set()
+    return {
+        (name, claim.text)
+        for index, (name, claim) in enumerate(claims)
+        if any(simple[f"claim {index}"] == simple.get(f"{expand} {name}") for expand in (False, True))
+    }
+
+
+def inlined(root: Expr, let: Mapping[str, Claim]) -> Expr:
+    """The expression with the steps of a derivation in place of their names; each is written out once."""
+    known: dict[int, tuple[Expr, Expr]] = {}
+    steps: dict[str, Expr] = {}
+
+    def combine(node: Expr, children: list[Expr]) -> Expr:
+        if isinstance(node, Name):
+            return steps.get(node.name, node)
+        return with_children(node, children)
+
+    for name, claim in let.items():
+        steps[name] = fold(claim.expr, combine, known)
+    return fold(root, combine, known)
