@@ -21,10 +21,11 @@ def rows() -> Iterator[Row]:
     result = run(CASES, power=True)
     measured = [(case, case.power) for case in result.cases if case.power is not None]
     for case, power in measured:
-        if power["survivors"] or power["vacuous"]:
+        if power.survivors or power.is_vacuous:
             print("\n".join([case.id, *power_lines(case, everything=True)]), file=sys.stderr)
-    planted, caught = (sum(power[key] for _, power in measured) for key in ("planted", "caught"))
-    vacuous = [case.name for case, power in measured if power["vacuous"]]
+    planted = sum(len(power.mutants) for _, power in measured)
+    caught = sum(power.caught for _, power in measured)
+    vacuous = [case.name for case, power in measured if power.is_vacuous]
     details = f"{len(measured)} of {len(plain.cases)} cases leave gradients; vacuous: {', '.join(vacuous) or 'none'}; "
     details += f"{result.seconds:.0f} s, without `--power` {without:.0f} s"
     yield Row("planted faults caught in `cases/`", f"{caught:,} of {planted:,}", "all", caught == planted, details)

@@ -25,15 +25,18 @@ from gradcheck.engines.core import Core, CoreHost
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import stream
+from gradcheck.language.random import nudge, redraw, stream
 from gradcheck.language.sampling import draw
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
 #: By how much numbers are multiplied nearby: little enough to stay in most domains, enough to tell explanations apart.
 LOW, HIGH = 0.75, 1.25
+
+#: Trials from this one on are never a run's own.
+_FIRST_UNSEEN = 1_000_000
 
 Made = TypeVar("Made")
 
@@ -44,9 +47,16 @@ class Point:
     Each is computed when first asked for, and kept. `trial` says how the problem was drawn, None for the case's own.
     """
 
-    def __init__(self, problem: Problem, engines: Engines, trial: Trial | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        engines: Engines,
+        trial: Trial | None = None,
+        evaluations: dict[str, Evaluation] | None = None,
+    ) -> None:
+        """`evaluations` are known ones, by the engines' names."""
         self.problem, self.engines, self.trial = problem, engines, trial
-        self._evaluations: dict[str, Evaluation] = {}
+        self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
         self._scopes: dict[int, Scope] = {}
 
@@ -91,6 +101,10 @@ class Point:
         if step not in self._scopes:
             self._scopes[step] = Scope(self.problem, self.want.states[step])
         return self._scopes[step]
+
+    def claiming(self, case: Case) -> Point:
+        """The same point of a case with the same graph and other claims; evaluations are shared."""
+        return Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
 
     @property
     def last(self) -> int:
@@ -158,6 +172,19 @@ class Points:
         if key not in self._nearby:
             self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
         return self._nearby[key]
+
+    def unseen(self, number: int) -> Point | None:
+        """A point at which no run looks: a trial that none has, its literals `varied`; None where the reference does
+        not come as far there as at the case's own numbers."""
+        own = self.own.problem
+
+        def point(problem: Problem) -> Point | Fact:
+            generator = stream(problem.seed, "unseen", number, problem.drawn.attempt)
+            made = Point(varied(problem, generator), self.engines)
+            return made if len(made.want.states) == len(self.own.want.states) else fact("not_evaluated_here")
+
+        found = draw_until(own.case, own.seed, _FIRST_UNSEEN + number, point)
+        return found if isinstance(found, Point) else None
 
     def at(self, trial: Trial | None) -> Point:
         """The point that a comparison is about. Raises LookupError where it was not kept."""
@@ -241,3 +268,31 @@ def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarra
     if not dtypes.is_differentiable(array.dtype):
         return array
     return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)
+
+
+def varied(problem: Problem, generator: np.random.Generator) -> Problem:
+    """The problem with other numbers of the same signs, for those that the file writes out, and other incoming gradients
+    in place of those that it writes out. What is drawn by an expression may be symmetric, or positive, for good reason."""
+    case = problem.case
+
+    def nudged(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
+        return {
+            name: nudge(array, generator) if name in values and values[name].expr is None else array
+            for name, array in arrays.items()
+        }
+
+    def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
+        found = dict(seeds)
+        for name, seed in seeds.items():
+            value = step.roots.get(name)
+            if seed is not None and value is not None and value.expr is None:
+                found[name] = redraw(seed, seed.shape, generator)
+        return found
+
+    return replace(
+        problem,
+        inputs=nudged(problem.inputs, case.inputs),
+        constants=nudged(problem.constants, case.constants),
+        forwards=tuple(nudged(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
+        seeds=tuple(incoming(step, seeds) for step, seeds in zip(case.steps, problem.seeds, strict=True)),
+    )

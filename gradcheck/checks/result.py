@@ -260,6 +260,41 @@ class Reproduction:
 
 
 @dataclass(frozen=True, slots=True)
+class Mutant:
+    """A mutation that changes a gradient somewhere: what was made wrong, and where; `caught_by` is the evidence that
+    shows it ("gradient", "node", "formula", "trial" or "proof"), empty where none does."""
+
+    kind: Fact
+    where: Fact
+    caught_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What the checks of one case would catch: its mutants, and for each tensor the smallest relative error that is
+    seen. `equivalent` mutations change nothing, here or elsewhere, and are not among the mutants."""
+
+    mutants: tuple[Mutant, ...]
+    equivalent: int = 0
+    smallest: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def caught(self) -> int:
+        """How many mutants something shows."""
+        return len(self.mutants) - len(self.survivors)
+
+    @property
+    def survivors(self) -> tuple[Mutant, ...]:
+        """Those that nothing shows."""
+        return tuple(mutant for mutant in self.mutants if not mutant.caught_by)
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether nothing that could go wrong would be noticed."""
+        return self.caught == 0
+
+
+@dataclass(frozen=True, slots=True)
 class CaseResult:
     """The verdict on one case, or on one file that could not be read (`name` is then empty)."""
 
@@ -276,7 +311,7 @@ class CaseResult:
     errors: tuple[Failure, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     smallest: Reproduction | None = None
-    power: Mapping[str, Any] | None = None  # planted faults and how many are caught, where that was asked for
+    power: Power | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
 
 

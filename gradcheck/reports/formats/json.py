@@ -15,6 +15,7 @@ from gradcheck import __version__
 from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.reports import Look
+from gradcheck.reports.power import power_json
 from gradcheck.reports.phrases import say
 
 SCHEMA = 1
@@ -86,7 +87,7 @@ def _smallest(case: CaseResult) -> dict[str, Any]:
 
 def _power(case: CaseResult) -> dict[str, Any]:
     """What planted faults showed, where that was asked for."""
-    return {} if case.power is None else {"power": case.power}
+    return {} if case.power is None else {"power": power_json(case.power)}
 
 
 def _error(error: Failure) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The core with one fault in it, as an engine like any other; and the core as a witness of what it uses."""
+"""The core with one mutation, as an engine like any other; and the core noting what a case makes use of."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ import numpy as np
 from gradcheck.autograd.backward import Pull, backward
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.mutation.faults import Fault, Shares, positions, reused
+from gradcheck.checks.mutation.core_mutation import Mutation, Shares, positions
+from gradcheck.checks.mutation.sweep_mutations import Reused, reused
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import Cotangents, Tape
 
 
-class Faulty(Core):
-    """Evaluates as the core does, but for its fault."""
+class MutantCore(Core):
+    """Evaluates as the core does, but for one mutation."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, mutation: Mutation) -> None:
         super().__init__()
-        self.fault = fault
+        self.mutation = mutation
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """One pass, with the fault in it."""
+        """One pass, with the mutation in it."""
 
         def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
-            if self.fault.overwrites:
+            if self.mutation.overwrites:
                 _forget(roots)
-            return self.fault.wrap(roots, pull)
+            return self.mutation.wrap(roots, pull)
 
         backward(roots, seeds, retain_graph=retain_graph, watch=watch)
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """Always by a sweep, which the fault is in."""
+        """Always by a sweep, which the mutation is in."""
         return Tape.pull_back(self, applications, cotangents, dtype)
 
 
@@ -52,13 +53,16 @@ def _forget(roots: Sequence[Tensor]) -> None:
                 stack.append(creator)
 
 
-class Witness(Core):
-    """The core, noting which rules it uses and which tensors receive several contributions."""
+class CoverageCore(Core):
+    """The core, noting which rules it uses (ops and positions of their arguments) and which tensors receive several
+    contributions. Its name is no engine's of a run, so that evaluations are not mixed up."""
+
+    name = "core, noting coverage"
 
     def __init__(self) -> None:
         super().__init__()
         self.applied: dict[tuple[Op, int], None] = {}
-        self.reused: dict[tuple[int, int, str], None] = {}
+        self.reused: dict[Reused, None] = {}
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass, as always."""
