@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from importlib import metadata
 
-from gradcheck.checks.conformance import Conformance, Standing, conform
+from gradcheck.checks.conformance.conform import Conformance, Standing, conform
 from gradcheck.engines import engine
 from gradcheck.errors import UsageError
 

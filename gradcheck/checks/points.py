@@ -271,8 +271,8 @@ def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarra
 
 
 def varied(problem: Problem, generator: np.random.Generator) -> Problem:
-    """The problem with other numbers of the same signs, for those that the file writes out, and other incoming gradients
-    in place of those that it writes out. What is drawn by an expression may be symmetric, or positive, for good reason."""
+    """The problem with other numbers of the same signs in place of those that the file writes out, and other incoming
+    gradients. What is drawn by an expression may be symmetric, or positive, for good reason, and stays."""
     case = problem.case
 
     def nudged(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:

@@ -28,7 +28,7 @@ def command(
     """
     import sys
 
-    from gradcheck.checks.conformance import conform
+    from gradcheck.checks.conformance.conform import conform
     from gradcheck.cli.output import width, write_stdout
     from gradcheck.engines import engine as engine_of
     from gradcheck.reports import Look

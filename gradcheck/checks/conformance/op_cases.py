@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.arguments import arrays, convert
@@ -19,7 +18,9 @@ from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.random import stream
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.symbolic.formula import to_expr
 
@@ -55,19 +56,19 @@ def _is_for_engines(op: Op) -> bool:
 
 
 def _cases(op: Op) -> Iterator[Case]:
-    stream = np.random.default_rng(zlib.crc32(op.name.encode()))
-    with using_default_dtype(_DOUBLE), np.errstate(all="ignore"):
-        for number, applied in enumerate(_applications(op, stream)):
-            case = _case(op, number, applied, stream)
+    generator = stream(0, "conformance", op.name)
+    with using_default_dtype(_DOUBLE), quiet():
+        for number, applied in enumerate(_applications(op, generator)):
+            case = _case(op, number, applied, generator)
             if case is not None:
                 yield case
 
 
-def _applications(op: Op, stream: np.random.Generator) -> Iterator[_Applied]:
+def _applications(op: Op, generator: np.random.Generator) -> Iterator[_Applied]:
     if op.elementwise and op.domain:
         for shapes in _SHAPES[len(op.domain)]:
             drawn: list[np.ndarray] = [
-                np.asarray(stream.uniform(*b, shape)) for b, shape in zip(op.domain, shapes, strict=True)
+                np.asarray(generator.uniform(*b, shape)) for b, shape in zip(op.domain, shapes, strict=True)
             ]
             if op.masked:
                 drawn[0] = np.asarray(drawn[0] > 0.5)
@@ -75,7 +76,7 @@ def _applications(op: Op, stream: np.random.Generator) -> Iterator[_Applied]:
     for sample in op.samples:
         if "dtype=" in sample or (op.kinks and any(word in sample for word in _LITERALS)):
             continue  # the result is no double, or chosen to lie on a kink, where conventions differ
-        host = _Watching(stream)
+        host = _Watching(generator)
         evaluate(parse(sample), {}, host)
         args, kwargs = [(args, kwargs) for applied, args, kwargs in host.seen if applied is op][-1]
         yield args, kwargs, host.detached
@@ -84,8 +85,8 @@ def _applications(op: Op, stream: np.random.Generator) -> Iterator[_Applied]:
 class _Watching(NumPy):
     """NumPy with random numbers, which notes how it is asked to apply ops and what is detached."""
 
-    def __init__(self, stream: np.random.Generator) -> None:
-        self._stream = stream
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator
         self.seen: list[tuple[Op, tuple[Any, ...], dict[str, Any]]] = []
         self.detached: list[np.ndarray] = []
 
@@ -93,13 +94,13 @@ class _Watching(NumPy):
         """The op's result."""
         self.seen.append((op, args, kwargs))
         draws = any(parameter.name == "generator" for parameter in op.parameters)
-        made = op(*args, **kwargs, generator=self._stream) if draws else op(*args, **kwargs)
+        made = op(*args, **kwargs, generator=self._generator) if draws else op(*args, **kwargs)
         if op.name == "detach":
             self.detached.append(made)
         return made
 
 
-def _case(op: Op, number: int, applied: _Applied, stream: np.random.Generator) -> Case | None:
+def _case(op: Op, number: int, applied: _Applied, generator: np.random.Generator) -> Case | None:
     """The call as a graph of one entry, pulled back along a random gradient; None where no gradient flows."""
     args, kwargs, detached = applied
     inputs: dict[str, Value] = {}
@@ -117,7 +118,7 @@ def _case(op: Op, number: int, applied: _Applied, stream: np.random.Generator) -
     found = list(arrays(args, kwargs))
     if any(array.dtype.kind in "cV" or array.dtype.itemsize < 8 for array in found if array.dtype.kind in "fcV"):
         return None
-    roots = _roots(op, applied, stream)
+    roots = _roots(op, applied, generator)
     if not inputs or not roots or not _is_finite(op(*args, **kwargs)):
         return None
     title = f"{op.name}: {expr}"
@@ -147,13 +148,11 @@ def _to_expr(value: Any) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, (list, tuple)):
-        from gradcheck.language.expr.nodes import Sequence as Items
-
         return Items(tuple(map(_to_expr, value)), isinstance(value, tuple))
     return to_expr(value)
 
 
-def _roots(op: Op, applied: _Applied, stream: np.random.Generator) -> dict[str, Value | None]:
+def _roots(op: Op, applied: _Applied, generator: np.random.Generator) -> dict[str, Value | None]:
     """Every part of the result through which gradients flow, with a random one."""
     args, kwargs, detached = applied
 
@@ -165,7 +164,7 @@ def _roots(op: Op, applied: _Applied, stream: np.random.Generator) -> dict[str, 
     )
     parts = {f"y[{i}]": part for i, part in enumerate(result)} if isinstance(result, tuple) else {"y": result}
     return {
-        name: Value(stream.standard_normal(part.shape), dtype="float64")
+        name: Value(generator.standard_normal(part.shape), dtype="float64")
         for name, part in parts.items()
         if isinstance(part, Tensor) and part.requires_grad
     }

@@ -8,17 +8,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.runner import crash_of
 from gradcheck.checks.timeout import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.errors import GradcheckError, Place
+from gradcheck.errors import Place, TensorError
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.nodes import Literal as Number
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
 
-#: Nodes of the deep graph, uses of one tensor, and seconds for either.
-NODES, USES, SECONDS = 100_000, 1_000, 60.0
+#: Nodes of the deep graph, and uses of one tensor.
+NODES, USES = 100_000, 1_000
+#: Seconds for each property of an engine that may never return (see `timeout`), unless the run has its own limit. A deep
+#: graph may well take such an engine longer than any case.
+PATIENCE = 60.0
 _RTOL = 1e-10
 
 _X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.3]])
@@ -28,38 +34,48 @@ _SECOND = np.array([[-0.7, 0.2, 1.4], [0.9, -0.6, 0.1]])
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether a property holds; `message` says why not."""
+    """Whether the property of this name holds, and why not."""
 
     name: str
     status: Literal["holds", "fails", "unsupported"]
-    message: str = ""
+    why: Fact | None = None
 
 
 class _Fails(Exception):
     """The property does not hold, for this reason."""
 
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why.kind)
+        self.why = why
+
 
 class _Unsupported(Exception):
     """The engine cannot be asked."""
 
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why.kind)
+        self.why = why
 
-def check_properties(engine: Engine) -> tuple[Finding, ...]:
-    """Every property, in turn; whatever one raises is its own."""
-    return tuple(_tried(name, check, engine) for name, check in PROPERTIES.items())
+
+def check_properties(engine: Engine, timeout: float | None = None) -> tuple[Finding, ...]:
+    """Every property, in turn; whatever one raises is its own. `timeout` is in seconds, for each."""
+    if timeout is None and hasattr(engine, "timeout"):
+        timeout = PATIENCE
+    return tuple(_tried(name, check, engine, timeout) for name, check in PROPERTIES.items())
 
 
-def _tried(name: str, check: Callable[[Engine], None], engine: Engine) -> Finding:
+def _tried(name: str, check: Callable[[Engine], None], engine: Engine, timeout: float | None) -> Finding:
     try:
-        with np.errstate(all="ignore"), deadline(SECONDS):
+        with quiet(), deadline(timeout):
             check(engine)
-    except _Fails as reason:
-        return Finding(name, "fails", str(reason))
-    except _Unsupported as reason:
-        return Finding(name, "unsupported", str(reason))
+    except _Fails as failed:
+        return Finding(name, "fails", failed.why)
+    except _Unsupported as unsupported:
+        return Finding(name, "unsupported", unsupported.why)
     except OutOfTime:
-        return Finding(name, "fails", f"it takes longer than {SECONDS:g} seconds")
+        return Finding(name, "fails", fact("ran_out_of_time", seconds=timeout))
     except Exception as error:  # an engine may raise anything
-        return Finding(name, "fails", f"{type(error).__name__}: {error}")
+        return Finding(name, "fails", crash_of(error))
     return Finding(name, "holds")
 
 
@@ -67,34 +83,35 @@ def _tried(name: str, check: Callable[[Engine], None], engine: Engine) -> Findin
 
 
 def _linear(engine: Engine) -> None:
-    first, second, both = (_gradient(engine, [{"y": seed}]) for seed in (_FIRST, _SECOND, 3.0 * _FIRST - 2.0 * _SECOND))
-    _same(both, 3.0 * first - 2.0 * second, "the gradient for 3 a - 2 b is not 3 times that for a - 2 times that for b")
+    first, second = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _SECOND}])
+    both = _gradient(engine, [{"y": 3.0 * _FIRST - 2.0 * _SECOND}])
+    _same(both, 3.0 * first - 2.0 * second, fact("is_not_linear"))
 
 
 def _accumulates(engine: Engine) -> None:
     once, twice = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _FIRST}, {"y": _FIRST}])
-    _same(twice, 2.0 * once, "two passes do not leave twice what one leaves")
+    _same(twice, 2.0 * once, fact("does_not_accumulate"))
 
 
 def _zeroing(engine: Engine) -> None:
     once, again = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _FIRST}, None, {"y": _FIRST}])
-    _same(again, once, "a pass after zeroing does not leave what a first pass leaves")
+    _same(again, once, fact("zeroing_leaves_something"))
 
 
 def _keeps_inputs(engine: Engine) -> None:
     given, seed = _X.copy(), _FIRST.copy()
     found = _evaluated(engine, _problem(_SQUARES, [{"y": seed}], x=given))
     if found.changed or not np.array_equal(given, _X):
-        raise _Fails("the values of x are no longer what they were")
+        raise _Fails(fact("values_changed", tensor="x"))
     if not np.array_equal(seed, _FIRST):
-        raise _Fails("the incoming gradient is no longer what it was")
+        raise _Fails(fact("incoming_gradient_changed"))
 
 
 def _order(engine: Engine) -> None:
     one = {"a": "x * x", "b": "x + x", "z": "a + b"}
     other = {"b": "x + x", "a": "x * x", "z": "a + b"}
-    first, second = (_gradient(engine, [{"z": _FIRST}], graph) for graph in (one, other))
-    _same(first, second, "the gradient depends on which of two summands was made first")
+    first, second = _gradient(engine, [{"z": _FIRST}], one), _gradient(engine, [{"z": _FIRST}], other)
+    _same(first, second, fact("depends_on_order"))
 
 
 def _deep(engine: Engine) -> None:
@@ -103,7 +120,7 @@ def _deep(engine: Engine) -> None:
     for _ in range(NODES // 2):
         expr = Call("add", (Call("mul", (expr, Number(0.5))), Name("x")))
     found = _gradient(engine, [{"y": np.ones(())}], {"y": expr}, np.array(0.25))
-    _same(found, np.array(2.0), "the gradient through 100,000 nodes is wrong")
+    _same(found, np.array(2.0), fact("wrong_through_nodes", nodes=NODES))
 
 
 def _many_uses(engine: Engine) -> None:
@@ -112,9 +129,10 @@ def _many_uses(engine: Engine) -> None:
         pairs: list[Expr] = [Call("add", (a, b)) for a, b in zip(expr[::2], expr[1::2], strict=False)]
         expr = pairs + expr[len(pairs) * 2 :]
     found = _gradient(engine, [{"y": _FIRST}], {"y": expr[0]})
-    _same(found, USES * _FIRST, "the gradient of a tensor used 1,000 times is wrong")
+    _same(found, USES * _FIRST, fact("wrong_after_uses", uses=USES))
 
 
+#: By name, which is also what excuses one in `gradcheck.testing.check_engine`. Each raises where it does not hold.
 PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "linear in the incoming gradient": _linear,
     "repeated backward accumulates": _accumulates,
@@ -141,6 +159,7 @@ def _problem(graph: Mapping[str, str | Expr], actions: list[_Action], x: np.ndar
 
 
 def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
+    """Raises where the engine raises something, or says that it cannot do it."""
     found = engine.evaluate(problem)
     error = found.error or next((state.error for state in found.states if state.error), None)
     if error is not None:
@@ -148,22 +167,26 @@ def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
     return found
 
 
-def _told(error: GradcheckError) -> str:
-    return error.message if error.kind in ("unsupported", "engine_error") else f"{error.kind}: {error.message}"
+def _told(error: TensorError) -> Fact:
+    if error.kind in ("unsupported", "engine_error"):
+        return fact("said", text=error.message)
+    return fact("raised_of_kind", error=error.kind, text=error.message)
 
 
 def _gradient(
     engine: Engine, actions: list[_Action], graph: Mapping[str, str | Expr] = _SQUARES, x: np.ndarray = _X
 ) -> np.ndarray:
+    """The gradient of x when all has been done."""
     found = _evaluated(engine, _problem(graph, actions, x.copy())).states[-1].gradients.get("x")
     if found is None:
-        raise _Fails("no gradient arrives at x")
+        raise _Fails(fact("no_gradient_arrives", tensor="x"))
     return found
 
 
-def _same(got: np.ndarray, want: np.ndarray, otherwise: str) -> None:
+def _same(got: np.ndarray, want: np.ndarray, otherwise: Fact) -> None:
+    """Raises `otherwise`, and how the two differ, where they do."""
     if got.shape != want.shape:
-        raise _Fails(f"{otherwise}: its shape is {list(got.shape)}, expected {list(want.shape)}")
+        raise _Fails(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
     if not np.allclose(got, want, rtol=_RTOL, atol=_RTOL):
         worst = np.unravel_index(int(np.argmax(np.abs(got - want))), got.shape)
-        raise _Fails(f"{otherwise}: {got[worst]:g}, expected {want[worst]:g}")
+        raise _Fails(fact("property_numbers_differ", what=otherwise, got=float(got[worst]), want=float(want[worst])))

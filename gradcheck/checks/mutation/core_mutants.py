@@ -44,7 +44,7 @@ def _mutations(points: PointSet, coverage: CoverageCore) -> list[Mutation]:
 
 
 def evidence(points: PointSet, mutation: Mutation) -> str:
-    """What shows the mutation: a gradient, an op's rule alone, or a trial at other numbers; empty where nothing does."""
+    """What shows the mutation: a gradient, an op's rule alone, a trial at other numbers; empty where nothing does."""
     engine = MutantCore(mutation)
     if _differs(points, points.own, engine):
         return "gradient"

@@ -19,8 +19,8 @@ Shares = list[tuple[Tensor, np.ndarray]]
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What is made wrong, and where. `wrap` is given the roots and the sweep's `pull`, and gives the wrong one. One of a
-    rule shows in its `op` alone too, wherever that is applied; one that `overwrites` is between passes."""
+    """What is made wrong, and where. `wrap` is given the roots and the sweep's `pull`, and gives the wrong one. One of
+    a rule shows in its `op` alone too, wherever that is applied; one that `overwrites` is between passes."""
 
     kind: Fact
     where: Fact

@@ -49,7 +49,7 @@ def _factor(points: PointSet, name: str) -> float:
 
 
 def evidence(points: PointSet, mutated: Case) -> str | None:
-    """What shows that the case's formulas, or checks, are wrong: the case's own numbers, a trial, or a proof. Empty where
+    """What shows that the case's formulas, or checks, are wrong: its own numbers, a trial, or a proof. Empty where
     nothing does; None where nothing is wrong at unseen points either."""
     if _fails(points, points.own, mutated):
         return "formula"

@@ -25,9 +25,8 @@ _SWAPPED = {
     "maximum": "minimum",
     "minimum": "maximum",
 }
-_TAKES_DIM = frozenset(
-    "amax amin cumprod cumsum log_softmax logsumexp mean prod softmax squeeze std sum unsqueeze var".split()
-)
+_REDUCTIONS = frozenset({"amax", "amin", "logsumexp", "mean", "prod", "std", "sum", "var"})
+_TAKES_DIM = _REDUCTIONS | {"cumprod", "cumsum", "log_softmax", "softmax", "squeeze", "unsqueeze"}
 
 
 def mutations_of(formula: Expr, factor: float = 1.001) -> Iterator[tuple[Fact, Expr]]:

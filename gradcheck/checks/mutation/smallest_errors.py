@@ -1,7 +1,7 @@
 """The smallest relative error in each tensor's gradient that a run would see, from the tolerances it really applies.
 
-An error of relative size `e` in an element `w` is seen when `e * |w|` exceeds what is allowed there, by the tolerance and
-by what roundings explain in this graph at this point. The smallest such `e` of any element is the tensor's.
+An error of relative size `e` in an element `w` is seen when `e * |w|` exceeds what is allowed there, by the tolerance
+and by what roundings explain in this graph at this point. The smallest such `e` of any element is the tensor's.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Mutations of how gradients add up: a use that is lost, counted twice or overwrites the others; a pass that replaces what
-the last one left."""
+"""Mutations of how gradients add up: a use that is lost, counted twice or overwrites the others; a pass that replaces
+what the last one left."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ _WHEREABOUTS = ("not_at_other_numbers",)
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`kind` of claim that fails (None: the case as a whole), `how` in kinds of facts, errors and ops, and of whom; for a
-    claim of the file also which one it is."""
+    """The `kind` of claim that fails (None: the case as a whole), `how` (kinds of facts or errors, an op), of whom;
+    for a claim of the file also which one it is."""
 
     kind: ClaimKind | None
     how: tuple[str, ...]

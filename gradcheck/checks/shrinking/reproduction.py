@@ -78,7 +78,7 @@ class Reproductions:
         return Reproduction(text, operations(found), self._in_python(read[0], again), complete=shrinker.complete)
 
     def _starts(self, case: Case, result: CaseResult, signature: Signature) -> Iterator[Case]:
-        """The same failure with every number written out; where it lies in no number, the case with nothing else said."""
+        """The failure with every number written out; else, as where it lies in no number, the case without the rest."""
         applied = self.options.apply(case)
         if signature.kind is not ClaimKind.WRONG_FORMULA:
             problem = self._problem(applied, result)

@@ -93,7 +93,7 @@ class Shrinker:
             case = smaller
 
     def _candidates(self, case: Case, move: Move) -> Iterator[Case]:
-        """What one move makes of a case, as long as the budget lasts. Only what is written out can be cut and changed."""
+        """What a move makes of a case, while the budget lasts. Only what is written out can be cut and changed."""
         values = (*case.inputs.values(), *case.constants.values())
         if move is not unused and any(value.array is None for value in values):
             return

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gradcheck.checks.conformance import Conformance, Standing, standing
+from gradcheck.checks.conformance.conform import Conformance, Standing, standing
 from gradcheck.checks.lacking import lacking
 from gradcheck.reports import Look
+from gradcheck.reports.phrases import say
 from gradcheck.reports.problems import problems
 from gradcheck.reports.text import plain, wrap
 
@@ -26,7 +27,7 @@ def render(found: Conformance, look: Look) -> str:
     lines += ["", "  properties"]
     room = max(len(one.name) for one in found.properties)
     for one in found.properties:
-        text = f"{_WORDS[one.status]:6} {one.name.ljust(room)}  {plain(one.message)}".rstrip()
+        text = f"{_WORDS[one.status]:6} {one.name.ljust(room)}  {plain(say(one.why))}".rstrip()
         lines += wrap(text, look.width, "    ", " " * 11)
     return "\n".join([*lines, "", verdict(found)]) + "\n"
 
@@ -81,7 +82,7 @@ def as_json(found: Conformance) -> str:
         "conforms": found.holds,
         "cases": None if found.cases is None else {case.id: case.status for case in found.cases.cases},
         "ops": found.ops,
-        "properties": [{"name": one.name, "status": one.status, "message": one.message} for one in found.properties],
+        "properties": [{"name": one.name, "status": one.status, "message": say(one.why)} for one in found.properties],
         "lacking": [] if found.cases is None else [word for one in lacking(found.cases) for word in one.words],
     }
     return json.dumps(document) + "\n"

@@ -1,0 +1,78 @@
+"""Everything about one engine: cases, ops and properties, and whether it holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gradcheck.checks.conformance.op_cases import op_cases
+from gradcheck.checks.conformance.properties import Finding, check_properties
+from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
+from gradcheck.checks.runner import Source, run
+from gradcheck.engines.base import Engine
+
+Standing = Literal["right", "wrong", "lacking"]
+#: What each status of a case comes to; what was skipped says nothing.
+_STANDING: dict[CaseStatus, Standing] = {
+    "passed": "right",
+    "xfailed": "right",
+    "failed": "wrong",
+    "crashed": "wrong",
+    "xpassed": "wrong",
+    "unsupported": "lacking",
+}
+_FROM_BEST: tuple[Standing, ...] = ("lacking", "right", "wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """What came of it. `ops` has the worst standing among an op's calls; one that the engine can be asked for in some
+    forms only is right if these are."""
+
+    engine: str
+    cases: RunResult | None
+    ops: dict[str, Standing]
+    op_results: RunResult
+    properties: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong. Lacking is no wrong."""
+        wrong_ops = "wrong" in self.ops.values()
+        return not (self.count("wrong") or wrong_ops or any(found.status == "fails" for found in self.properties))
+
+    def count(self, wanted: Standing) -> int:
+        """How many cases stand so."""
+        return 0 if self.cases is None else sum(standing(case) == wanted for case in self.cases.cases)
+
+
+def standing(case: CaseResult) -> Standing | None:
+    """What a case says about its engine; None if nothing."""
+    return _STANDING.get(case.status)
+
+
+def conform(
+    engine: Engine, source: Source | None = None, *, ops: Sequence[str] = (), timeout: float | None = None
+) -> Conformance:
+    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, for each case and property.
+
+    Raises UsageError for an op that is unknown.
+    """
+    found = None if source is None else run(source, engines=[engine], timeout=timeout)
+    with warnings.catch_warnings():  # torch has opinions on some of its own arguments
+        warnings.simplefilter("ignore")
+        results = run(op_cases(ops), engines=[engine], timeout=timeout)
+    return Conformance(engine.name, found, _by_op(results), results, check_properties(engine, timeout))
+
+
+def _by_op(results: RunResult) -> dict[str, Standing]:
+    """The worst standing among each op's cases, each of which is tagged with its op."""
+    worst: dict[str, Standing] = {}
+    for case in results.cases:
+        found = standing(case)
+        if found is not None:
+            (op,) = case.tags
+            worst[op] = max(worst.get(op, "lacking"), found, key=_FROM_BEST.index)
+    return worst
