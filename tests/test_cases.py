@@ -13,6 +13,7 @@ import pytest
 from gradcheck import load, run
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Case, Value
+from gradcheck.reports.phrases import say
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
@@ -33,9 +34,9 @@ def find(where: str) -> Case:
 
 
 def why(result: CaseResult) -> str:
-    lines = [f"{result.id}: {result.status}", *(f"  {error.kind}: {error.message}" for error in result.errors)]
+    lines = [f"{result.id}: {result.status}", *(f"  {error.kind}: {say(error.message)}" for error in result.errors)]
     lines += [
-        f"  {c.what} {c.tensor} {c.status}: {c.got} is not {c.want} {c.formula} {c.message}"
+        f"  {c.what} {c.tensor} {c.status}: {c.got} is not {c.want} {c.formula} {say(c.mismatch)}"
         for c in result.comparisons
         if c.status != "passed"
     ]
@@ -244,4 +245,4 @@ def test_an_error_of_another_kind_fails(tmp_path: Path) -> None:
     changed.write_text(text.replace("raises: non_scalar_backward", "raises: no_grad_required"), encoding="utf-8")
     (failed,) = [case for case in run([str(changed)]).cases if case.status != "passed"]
     assert failed.status == "failed"
-    assert any("non_scalar_backward, not no_grad_required" in error.message for error in failed.errors)
+    assert any("non_scalar_backward, not no_grad_required" in say(error.message) for error in failed.errors)

@@ -68,7 +68,8 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
     context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
     for stage in STAGES:
         if stage.applies(context):
-            context.found += stage.check(context)
+            found = list(stage.check(context))  # a stage may amend what was found before it
+            context.found += found
     if any(c.status != "passed" for c in context.found):
         from gradcheck.checks.failures.explain import explain
 

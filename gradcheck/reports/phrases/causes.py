@@ -83,10 +83,12 @@ phrases(
         "decides, such as tensors told apart by random numbers, of which two may be the same",
         "inputs_mutated": _inputs_mutated,
         "no_explanation": "no explanation: {error}",
-        "nothing_explains_it": lambda found: "no known mistake explains it; tried: "
-        + ", ".join(kind.replace("_", " ") for kind in found["tried"]),
-        "three_uses_show": lambda found: f"{say(found['evidence'])}; a tensor with three uses shows that it is not "
-        "another",
+        "nothing_explains_it": lambda found: (
+            "no known mistake explains it; tried: " + ", ".join(kind.replace("_", " ") for kind in found["tried"])
+        ),
+        "three_uses_show": lambda found: (
+            f"{say(found['evidence'])}; a tensor with three uses shows that it is not another"
+        ),
         "not_traced": "not traced to its cause: {error}",
     }
 )

@@ -25,7 +25,9 @@ def _oracle_sides_with(found: Fact) -> str:
 def _oracle_cannot_tell(found: Fact) -> str:
     bar = found["error"]
     reason = f"its error bar is {bar:.1g}" if math.isfinite(bar) else "it does not converge there"
-    return f"{named(found['got'])} and {named(found['want'])} differ, and {named(found['oracle'])} cannot tell: {reason}"
+    return (
+        f"{named(found['got'])} and {named(found['want'])} differ, and {named(found['oracle'])} cannot tell: {reason}"
+    )
 
 
 def _wrong_together(found: Fact) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.core import Core
+from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
 
 
@@ -61,13 +62,13 @@ def test_expected_null_means_none_or_zeros(check: Check) -> None:
     assert check(text.format("z")).status == "passed"
     case = check(text.format("y"))
     assert case.status == "failed"
-    assert "none was expected" in failed(case)[0].message
+    assert "none was expected" in say(failed(case)[0].mismatch)
 
 
 def test_expected_is_strict_about_shapes(check: Check) -> None:
     case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, expected: {x: [[1, 1]]}}")
     assert case.status == "failed"
-    assert "shape [2], expected [1, 2]" in failed(case)[0].message
+    assert "shape [2], expected [1, 2]" in say(failed(case)[0].mismatch)
 
 
 def test_tolerances_of_the_case_and_of_a_tensor(check: Check) -> None:
@@ -110,7 +111,7 @@ def test_a_formula_has_its_tensors_shape_without_broadcasting(check: Check) -> N
         formulas: {x: "ones(2)"}
         """
     )
-    assert "shape [2], expected [3, 2]" in failed(case)[0].message
+    assert "shape [2], expected [3, 2]" in say(failed(case)[0].mismatch)
 
 
 def test_a_formula_that_cannot_be_evaluated_has_failed_and_says_why(check: Check) -> None:
@@ -123,7 +124,7 @@ def test_a_formula_that_cannot_be_evaluated_has_failed_and_says_why(check: Check
         """
     )
     assert case.status == "failed"
-    assert failed(case)[0].message.startswith("shape_mismatch")
+    assert say(failed(case)[0].mismatch).startswith("shape_mismatch")
     assert failed(case)[0].place.line == 5
 
 
@@ -150,7 +151,7 @@ def test_wrong_formulas_must_be_refuted(check: Check, wrong: str, refuted: bool)
     (verdict,) = those(case, "wrong_formula")
     assert (case.status == "passed") == refuted
     assert verdict.place.line == 5
-    assert ("refuted" if refuted else "should be refuted, but holds at 4 points") in verdict.message
+    assert ("refuted" if refuted else "should be refuted, but holds at 4 points") in say(verdict.mismatch)
 
 
 def test_a_wrong_formula_that_is_right_by_accident_is_refuted_at_other_sizes(check: Check) -> None:
@@ -261,4 +262,4 @@ def test_a_gradient_that_arrives_in_a_constant_is_seen(check: Check, claim: str)
     wrong = failed(case)
     assert not any(c.verdict for c in wrong)  # a derivative is there, but none was asked for
     assert {(c.what, c.tensor) for c in wrong} == {("gradient", "c"), *([("expected", "c")] if claim else [])}
-    assert {c.message for c in wrong} == {"a gradient arrived, none was expected"}
+    assert {say(c.mismatch) for c in wrong} == {"a gradient arrived, none was expected"}

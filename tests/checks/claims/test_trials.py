@@ -19,11 +19,11 @@ def test_formulas_and_engines_are_verified_at_fresh_sizes(check: Check) -> None:
     )
     assert case.status == "passed", failed(case)
     formulas = those(case, "formula")
-    assert [c.trial and c.trial["trial"] for c in formulas] == [None, 1, 2, 3]
-    sizes = [c.trial["sizes"] for c in formulas if c.trial]
+    assert [c.trial and c.trial.number for c in formulas] == [None, 1, 2, 3]
+    sizes = [c.trial.sizes for c in formulas if c.trial]
     assert all(set(s) == {"n", "m", "k"} for s in sizes)
     assert len({tuple(s.values()) for s in sizes}) == 3
-    assert {c.trial["trial"] for c in those(case, "gradient") if c.trial} == {1, 2, 3}
+    assert {c.trial.number for c in those(case, "gradient") if c.trial} == {1, 2, 3}
 
 
 def test_a_formula_that_is_right_at_one_size_alone_fails_with_the_sizes(check: Check) -> None:
@@ -36,7 +36,7 @@ def test_a_formula_that_is_right_at_one_size_alone_fails_with_the_sizes(check: C
         """
     )
     assert case.status == "failed"
-    assert all(c.trial is not None and c.trial["sizes"] for c in failed(case, "formula"))
+    assert all(c.trial is not None and c.trial.sizes for c in failed(case, "formula"))
 
 
 def test_a_rule_that_is_wrong_at_some_sizes_alone_is_found_by_a_trial(check: Check, plant: Callable[..., None]) -> None:
@@ -60,14 +60,15 @@ def test_nothing_to_vary_is_said(check: Check) -> None:
     case = check("{inputs: {x: 'arange(2)'}, graph: {loss: x.sum()}, formulas: {x: ones_like(x)}}")
     assert case.status == "passed"
     (formula,) = those(case, "formula")
-    assert "verified at these numbers only" in formula.notes
+    assert formula.has_note("at_these_numbers_only")
 
 
 def test_literals_without_shapes_are_moved_so_that_a_formula_right_at_one_point_fails(check: Check) -> None:
     case = check("{inputs: {x: [2, 2]}, graph: {loss: (x * x * x).sum()}, formulas: {x: [6 * x, 3 * x ** 2]}}")
     wrong, right = those(case, "formula")[-2:]
     assert (wrong.status, right.status) == ("failed", "passed")
-    assert "not at others" in wrong.message
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.kind == "not_at_other_numbers"
 
 
 def test_a_derivation_that_is_wrong_only_beside_the_numbers_given_is_refuted(check: Check) -> None:
@@ -106,8 +107,8 @@ def test_trials_that_are_all_nan_verify_nothing_and_say_so(check: Check) -> None
         """
     )
     (formula,) = those(case, "formula")
-    assert any("could not be verified" in note for note in formula.notes)
-    assert "verified at these numbers only" in formula.notes
+    assert formula.has_note("no_trial")
+    assert formula.has_note("at_these_numbers_only")
 
 
 def test_values_outside_the_domain_are_drawn_again(check: Check) -> None:
@@ -133,7 +134,7 @@ def test_impossible_sizes_are_drawn_again(check: Check) -> None:
         """
     )
     assert case.status == "passed", failed(case)
-    assert all(c.trial["sizes"]["a"] == c.trial["sizes"]["b"] for c in those(case, "formula") if c.trial)
+    assert all(c.trial.sizes["a"] == c.trial.sizes["b"] for c in those(case, "formula") if c.trial)
 
 
 def test_checks_in_steps_are_verified_in_trials_too(check: Check) -> None:
@@ -161,7 +162,7 @@ def test_a_symmetric_literal_stays_symmetric(check: Check) -> None:
         """
     )
     assert case.status == "passed", failed(case)
-    assert {c.trial["trial"] for c in those(case, "formula") if c.trial} == {1}
+    assert {c.trial.number for c in those(case, "formula") if c.trial} == {1}
     case = check(
         "{inputs: {a: [[2, 1], [1, 3]]}, graph: {loss: (a * a).sum()}, formulas: {a: 'tensor([[4, 2], [2, 6]])'}}"
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
 
 Plant = Callable[..., None]
@@ -25,7 +26,7 @@ def test_a_wrong_rule_makes_core_stand_alone(check: Check, plant: Plant) -> None
     wrong = failed(check(CHAIN))
     assert {c.what for c in wrong} == {"gradient", "node"}
     for comparison in wrong:
-        assert comparison.verdict.startswith("core is wrong: torch and complex step agree to ")
+        assert say(comparison.verdict).startswith("core is wrong: torch and complex step agree to ")
 
 
 def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check, plant: Plant) -> None:
@@ -39,31 +40,31 @@ def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check
 def test_a_wrong_formula_stands_alone(check: Check) -> None:
     case = check(CHAIN + "    formulas: {x: (1 - h) @ w.T}\n")
     (own,) = [c for c in failed(case, "formula") if c.trial is None]
-    assert own.verdict.startswith("the formula is wrong: torch, core and complex step agree to ")
-    in_trials = [c for c in failed(case, "formula") if c.trial is not None and not c.message]
-    assert all(c.verdict.startswith("the formula is wrong: torch, core and ") for c in in_trials)
+    assert say(own.verdict).startswith("the formula is wrong: torch, core and complex step agree to ")
+    in_trials = [c for c in failed(case, "formula") if c.trial is not None and not c.mismatch]
+    assert all(say(c.verdict).startswith("the formula is wrong: torch, core and ") for c in in_trials)
 
 
 def test_a_wrong_number_in_the_file_stands_alone(check: Check) -> None:
     case = check("{inputs: {x: [1, 2]}, graph: {loss: (x * x).sum()}, expected: {x: [2, 5]}, values: {loss: 6}}")
     gradients, values = failed(case, "expected"), failed(case, "expected_value")
-    assert [c.verdict for c in gradients if c.engine == "core"] == [
+    assert [say(c.verdict) for c in gradients if c.engine == "core"] == [
         "the file is wrong: core, torch and complex step agree exactly"
     ]
-    assert [c.verdict for c in values if c.engine == "core"] == ["the file is wrong: core and torch agree exactly"]
+    assert [say(c.verdict) for c in values if c.engine == "core"] == ["the file is wrong: core and torch agree exactly"]
 
 
 def test_torch_may_stand_alone(check: Check) -> None:
     """Its gradient of a singular matrix' determinant is 0."""
     case = check("{inputs: {x: [[0, 0, 0], [0, 0, 1], [0, 1, 2]]}, graph: {loss: linalg.det(x)}}")
     (gradient,) = failed(case, "gradient")
-    assert gradient.verdict.startswith("torch and core differ, complex step sides with core")
+    assert say(gradient.verdict).startswith("torch and core differ, complex step sides with core")
 
 
 def test_a_file_that_knows_better_is_a_witness(check: Check, plant: Plant) -> None:
     plant("square", lambda g, y, x: g * x)
     case = check("{inputs: {x: [1, 2]}, graph: {y: x.square(), loss: y.sum()}, expected: {x: [2, 4]}}")
-    verdicts = {c.verdict for c in failed(case, "gradient") if c.tensor == "x"}
+    verdicts = {say(c.verdict) for c in failed(case, "gradient") if c.tensor == "x"}
     assert verdicts == {"core is wrong: torch, the file and complex step agree exactly"}
 
 
@@ -77,7 +78,7 @@ def test_a_wrong_value_has_its_verdict(check: Check, monkeypatch: pytest.MonkeyP
     finally:
         object.__setattr__(op, "forward", forward)
     (value,) = [c for c in failed(case, "value") if c.tensor == "y"]
-    assert value.verdict.startswith("core is wrong: torch and the file agree")
+    assert say(value.verdict).startswith("core is wrong: torch and the file agree")
 
 
 def test_nobody_is_asked_where_the_run_says_so(check: Check, plant: Plant) -> None:
@@ -116,7 +117,7 @@ def test_another_subgradient_is_another_convention(check: Check, plant: Plant, s
     assert case.status == "passed"
     (gradient,) = failed(case, "gradient")
     assert gradient.status == "not_differentiable"
-    assert gradient.verdict.startswith(
+    assert say(gradient.verdict).startswith(
         "a difference of convention, not a failure: no derivative there, and any of [0, 3]"
     )
     assert gradient.certificate == {"method": "differences", "subgradients": [0.0, 3.0]}
@@ -131,7 +132,7 @@ def test_a_value_outside_of_the_interval_fails(check: Check, plant: Plant, slope
     assert case.status == "failed"
     (gradient,) = failed(case, "gradient")
     assert (gradient.status, gradient.worst_index) == ("failed", (0,))
-    assert "is outside of the subgradients, [0, 3]" in gradient.verdict
+    assert "is outside of the subgradients, [0, 3]" in say(gradient.verdict)
 
 
 def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, plant: Plant) -> None:
@@ -140,7 +141,7 @@ def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, pla
     assert case.status == "failed"
     (expected,) = [c for c in failed(case, "expected") if c.status == "failed"]
     assert (expected.engine, expected.worst_index) == ("core", (0,))
-    assert expected.verdict.startswith("another convention at a kink: ")
+    assert say(expected.verdict).startswith("another convention at a kink: ")
 
 
 def test_a_wrong_element_beside_a_kink_fails(check: Check, plant: Plant) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
 
 CHAIN = """
@@ -34,7 +35,7 @@ def test_a_scaled_rule_is_found_in_the_gradient_and_in_the_node(check: Check, pl
     (node,) = failed(case, "node")
     assert node.tensor == "h"
     assert node.place.line == 5
-    assert "tanh" in node.message
+    assert "tanh" in say(node.mismatch)
 
 
 def test_a_seed_of_ones_hides_a_transpose_from_the_gradient_but_not_from_the_node(
@@ -93,8 +94,8 @@ def test_a_rule_that_makes_another_shape_is_an_error_of_that_case(check: Check, 
     case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
     assert case.status == "failed"
     outcome, told = failed(case, "raises")
-    assert (told.reference, told.message.partition(" (")[0]) == ("case", "core raised shape_mismatch")
-    assert "shape_mismatch" in outcome.message
+    assert (told.reference, say(told.mismatch).partition(" (")[0]) == ("case", "core raised shape_mismatch")
+    assert "shape_mismatch" in say(outcome.mismatch)
     assert case.errors[0].kind == "shape_mismatch"
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.failures.subgradients import Room, Witness, sentence
+from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.reports.phrases import say
 
-ROOM = Room(np.array([1e-10, 1e-10]), 1e-10)
+ALLOWANCE = Allowance(np.array([1e-10, 1e-10]), 1e-10)
 
 
-def says(name: str, *answer: float, bar: float = 0.0, oracle: bool = False) -> Witness:
-    return Witness(name, np.array(answer), np.full(len(answer), bar), oracle)
+def says(name: str, *answer: float, bar: float = 0.0, oracle: bool = False) -> Answer:
+    return Answer(name, np.array(answer), np.full(len(answer), bar), oracle)
 
 
 STEP = "complex step"
@@ -44,17 +45,21 @@ STEP = "complex step"
         (says("core", 1, 2), says("torch", 1, 3), [], ""),
     ],
 )  # fmt: skip
-def test_sentences(got: Witness, want: Witness, others: list[Witness], verdict: str) -> None:
-    assert sentence(got, want, others, ROOM) == verdict
+def test_who_is_wrong(got: Answer, want: Answer, others: list[Answer], verdict: str) -> None:
+    assert say(who_is_wrong(got, want, others, ALLOWANCE)) == verdict
 
 
 def test_how_closely_they_agree_is_said() -> None:
-    verdict = sentence(says("core", 1, 2), says("torch", 1, 3), [says(STEP, 1, 3 * (1 + 3e-15), oracle=True)], ROOM)
+    verdict = say(
+        who_is_wrong(says("core", 1, 2), says("torch", 1, 3), [says(STEP, 1, 3 * (1 + 3e-15), oracle=True)], ALLOWANCE)
+    )
     assert verdict == "core is wrong: torch and complex step agree to 3e-15"
 
 
 def test_zeros_on_one_side_leave_room_on_the_other() -> None:
     """Where torch has zeros alone its scale is 0, and core still agrees with the oracle to rounding."""
-    none = Room(np.zeros(1), 1e-10)
-    verdict = sentence(says("core", -1.0), says("torch", 0.0), [says(STEP, -1 + 1e-14, bar=1e-15, oracle=True)], none)
+    none = Allowance(np.zeros(1), 1e-10)
+    verdict = say(
+        who_is_wrong(says("core", -1.0), says("torch", 0.0), [says(STEP, -1 + 1e-14, bar=1e-15, oracle=True)], none)
+    )
     assert verdict.startswith("torch and core differ, complex step sides with core")
