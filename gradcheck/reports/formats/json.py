@@ -15,8 +15,8 @@ from gradcheck import __version__
 from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.power import power_json
 from gradcheck.reports.phrases import say
+from gradcheck.reports.power import power_json
 
 SCHEMA = 1
 
