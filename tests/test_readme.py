@@ -13,7 +13,7 @@ import pytest
 
 from gradcheck import load, run
 from gradcheck.autograd import ops
-from gradcheck.cli import COMMANDS
+from gradcheck.cli.commands import COMMANDS
 from gradcheck.cli.config import KEYS
 from gradcheck.cli.run import command
 from gradcheck.language.loader.model import Case as Model

@@ -12,27 +12,24 @@ from typing import Any
 
 import click
 
+from gradcheck.cli.options import RUN
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 
-#: The keys besides `paths`, each an option of `run`, by its name there.
-KEYS = {
-    "engine": "engines",
-    "output-format": "output_format",
-    **{key: key for key in ("reference", "dtype", "rtol", "atol", "seed", "trials", "timeout", "maxfail", "color")},
-}
+#: The keys besides `paths`, each an option of `run`.
+KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RUN if option.key}
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The section's values by parameter name, converted; `file` is empty where there is no section."""
+    """The section's values by the names of the options' parameters, converted; `file` is empty where there is none."""
 
     file: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_config(run: click.Command, start: Path | None = None) -> Config:
-    """The configuration for a working directory, checked against the options of `run`."""
+def read_config(start: Path | None = None) -> Config:
+    """The configuration for a working directory, by default the process's. Raises UsageError where it is wrong."""
     for folder in ((start or Path.cwd()).resolve(), *(start or Path.cwd()).resolve().parents):
         path = folder / "pyproject.toml"
         if not path.is_file():
@@ -40,7 +37,7 @@ def read_config(run: click.Command, start: Path | None = None) -> Config:
         text, section = _section(path)
         if section is not None:
             file = os.path.relpath(path)
-            return Config(file, _checked(section, run, file, text, folder))
+            return Config(file, _checked(section, path, text))
     return Config()
 
 
@@ -61,17 +58,18 @@ def _section(path: Path) -> tuple[str, Any]:
     return text, tool.get("gradcheck") if isinstance(tool, dict) else None
 
 
-def _checked(section: Any, run: click.Command, file: str, text: str, folder: Path) -> dict[str, Any]:
+def _checked(section: Any, path: Path, text: str) -> dict[str, Any]:
+    file = os.path.relpath(path)
     if not isinstance(section, dict):
         raise UsageError(f"{file}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
-    options = {param.name: param for param in run.params}
     values: dict[str, Any] = {}
     for key, value in section.items():
         if key == "paths":
-            values["paths"] = _paths(value, _place(file, text, key), folder)
+            values["paths"] = _paths(value, _place(file, text, key), path.parent)
         elif key in KEYS:
-            name = KEYS[key]
-            values[name] = _converted(key, value, options[name], _place(file, text, key))
+            option = KEYS[key]
+            assert option.name is not None
+            values[option.name] = _converted(key, value, option, _place(file, text, key))
         else:
             known = ("paths", *KEYS)
             hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
@@ -98,9 +96,8 @@ def _paths(value: Any, place: Place, folder: Path) -> tuple[str, ...]:
     return tuple(os.path.relpath(folder / text) for text in texts)
 
 
-def _converted(key: str, value: Any, option: click.Parameter, place: Place) -> Any:
-    multiple = getattr(option, "multiple", False)
-    items = value if multiple and isinstance(value, list) else [value]
+def _converted(key: str, value: Any, option: click.Option, place: Place) -> Any:
+    items = value if option.multiple and isinstance(value, list) else [value]
     kind, wanted = _kind(option)
     for item in items:
         if isinstance(item, bool) or not isinstance(item, kind):
@@ -109,10 +106,10 @@ def _converted(key: str, value: Any, option: click.Parameter, place: Place) -> A
         converted = tuple(option.type.convert(item, option, None) for item in items)
     except click.BadParameter as error:
         raise UsageError(f"{place}: {key}: {error.message.rstrip('.')}") from error
-    return converted if multiple else converted[0]
+    return converted if option.multiple else converted[0]
 
 
-def _kind(option: click.Parameter) -> tuple[tuple[type, ...], str]:
+def _kind(option: click.Option) -> tuple[tuple[type, ...], str]:
     """What TOML may hold for an option."""
     if isinstance(option.type, click.types.IntParamType):
         return (int,), "a whole number"

@@ -7,17 +7,16 @@ from pathlib import Path
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.configured import ConfiguredCommand
 
 
-@click.command("conform", cls=options.ConfiguredCommand)
+@click.command("conform", cls=ConfiguredCommand)
 @click.argument("engine", metavar="ENGINE")
 @options.paths
 @click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable. [default: all]")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True, max=1e8), metavar="SECONDS", help="For each case."
-)
+@options.TIMEOUT
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-@options.verbose
+@options.VERBOSE
 def command(
     engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: float | None, as_json: bool, verbose: int
 ) -> int:

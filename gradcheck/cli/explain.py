@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.configured import ConfiguredCommand
 
 
-@click.command("explain", cls=options.ConfiguredCommand)
+@click.command("explain", cls=ConfiguredCommand)
 @options.paths
 @options.selection
 @click.option(
@@ -15,8 +16,8 @@ from gradcheck.cli import options
     help="For reading, for pasting into a case, for a paper.",
 )  # fmt: skip
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
-@click.option("--seed", type=int, metavar="N", help="Instead of the case's own seed.")
-@options.verbose
+@options.SEED
+@options.VERBOSE
 def command(
     paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None,
     verbose: int,

@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from gradcheck import __version__
-from gradcheck.cli import COMMANDS
+from gradcheck.cli.commands import COMMANDS
 from gradcheck.language.suggest import did_you_mean
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

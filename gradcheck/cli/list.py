@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.configured import ConfiguredCommand
 
 
-@click.command("list", cls=options.ConfiguredCommand)
+@click.command("list", cls=ConfiguredCommand)
 @options.paths
 @options.selection
-@options.verbose
+@options.VERBOSE
 def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], verbose: int) -> int:
     """List the ids of cases, one a line; -v adds their tags."""
     from gradcheck.cli.boundary import USAGE

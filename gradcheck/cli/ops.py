@@ -21,7 +21,7 @@ _DOC = 24
 
 @click.command("ops")
 @click.argument("name", required=False)
-@options.verbose
+@options.VERBOSE
 def command(name: str | None, verbose: int) -> None:
     """Show the op table, or everything about one op."""
     from gradcheck.cli.output import write_stdout

@@ -1,28 +1,146 @@
-"""Options that several commands share, and the class of commands that read `[tool.gradcheck]`."""
+"""Every option of `gradcheck run`, in one table, and the few that other commands share.
+
+The command line of `run` and the keys of `[tool.gradcheck]` are made from `RUN`: a new option is an entry there, and a
+field of `checks.options.Options` where it changes what is checked. Nothing here imports another module of this room.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from gradcheck.reports import FORMATS
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+
 DEFAULT_PATHS = ("cases",)
+DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 
 
-class ConfiguredCommand(click.Command):
-    """A command whose defaults come from the configuration; an option given by hand wins."""
+class ReportType(click.ParamType):
+    """`FORMAT=PATH`, as a pair."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not {"-h", "--help"} & set(args):
-            from gradcheck.cli.config import read_config
-            from gradcheck.cli.run import command
+    name = "FORMAT=PATH"
 
-            own = {param.name for param in self.params}
-            values = read_config(command).values
-            ctx.default_map = {name: value for name, value in values.items() if name in own}
-        return super().parse_args(ctx, args)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
+        """Raises click.BadParameter for what is no such pair."""
+        format, equals, path = value.partition("=")
+        if not equals or not path:
+            self.fail(f"'{value}' is not FORMAT=PATH, such as junit=report.xml", param, ctx)
+        if format not in FORMATS:
+            self.fail(f"'{format}' is not a format; there are {', '.join(FORMATS)}", param, ctx)
+        return format, Path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option as click declares it: its `flags` and the parameter's name, its `help`, and further `settings` of
+    click's. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
+
+    flags: tuple[str, ...]
+    help: str
+    key: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, function: Function) -> Function:
+        """As a decorator of a command's function."""
+        return click.option(*self.flags, help=self.help, **self.settings)(function)
+
+    def parameter(self) -> click.Option:
+        """As a parameter of a command."""
+        return click.Option(self.flags, help=self.help, **self.settings)
+
+    def helped(self, help: str) -> Option:
+        """The same with another help."""
+        return replace(self, help=help)
+
+
+def _option(*flags: str, help: str, key: str = "", **settings: Any) -> Option:
+    return Option(flags, help, key, settings)
+
+
+_POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
+_SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
+
+KEYWORD = _option(
+    "-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'."
+)
+TAG = _option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; several add up.")
+SEED = _option("--seed", key="seed", type=int, metavar="N", help="Instead of the case's own seed.")
+TIMEOUT = _option("--timeout", key="timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
+VERBOSE = _option("-v", "--verbose", count=True, help="Show more.")
+
+#: The options of `run`, in the order of its help.
+RUN: tuple[Option, ...] = (
+    KEYWORD,
+    TAG,
+    _option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
+    _option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
+    _option(
+        "--engine",
+        "engines",
+        key="engine",
+        multiple=True,
+        metavar="NAME",
+        help="An engine to test: a name, FILE.py:CLASS or MODULE:CLASS; repeatable. [default: core]",
+    ),
+    _option("--reference", key="reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
+    _option("--dtype", key="dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
+    _option("--rtol", key="rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
+    _option("--atol", key="atol", type=_NOT_NEGATIVE, help="Tolerance relative to a tensor's largest magnitude."),
+    SEED.helped("Instead of each case's own seed."),
+    _option(
+        "--trials", key="trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."
+    ),
+    TIMEOUT,
+    _option(
+        "--oracle",
+        type=click.Choice(["auto", "numeric", "none"]),
+        help="Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.",
+    ),
+    _option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too."),
+    _option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
+    _option(
+        "--shrink/--no-shrink",
+        default=None,
+        help="Look for the smallest case that fails in the same way, for every failure. [default: for the first few]",
+    ),
+    VERBOSE,
+    _option("-q", "--quiet", count=True, help="Show only what is wrong."),
+    _option(
+        "--output-format",
+        key="output-format",
+        type=click.Choice(list(FORMATS)),
+        default="full",
+        show_default=True,
+        help="What to write.",
+    ),
+    _option(
+        "-o",
+        "--output",
+        "file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write there, not to stdout.",
+    ),
+    _option("--report", "reports", type=ReportType(), multiple=True, help="Write a report there too; repeatable."),
+    _option("--color", key="color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour."),
+)
+
+
+def of_table(table: Sequence[Option]) -> Callable[[Function], Function]:
+    """All options of a table, as one decorator."""
+
+    def decorated(function: Function) -> Function:
+        for option in reversed(table):
+            function = option(function)
+        return function
+
+    return decorated
 
 
 def paths(function: Function) -> Function:
@@ -32,15 +150,4 @@ def paths(function: Function) -> Function:
 
 def selection(function: Function) -> Function:
     """`-k` and `-t`."""
-    keyword = click.option(
-        "-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'."
-    )
-    tag = click.option(
-        "-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; several add up."
-    )
-    return keyword(tag(function))
-
-
-def verbose(function: Function) -> Function:
-    """`-v`, with which an internal error shows its traceback."""
-    return click.option("-v", "--verbose", count=True, help="Show more.")(function)
+    return KEYWORD(TAG(function))

@@ -8,7 +8,7 @@ from gradcheck.cli import options
 
 
 @click.command("schema")
-@options.verbose
+@options.VERBOSE
 def command(verbose: int) -> None:
     """Print the JSON Schema (draft-07) of a case, for editors."""
     import json

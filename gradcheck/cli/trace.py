@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 @click.argument("case", metavar="FILE[::NAME]")
 @click.option("--step", type=click.IntRange(min=1), metavar="N", help="Only this step of the case, from 1.")
 @click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
-@click.option("--seed", type=int, metavar="N", help="Instead of the case's own seed.")
+@options.SEED
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, with every event.")
-@options.verbose
+@options.VERBOSE
 def command(case: str, step: int | None, tensor: str, seed: int | None, as_json: bool, verbose: int) -> int:
     """Show the backward pass of one case, event by event.
 

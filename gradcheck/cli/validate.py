@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.configured import ConfiguredCommand
 
 
-@click.command("validate", cls=options.ConfiguredCommand)
+@click.command("validate", cls=ConfiguredCommand)
 @options.paths
-@options.verbose
+@options.VERBOSE
 def command(paths: tuple[str, ...], verbose: int) -> int:
     """Read and validate case files without running them."""
     from gradcheck.cli.boundary import USAGE

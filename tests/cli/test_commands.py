@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gradcheck import __version__
-from gradcheck.cli import COMMANDS
+from gradcheck.cli.commands import COMMANDS
 
 
 @pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gradcheck.cli.config import read_config
-from gradcheck.cli.run import command
 from gradcheck.errors import UsageError
 
 
@@ -20,7 +19,7 @@ def test_values_are_those_of_the_options(folder: Path) -> None:
         folder,
         '[tool.gradcheck]\npaths = ["a", "b"]\nengine = ["core"]\nrtol = 1\nseed = 7\noutput-format = "concise"\n',
     )
-    assert read_config(command).values == {
+    assert read_config().values == {
         "paths": ("a", "b"), "engines": ("core",), "rtol": 1.0, "seed": 7, "output_format": "concise",
     }  # fmt: skip
 
@@ -30,14 +29,14 @@ def test_it_is_found_upwards_and_its_paths_start_where_it_stands(folder: Path, m
     (folder / "sub").mkdir()
     write(folder / "sub", "[project]\nname = 'another'\n")
     monkeypatch.chdir(folder / "sub")
-    config = read_config(command)
+    config = read_config()
     assert config.file == str(Path("..", "pyproject.toml"))
     assert config.values == {"paths": (str(Path("..", "proofs")),), "engines": ("core",)}
 
 
 def test_without_any_there_is_nothing(folder: Path) -> None:
     write(folder, "[tool.ruff]\n")
-    assert read_config(command).values == {}
+    assert read_config().values == {}
 
 
 @pytest.mark.parametrize(
@@ -62,11 +61,11 @@ def test_without_any_there_is_nothing(folder: Path) -> None:
 def test_mistakes_are_told_with_their_line(folder: Path, text: str, message: str) -> None:
     write(folder, text)
     with pytest.raises(UsageError) as caught:
-        read_config(command)
+        read_config()
     assert str(caught.value).startswith(message)
 
 
 def test_text_that_is_not_utf8_is_refused(folder: Path) -> None:
     (folder / "pyproject.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="is not UTF-8"):
-        read_config(command)
+        read_config()
