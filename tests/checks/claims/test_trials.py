@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from gradcheck.autograd.op import TABLE
+from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
 
 
@@ -167,3 +170,46 @@ def test_a_symmetric_literal_stays_symmetric(check: Check) -> None:
         "{inputs: {a: [[2, 1], [1, 3]]}, graph: {loss: (a * a).sum()}, formulas: {a: 'tensor([[4, 2], [2, 6]])'}}"
     )
     assert case.status == "failed"
+
+
+# Wrong formulas --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "refuted"),
+    [
+        ("2 * x", False),
+        ("2.001 * x", True),
+        ("x * 2 + 0", False),
+        ("x @ x", True),
+        ("ones(2)", True),
+        ("x + ones_like(x)", True),
+    ],
+)
+def test_wrong_formulas_must_be_refuted(check: Check, wrong: str, refuted: bool) -> None:
+    case = check(
+        f"""
+        inputs: {{x: "rand(3, 2)"}}
+        graph: {{loss: (x * x).sum()}}
+        wrong_formulas:
+          x: {wrong}
+        """
+    )
+    (verdict,) = those(case, "wrong_formula")
+    assert (case.status == "passed") == refuted
+    assert verdict.place.line == 5
+    assert ("refuted" if refuted else "should be refuted, but holds at 4 points") in say(verdict.mismatch)
+
+
+def test_a_wrong_formula_that_is_right_by_accident_is_refuted_at_other_sizes(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [[1, 2], [3, 4]]}
+        graph: {loss: x.mean()}
+        wrong_formulas: {x: ones_like(x) / 4}
+        shapes: {x: [a, b]}
+        """
+    )
+    assert case.status == "passed"
+    (verdict,) = those(case, "wrong_formula")
+    assert verdict.trial is not None

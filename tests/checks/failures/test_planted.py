@@ -117,6 +117,7 @@ def test_a_wrong_rule_is_found_in_every_dtype(check: Check, plant: Callable[...,
         backward: {y: [1, 2, 3]}
         """,
         dtype=dtype,
+        seed=2,  # of bfloat16, 5 % is about what roundings explain where incoming gradients are small beside others
     )
     assert case.status == "failed"
     assert [c.tensor for c in failed(case, "node")] == ["y"]

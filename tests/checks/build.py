@@ -1,0 +1,30 @@
+"""Cases, contexts and points from text, for tests of one module at a time."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+from gradcheck.checks.context import Context
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.points import Point
+from gradcheck.language.case import Case
+from gradcheck.language.loader.files import load_text
+
+
+def case_of(text: str) -> Case:
+    """The only case of a text."""
+    (case,), errors = load_text(dedent(text), "case.yaml")
+    assert not errors, errors
+    return case
+
+
+def context_of(text: str, **options: Any) -> Context:
+    """The context of a case before any stage has run."""
+    chosen = Options(**options)
+    return Context.of(case_of(text), chosen, engines_of(chosen))
+
+
+def point_of(text: str, **options: Any) -> Point:
+    """The case's own numbers, and the engines' evaluations of them."""
+    return context_of(text, **options).points.own

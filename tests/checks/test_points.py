@@ -1,0 +1,122 @@
+"""Points: drawn again until they say something, kept, and found again from their record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, redrawn, scaled, unusable
+from gradcheck.checks.result import Trial
+from gradcheck.facts import Fact, fact
+from gradcheck.language.problem import Problem
+from tests.checks.build import case_of, context_of, point_of
+
+GENERAL = """
+    dims: {n: 3}
+    inputs: {x: "randn(n)"}
+    graph: {y: x * x}
+    backward: {y: "randn(n)"}
+    formulas: {x: 2 * x * grad(y)}
+"""
+
+
+def test_a_point_evaluates_once() -> None:
+    point = point_of(GENERAL)
+    assert point.want is point.want
+    assert set(point.evaluations()) == {"torch", "core"}
+    assert point.conditioning is point.conditioning
+    assert [application.op.name for application in point.applications] == ["mul"]
+
+
+def test_the_core_notes_which_ops_it_applies_while_it_runs() -> None:
+    point = point_of(GENERAL)
+    point.evaluation(point.engines.tested[0])
+    assert point.applications[0].owner == "y"
+
+
+def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
+    points = context_of(GENERAL).points
+    seen: list[int] = []
+
+    def third(point: Point) -> Fact | None:
+        assert point.trial is not None
+        seen.append(point.trial.attempt)
+        return None if len(seen) == 3 else fact("all_is_nan")
+
+    point = points.trial(0, third)
+    assert isinstance(point, Point)
+    assert seen == [0, 1, 2]
+    assert points.trials == [point]
+    assert points.at(point.trial) is point
+    assert points.at(None) is points.own
+
+
+def test_a_trial_is_found_again_from_its_record() -> None:
+    points = context_of(GENERAL).points
+    point = points.trial(1, lambda found: None if found.problem.drawn.attempt >= 2 else fact("all_is_nan"))
+    assert isinstance(point, Point)
+    again = redrawn(points.own.problem.case, point.trial, None)
+    assert again.inputs["x"].tolist() == point.problem.inputs["x"].tolist()
+    assert redrawn(points.own.problem.case, None, None).inputs["x"].tolist() == points.own.problem.inputs["x"].tolist()
+
+
+def test_what_never_fits_says_why_and_how_often_it_was_drawn() -> None:
+    def never(problem: Problem) -> Fact:
+        return fact("all_is_nan")
+
+    found = draw_until(case_of(GENERAL), 0, 0, never)
+    assert found == fact("no_trial", trial=1, attempts=ATTEMPTS, why=fact("all_is_nan"))
+
+
+def test_sizes_that_do_not_go_together_are_drawn_again() -> None:
+    case = case_of(
+        """
+        dims: {n: 4}
+        inputs: {x: "randn(n)", w: "randn(12 // n, 2)"}
+        graph: {y: "x.reshape(2, -1)[0].sum() * w.sum()"}
+        """
+    )
+    made = draw_until(case, 0, 0, lambda problem: problem)
+    assert isinstance(made, Problem)
+
+
+def test_a_point_that_was_not_kept_is_an_error() -> None:
+    with pytest.raises(LookupError):
+        context_of(GENERAL).points.at(Trial(9, 0, {}))
+
+
+def test_where_the_graph_is_not_defined_a_point_is_unusable() -> None:
+    assert unusable(point_of(GENERAL)) is None
+    broken = unusable(point_of("{inputs: {x: [1, 2]}, graph: {y: 'x.reshape(3, 1)', z: y.sum()}}"))
+    assert broken is not None
+    assert broken.kind == "said"
+    asked = "{inputs: {x: [1, 2]}, graph: {y: x * x}, steps: [{backward: {y: [1, 1]}, raises: backward_twice}]}"
+    assert unusable(point_of(asked)) == fact("not_raised_here", error="backward_twice")
+
+
+def test_nearby_every_number_is_scaled_by_its_own_and_zeros_stay() -> None:
+    own = point_of("{inputs: {x: [0.0, 2.0, -4.0]}, constants: {k: [1, 2, 3]}, graph: {y: (x * k).sum()}}").problem
+    near = scaled(own, 1)
+    ratios = near.inputs["x"][1:] / own.inputs["x"][1:]
+    assert near.inputs["x"][0] == 0
+    assert np.all((ratios >= LOW) & (ratios <= HIGH))
+    assert ratios[0] != ratios[1]
+    assert near.constants["k"].tolist() == [1, 2, 3]
+    assert scaled(own, 1).inputs["x"].tolist() == near.inputs["x"].tolist()
+    assert scaled(own, 2).inputs["x"].tolist() != near.inputs["x"].tolist()
+
+
+def test_nearby_points_are_kept() -> None:
+    points = context_of(GENERAL).points
+    assert points.nearby(points.own, 0) is points.own
+    assert points.nearby(points.own, 1) is points.nearby(points.own, 1)
+
+
+def test_literals_are_moved_a_little() -> None:
+    points = context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x, z: y.sum()}, formulas: {x: 2 * x}}").points
+    nudged = points.nudged(1)
+    assert nudged is not None
+    assert nudged.trial is not None
+    assert nudged.trial.nudged
+    assert points.at(nudged.trial) is nudged
+    assert nudged.problem.inputs["x"].tolist() != [1.0, 2.0]

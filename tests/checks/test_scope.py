@@ -1,0 +1,47 @@
+"""What names stand for in formulas and checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.errors import GradcheckError
+from gradcheck.language.expr.parser import parse
+from tests.checks.build import point_of
+
+CASE = """
+    dims: {n: 2}
+    inputs: {x: [[3, 1], [2, 5]], unused: [1.0]}
+    constants: {k: [1, 2]}
+    graph: {m: "x.max(dim=1)", y: "m[0] * k", loss: y.sum()}
+    let: {twice: 2 * y, broken: "x @ unused"}
+    formulas: {y: ones_like(y)}
+"""
+
+
+def test_values_sizes_parts_and_steps_are_names() -> None:
+    scope = point_of(CASE).scope(0)
+    assert scope["n"] == 2
+    assert [part.tolist() for part in scope["m"]] == [[3, 5], [0, 1]]
+    assert scope.array_of(parse("twice + k")).tolist() == [7, 22]
+
+
+def test_no_gradient_counts_as_zeros() -> None:
+    scope = point_of(CASE).scope(0)
+    assert scope.array_of(parse("grad(unused)")).tolist() == [0.0]
+    assert scope.array_of(parse("grad(x)")).tolist() == [[1, 0], [0, 2]]
+
+
+def test_a_step_that_cannot_be_computed_raises_when_it_is_asked_for() -> None:
+    scope = point_of(CASE).scope(0)
+    with pytest.raises(GradcheckError):
+        scope.value_of(parse("broken * 2"))
+    with pytest.raises(KeyError):
+        scope["nobody"]
+
+
+def test_a_formula_is_one_tensor() -> None:
+    scope = point_of(CASE).scope(0)
+    with pytest.raises(GradcheckError, match="2 tensors where one is expected"):
+        scope.array_of(parse("m"))
+    assert isinstance(scope.array_of(parse("n")), np.ndarray)
