@@ -39,6 +39,7 @@ def output(lines: list[Text], look: Look) -> str:
     pieces = []
     for line in lines:
         line.rstrip()
+        line.stylize_before(line.style)  # `render` sees the styles of parts alone
         for segment in line.render(console, end="\n"):
             style = segment.style
             pieces.append(style.render(segment.text, color_system=ColorSystem.STANDARD) if style else segment.text)
