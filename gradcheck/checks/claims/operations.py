@@ -128,9 +128,9 @@ class _Pair:
             yield from ((0, comparison) for comparison in self._outcomes(operation, mine, theirs))
             return
         if len(mine.gradients) != len(theirs.gradients):
-            counts = {"got": len(mine.gradients), "want": len(theirs.gradients)}
-            text = fact("gradients_missing", op=operation.application.op.name, engine=self.engine.name, **counts)
-            yield 0, self.subject(operation.application.owner).failed(text)
+            op, given, wanted = operation.application.op.name, len(mine.gradients), len(theirs.gradients)
+            missing = fact("gradients_missing", op=op, engine=self.engine.name, got=given, want=wanted)
+            yield 0, self.subject(operation.application.owner).failed(missing)
             return
         for index, (got, want) in enumerate(zip(mine.gradients, theirs.gradients, strict=True)):
             if got is not None and want is not None and got.shape == want.shape and got.dtype == want.dtype:

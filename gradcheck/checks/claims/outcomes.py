@@ -38,9 +38,8 @@ def compare_outcomes(case: Case, got: Evaluation, want: Evaluation) -> Iterator[
     shorter = min(len(got.states), len(want.states))
     if len(got.states) != len(want.states) and not (got.states[-1].error or want.states[-1].error):
         subject = Subject(ClaimKind.RAISES, "", shorter, got.engine, want.engine, case.place)
-        steps = max(len(got.states), len(want.states))
-        ran = {"got_ran": len(got.states), "want_ran": len(want.states)}
-        yield subject.failed(fact("ran_fewer_steps", got=got.engine, want=want.engine, steps=steps, **ran))
+        ran = (len(got.states), len(want.states))
+        yield subject.failed(fact("ran_fewer_steps", got=got.engine, want=want.engine, steps=max(ran), ran=ran))
 
 
 def _outcomes_of(case: Case, index: int, got: Evaluation, want: Evaluation) -> Comparison:

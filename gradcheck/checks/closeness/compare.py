@@ -179,8 +179,8 @@ def _errors(
     error = np.where(np.isnan(error), _INFINITY, error)
     if got.dtype.kind in "biu":  # large integers may differ by less than float64 can tell
         error = np.where(~same & (error == 0), 1.0, error)
-    counts = (("nans_agree", int(nans.sum())), ("infinities_agree", int(infinities.sum())))
-    return error, tuple(fact(kind, count=count) for kind, count in counts if count)
+    notes = (fact("nans_agree", count=int(nans.sum())), fact("infinities_agree", count=int(infinities.sum())))
+    return error, tuple(note for note in notes if note["count"])
 
 
 def _worst(error: np.ndarray, allowed: np.ndarray, mask: np.ndarray) -> tuple[int, ...]:

@@ -17,26 +17,29 @@ from gradcheck.language.expr.nodes import Call, Name
 #: How often an engine is asked again whether it answers the same, and about how many ops.
 _REPEATS, _OPS = 4, 20
 
+_RECURSION = Diagnosis("recursion", fact("recursion_engine"), confidence="confirmed")
+_BY_CHANCE = Diagnosis("not_deterministic", fact("not_deterministic_engine"), confidence="confirmed")
+
 
 def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
     """Tell of an engine that recurses, or answers otherwise when it is asked again; whether it is one."""
     evaluation = failures.point.evaluation(engine)
     errors = [evaluation.error, *(state.error for state in evaluation.states)]
     if any(error is not None and error.kind == "recursion" for error in errors):
-        _blame(failures, engine, Cause(fact("the_backward_pass"), fact("it_recurses")), "recursion")
+        _blame(failures, engine, Cause(fact("the_backward_pass"), fact("it_recurses")), _RECURSION)
         return True
     again = (engine.evaluate(failures.point.problem) for _ in range(_REPEATS))
     if all(_same(evaluation, other) for other in again) and _same_alone(failures, engine, wrong):
         return False
-    _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), "not_deterministic")
+    _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), _BY_CHANCE)
     return True
 
 
-def _blame(failures: PointFailures, engine: Engine, cause: Cause, kind: str) -> None:
+def _blame(failures: PointFailures, engine: Engine, cause: Cause, diagnosis: Diagnosis) -> None:
     """All failures of the engine follow from one thing; an error that was raised shows it best."""
     places = failures.failed((), engine.name)
     lead = min(places, key=lambda place: failures.comparisons[place].what is not ClaimKind.RAISES)
-    failures.blame(lead, cause, (Diagnosis(kind, fact(f"{kind}_engine"), confidence="confirmed"),))
+    failures.blame(lead, cause, (diagnosis,))
     failures.follow_from(cause.origin, places)
 
 

@@ -37,28 +37,37 @@ def at_a_kink(
         outside = ~within(estimate, one.values, allowed) & estimate.kinked
         if np.any(outside):
             at = int(np.flatnonzero(outside)[0])
-            text = fact("outside_subgradients", name=one.name, value=_number(one.values[at]), **_interval(estimate, at))
-            return replace(comparison, verdict=text)
+            value, (low, high) = _number(one.values[at]), _interval(estimate, at)
+            outside_of = fact("outside_subgradients", name=one.name, value=value, low=low, high=high)
+            return replace(comparison, verdict=outside_of)
     if not np.all(estimate.kinked) or not all_seen:
         return None
-    taken = {"got": got.name, "got_value": _number(got.values[0]), "want": want.name,
-             "want_value": _number(want.values[0])}  # fmt: skip
-    jumps = bool(np.isinf(estimate.right[0]))
-    kink = fact("kink", jumps=jumps, **_interval(estimate, 0), **taken)
+    low, high = _interval(estimate, 0)
+    kink = fact(
+        "kink",
+        jumps=bool(np.isinf(estimate.right[0])),
+        low=low,
+        high=high,
+        got=got.name,
+        got_value=_number(got.values[0]),
+        want=want.name,
+        want_value=_number(want.values[0]),
+    )
     if comparison.what not in _FREE:
         return replace(comparison, verdict=fact("another_convention", kink=kink))
-    low, high = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
+    sides = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
     return replace(
         comparison,
         status="not_differentiable",
         verdict=fact("convention", kink=kink),
-        certificate={"method": estimate.method, "subgradients": [low, high]},
+        certificate={"method": estimate.method, "subgradients": sides},
     )
 
 
-def _interval(estimate: Estimate, at: int) -> dict[str, Any]:
+def _interval(estimate: Estimate, at: int) -> tuple[float | complex, float | complex]:
+    """Both one-sided derivatives, the lower first."""
     low, high = sorted((estimate.left[at], estimate.right[at]), key=lambda number: (number.real, number.imag))
-    return {"low": _number(low), "high": _number(high)}
+    return _number(low), _number(high)
 
 
 def _number(value: Any) -> float | complex:

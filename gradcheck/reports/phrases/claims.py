@@ -62,7 +62,7 @@ phrases(
         "outcomes_differ": "{got} {got_outcome}; {want} {want_outcome}",
         "engine_raised": "{engine} raised {error}: {text}",
         "not_as_asked": lambda f: f"{f['engine']} {say(f['came'])}; step {f['step']} should {_asked(f['asked'])}",
-        "ran_fewer_steps": "{got} ran {got_ran} of {steps} steps and {want} {want_ran}, without an error",
+        "ran_fewer_steps": "{got} ran {ran[0]} of {steps} steps and {want} {ran[1]}, without an error",
         "reference_would_go_on": "{engine} itself would go on, since this graph saved nothing",
         "input_changed": "{engine} has changed {tensor}, which it was given",
         "not_compared": "not compared: {engine} says nothing about it",
@@ -135,6 +135,7 @@ phrases(
     {
         "cannot_be_drawn": "values cannot be drawn: {error}",
         "no_trial": "trial {trial} could not be verified in {attempts} draws: {why}",
+        "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",

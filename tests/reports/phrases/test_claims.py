@@ -72,7 +72,7 @@ def test_what_rounding_explains(found: Fact, sentence: str) -> None:
             "core raised nothing; step 1 should raise backward_twice",
         ),
         (
-            fact("ran_fewer_steps", got="mine", want="torch", steps=3, got_ran=1, want_ran=3),
+            fact("ran_fewer_steps", got="mine", want="torch", steps=3, ran=(1, 3)),
             "mine ran 1 of 3 steps and torch 3, without an error",
         ),
         (
