@@ -1,0 +1,71 @@
+"""Each op alone: random cotangents, and what is known of a gradient that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.checks.claims.operations import applies, check_operations, operations_of, positions
+from gradcheck.facts import fact
+from tests.checks.build import context_of, point_of
+
+CHAIN = (
+    "{inputs: {x: [[1.0, 2.0], [3.0, 4.0]], w: [[2.0, 0.0], [1.0, 1.0]]}, graph: {y: x @ w, h: tanh(y), loss: h.sum()}}"
+)
+
+
+def test_cotangents_are_random_without_symmetry_and_the_same_each_time() -> None:
+    applications = point_of(CHAIN).applications
+    first, again = operations_of(applications, 3), operations_of(applications, 3)
+    (cotangent,) = first[0].cotangents
+    assert cotangent is not None
+    assert cotangent.shape == (2, 2)
+    assert not np.array_equal(cotangent, cotangent.T)
+    assert np.array_equal(cotangent, again[0].cotangents[0])  # type: ignore[arg-type]
+    assert not np.array_equal(cotangent, operations_of(applications, 4)[0].cotangents[0])  # type: ignore[arg-type]
+
+
+def test_a_large_cotangent_is_drawn_on_its_own_and_a_complex_one_has_both_parts() -> None:
+    large = operations_of(point_of("{inputs: {x: 'randn(100, 100)'}, graph: {y: x * 2}}").applications, 0)
+    assert large[0].cotangents[0] is not None
+    assert large[0].cotangents[0].shape == (100, 100)
+    z = operations_of(point_of("{dtype: complex128, inputs: {x: 'randn(3)'}, graph: {y: x * x}}").applications, 0)
+    assert np.all(z[0].cotangents[0].imag != 0)  # type: ignore[union-attr]
+
+
+def test_ops_that_agree_are_a_comparison_an_entry() -> None:
+    point = point_of(CHAIN)
+    found = list(check_operations(point, point.engines.tested))
+    assert [(c.tensor, c.status) for c in found] == [("y", "passed"), ("h", "passed"), ("loss", "passed")]
+
+
+def test_a_wrong_gradient_comes_with_the_operation(plant: Callable[..., None]) -> None:
+    plant("matmul", lambda g, y, a, b: TABLE["matmul"](g, b), lambda g, y, a, b: TABLE["matmul"](TABLE["mT"](a), g))
+    point = point_of(CHAIN)
+    (wrong,) = [c for c in check_operations(point, point.engines.tested) if c.status == "failed"]
+    assert wrong.tensor == "y"
+    assert wrong.mismatch == fact("gradient_of_op", op="matmul", number=1, mismatch=None)
+    assert wrong.operation is not None
+    assert (wrong.operation.number, wrong.operation.index, wrong.operation.application.op.name) == (0, 0, "matmul")
+
+
+def test_a_rule_that_raises_fails_with_both_outcomes(plant: Callable[..., None]) -> None:
+    plant("tanh", lambda g, y, x: TABLE["reshape"](g, (7,)))
+    point = point_of(CHAIN)
+    (wrong,) = [c for c in check_operations(point, point.engines.tested) if c.status == "failed"]
+    assert wrong.mismatch is not None
+    assert (wrong.mismatch.kind, wrong.mismatch["op"]) == ("op_alone", "tanh")
+    assert wrong.mismatch["what"]["want_outcome"] == fact("raised_nothing")
+
+
+def test_positions_are_those_of_the_arrays_that_get_a_gradient() -> None:
+    (application,) = point_of("{inputs: {x: [1.0, 2.0]}, constants: {i: [0, 1]}, graph: {y: 'x[i]'}}").applications
+    assert positions(application) == [0]
+    (where,) = point_of("{inputs: {x: [1.0]}, constants: {c: [true]}, graph: {y: 'where(c, 2.0, x)'}}").applications
+    assert len(positions(where)) == 1
+
+
+def test_nothing_is_looked_at_where_the_graph_cannot_be_evaluated() -> None:
+    assert not applies(context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: 'x.reshape(3)'}}"))

@@ -1,0 +1,60 @@
+"""The one rule of closeness, and which tolerance wins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.dtypes import BFLOAT16
+from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines, epsilon, of_claim, ulp
+from gradcheck.language.case import StatedTolerance
+
+DOUBLE = np.dtype(np.float64)
+
+
+def test_what_is_allowed_is_relative_to_the_element_to_the_scale_and_the_slack_on_top() -> None:
+    magnitude = np.array([0.0, 1.0, 100.0])
+    allowed = Tolerance(rtol=0.1, atol=0.01).allowed(magnitude, 100.0)
+    assert allowed.tolist() == pytest.approx([1.0, 1.1, 11.0])
+    more = Tolerance(0.0, 0.0).allowed(magnitude, 100.0, slack=np.array([1.0, 0.0, 2.0]))
+    assert more.tolist() == [1.0, 0.0, 2.0]
+
+
+def test_a_complex_dtype_is_held_to_its_parts_and_integers_are_exact() -> None:
+    assert base(np.dtype(np.complex64)) == base(np.dtype(np.float32))
+    assert base(np.dtype(np.int64)) == base(np.dtype(bool)) == EXACT
+
+
+@pytest.mark.parametrize(
+    ("stated", "run", "rtol", "atol"),
+    [
+        ({}, None, 1e-10, 1e-10),
+        ({"": StatedTolerance(rtol=1e-3)}, None, 1e-3, 1e-10),
+        ({"": StatedTolerance(rtol=1e-3), "x": StatedTolerance(atol=1e-2)}, None, 1e-3, 1e-2),
+        ({"x": StatedTolerance(rtol=1e-4), "y": StatedTolerance(rtol=1.0)}, None, 1e-4, 1e-10),
+        ({"x": StatedTolerance(rtol=1e-4)}, StatedTolerance(rtol=1e-6), 1e-6, 1e-10),
+    ],
+)
+def test_the_run_wins_then_the_tensor_then_the_case(
+    stated: dict[str, StatedTolerance], run: StatedTolerance | None, rtol: float, atol: float
+) -> None:
+    assert of_claim(stated, "x", DOUBLE, run) == Tolerance(rtol, atol)
+
+
+def test_engines_are_held_to_the_default_unless_the_case_or_the_run_says_otherwise() -> None:
+    assert between_engines(DOUBLE) == base(DOUBLE)
+    assert between_engines(DOUBLE, StatedTolerance(rtol=1e-3)).rtol == 1e-3
+    assert between_engines(DOUBLE, StatedTolerance(rtol=1e-3), StatedTolerance(rtol=1e-5)).rtol == 1e-5
+    assert between_engines(np.dtype(np.int32), StatedTolerance(rtol=1e-3)) == EXACT
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_units_in_the_last_place_are_numpys(dtype: type) -> None:
+    numbers = np.array([1.0, 1.5, 2.0, 1000.0, 0.1, np.finfo(dtype).tiny], dtype)
+    assert epsilon(np.dtype(dtype)) == np.finfo(dtype).eps
+    assert ulp(numbers.astype(np.float64), np.dtype(dtype)).tolist() == np.spacing(numbers).astype(np.float64).tolist()
+
+
+def test_bfloat16_has_eight_bits() -> None:
+    assert epsilon(BFLOAT16) == 2.0**-7
+    assert epsilon(np.dtype(np.int64)) == 0.0
