@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.result import Comparison
-from gradcheck.language.case import Case
+from gradcheck.checks.context import Context
+from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
+from gradcheck.facts import Fact, fact
 from gradcheck.oracles.numeric.counterexample import Counterexample, counterexample
 
-#: Seconds that are spent on one formula, and on all of a case.
-SECONDS, TOTAL = 0.7, 1.5
-#: A tensor with more numbers is not written out.
-_WRITTEN = 12
+#: Of so many formulas of a case a counterexample is looked for.
+MOST = 8
 
 
-def with_counterexamples(case: Case, comparisons: list[Comparison]) -> list[Comparison]:
-    """The comparisons; the first of each wrong formula, unless its shape says it all, with a counterexample."""
-    end = time.perf_counter() + TOTAL
-    claims = {(name, claim.text): claim for name, listed in case.formulas.items() for claim in listed}
-    found = list(comparisons)
-    for place, comparison in enumerate(comparisons):
-        if comparison.what != "formula" or comparison.status != "failed":
+def show(context: Context) -> None:
+    """Give the first comparison of each wrong formula, unless its shape says it all, a diagnosis `counterexample`."""
+    claims = {(name, claim.text): claim for name, listed in context.case.formulas.items() for claim in listed}
+    tried = 0
+    for place, c in enumerate(context.found):
+        if c.what is not ClaimKind.FORMULA or c.status != "failed":
             continue
-        claim = claims.pop((comparison.tensor, comparison.formula), None)
-        if claim is None or comparison.message.startswith("shape") or time.perf_counter() > end:
+        claim = claims.pop((c.tensor, c.formula), None)
+        if claim is None or _has_wrong_shape(c) or tried == MOST:
             continue
-        shown = counterexample(case, comparison.tensor, claim, SECONDS)
+        tried += 1
+        shown = counterexample(context.case, c.tensor, claim)
         if shown is not None:
-            told = {"kind": "counterexample", "message": in_words(shown, comparison.tensor)}
-            found[place] = replace(comparison, diagnoses=(*comparison.diagnoses, told))
-    return found
+            diagnosis = Diagnosis("counterexample", as_fact(shown, c.tensor))
+            context.found[place] = replace(c, diagnoses=(*c.diagnoses, diagnosis))
 
 
-def in_words(shown: Counterexample, tensor: str) -> str:
-    """`counterexample: for x = [[1, 2]] the formula is 3 at [0, 1], the gradient 4`."""
-    given = _listed({**shown.inputs, **shown.constants}) + _listed(shown.seeds, "incoming gradient of ")
-    if not given:
-        given = [f"{name} = {size}" for name, size in shown.sizes.items()]
-    where = f"for {', '.join(given)} " if given else ""
-    if shown.index is None:
-        return f"counterexample: {where}the formula has shape {_text(shown.claimed)}, {tensor} {_text(shown.true)}"
-    at = f" at [{', '.join(map(str, shown.index))}]" if shown.index else ""
-    return f"counterexample: {where}the formula is {_text(shown.claimed)}{at}, the gradient {_text(shown.true)}"
+def _has_wrong_shape(c: Comparison) -> bool:
+    why = c.mismatch
+    if why is None:
+        return False
+    return why.kind == "shapes_differ" or (why.kind == "claim_raised" and why["error"] == "shape_mismatch")
 
 
-def _listed(arrays: Mapping[str, np.ndarray], before: str = "") -> list[str]:
-    return [
-        f"{before}{name} = {_text(array.tolist())}" if array.size <= _WRITTEN else f"{before}{name} of {_shape(array)}"
-        for name, array in arrays.items()
-    ]
+def as_fact(shown: Counterexample, tensor: str) -> Fact:
+    """A counterexample to a formula for the gradient of a tensor, as plain numbers: arrays as nested tuples by name."""
+    return fact(
+        "counterexample",
+        tensor=tensor,
+        given=_plain({**shown.inputs, **shown.constants}),
+        incoming=_plain(shown.seeds),
+        sizes=tuple(shown.sizes.items()),
+        index=shown.index,
+        claimed=shown.claimed,
+        true=shown.true,
+    )
 
 
-def _shape(array: np.ndarray) -> str:
-    return "×".join(map(str, array.shape)) + " small integers"
+def _plain(arrays: Mapping[str, np.ndarray]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, _nested(array.tolist())) for name, array in arrays.items())
 
 
-def _text(value: Any) -> str:
-    """Whole numbers without a point, others to six digits."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_text, value))}]"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _nested(value: Any) -> Any:
+    return tuple(map(_nested, value)) if isinstance(value, list) else value

@@ -2,6 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import phrases
 
-phrases({})
+#: A tensor with more numbers is not written out.
+_WRITTEN = 12
+
+
+def _counterexample(found: Fact) -> str:
+    """`counterexample: for x = [[1, 2]] the formula is 3 at [0, 1], the gradient 4`."""
+    given = [_given(name, values) for name, values in found["given"]]
+    given += [_given(f"incoming gradient of {name}", values) for name, values in found["incoming"]]
+    if not given:
+        given = [f"{name} = {size}" for name, size in found["sizes"]]
+    where = f"for {', '.join(given)} " if given else ""
+    claimed, true = _text(found["claimed"]), _text(found["true"])
+    if found["index"] is None:
+        return f"counterexample: {where}the formula has shape {claimed}, {found['tensor']} {true}"
+    at = f" at {_text(found['index'])}" if found["index"] else ""
+    return f"counterexample: {where}the formula is {claimed}{at}, the gradient {true}"
+
+
+def _given(name: str, values: Any) -> str:
+    shape = np.shape(values)
+    if np.prod(shape) <= _WRITTEN:
+        return f"{name} = {_text(values)}"
+    return f"{name} of {'×'.join(map(str, shape))} small integers"
+
+
+def _text(value: Any) -> str:
+    """Whole numbers without a point, others to six digits."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+phrases(
+    {
+        "did_you_mean": "did you mean  {formula} ?",
+        "nothing_near_is_right": "nothing near it is right; the derived gradient is  {formula}",
+        "not_searched_further": "not searched further; the derived gradient is  {formula}",
+        "counterexample": _counterexample,
+    }
+)

@@ -1,43 +1,55 @@
-"""Counterexamples in reports: small, in words, and only where a formula's numbers are wrong."""
+"""Counterexamples: small, as plain data, and only where a formula's numbers are wrong."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.failures.counterexample import in_words
+from gradcheck.checks.failures import counterexample
+from gradcheck.checks.failures.counterexample import as_fact
 from gradcheck.checks.result import CaseResult
+from gradcheck.facts import Fact
 from gradcheck.oracles.numeric.counterexample import Counterexample
+from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check
 
+SQUARES = "{inputs: {x: 'randn(4)'}, graph: {loss: (x * x).sum()}, formulas: {x: %s}}"
 
-def told(case: CaseResult) -> list[str]:
-    return [d["message"] for c in case.comparisons for d in c.diagnoses if d["kind"] == "counterexample"]
+
+def told(case: CaseResult) -> list[Fact]:
+    return [d.message for c in case.comparisons for d in c.diagnoses if d.kind == "counterexample"]
 
 
 def test_a_wrong_formula_has_one_that_can_be_checked_with_a_pencil(check: Check) -> None:
-    case = check("{inputs: {x: 'randn(4)'}, graph: {loss: (x * x).sum()}, formulas: {x: 3 * x}}")
-    (message,) = told(case)
-    assert message.startswith("counterexample: for x = [")
-    numbers = message.split("the formula is ")[1]
-    claimed, true = float(numbers.split(" ")[0]), float(numbers.split("the gradient ")[1])
-    assert claimed * 2 == true * 3
+    (shown,) = told(check(SQUARES % "3 * x"))
+    assert say(shown).startswith("counterexample: for x = [")
+    assert shown["claimed"] * 2 == shown["true"] * 3
+    (((name, values),), (index,)) = shown["given"], shown["index"]
+    assert name == "x"
+    assert shown["true"] == 2 * values[index]
 
 
 def test_each_formula_has_one_however_often_it_fails(check: Check) -> None:
-    case = check("{inputs: {x: 'randn(4)'}, graph: {loss: (x * x).sum()}, formulas: {x: [3 * x, x, 2 * x]}}")
-    assert len(told(case)) == 2
+    assert len(told(check(SQUARES % "[3 * x, x, 2 * x]"))) == 2
+
+
+def test_so_many_formulas_have_one_and_no_more(check: Check) -> None:
+    formulas = ", ".join(f"{factor} * x" for factor in range(3, 4 + counterexample.MOST))
+    assert len(told(check(SQUARES % f"[{formulas}]"))) == counterexample.MOST
 
 
 def test_a_wrong_shape_needs_none(check: Check) -> None:
-    assert not told(check("{inputs: {x: 'randn(4)'}, graph: {loss: (x * x).sum()}, formulas: {x: x.sum()}}"))
+    assert not told(check(SQUARES % "x.sum()"))
+    assert not told(check(SQUARES % "'x @ ones(3)'"))
 
 
 def test_a_right_formula_has_none(check: Check) -> None:
-    assert not told(check("{inputs: {x: 'randn(4)'}, graph: {loss: (x * x).sum()}, formulas: {x: 2 * x}}"))
+    assert not told(check(SQUARES % "2 * x"))
 
 
-def test_large_tensors_are_not_written_out() -> None:
-    shown = Counterexample({"n": 20}, {"x": np.ones(20), "y": np.array([1.0, 2.5])}, {}, {}, (3,), 4.0, 1 / 3)
-    assert in_words(shown, "x") == (
-        "counterexample: for x of 20 small integers, y = [1, 2.5] the formula is 4 at [3], the gradient 0.333333"
-    )
+def test_it_is_plain_data() -> None:
+    shown = Counterexample({"n": 2}, {"x": np.array([[1.0], [2.5]])}, {"k": np.array(3)}, {}, (0, 0), 4.0, 1 / 3)
+    found = as_fact(shown, "x")
+    assert found["given"] == (("x", ((1.0,), (2.5,))), ("k", 3))
+    assert (found["index"], found["claimed"], found["true"]) == ((0, 0), 4.0, 1 / 3)
+    assert (found["tensor"], found["sizes"], found["incoming"]) == ("x", (("n", 2),), ())
+    assert hash(found) == hash(as_fact(shown, "x"))

@@ -1,20 +1,23 @@
-"""The search: formulas one edit away, then those two away, as far as a second goes; kept is what fits at one point."""
+"""The search: formulas one edit away from a wrong one, then those two away, as far as a budget of work goes; what fits
+at one point is kept."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.checks.failures.correction.bench import Bench
+from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import real_of
 from gradcheck.checks.failures.correction.edits import edits
-from gradcheck.checks.failures.correction.vocabulary import Vocabulary
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.operands import Operands
 
 #: Formulas of more parts are not searched.
 MAX_PARTS = 120
-#: How closely a candidate must fit before it is verified; the verification has the last word.
+#: How closely a candidate must fit, relative to the largest element, by the bytes of a real number. A candidate that
+#: fits is verified like any formula, which has the last word.
 _CLOSE = {8: 1e-7, 4: 1e-3, 2: 5e-2}
 #: Once something fits, so many more are looked at for something likelier.
 _LINGER = 2_000
@@ -29,63 +32,72 @@ class Candidate:
     cost: float
 
 
-def search(bench: Bench, words: Vocabulary, root: int, want: np.ndarray, seconds: float) -> Iterator[list[Candidate]]:
-    """What fits after one edit, then what fits after two, the likeliest first."""
-    hunt = _Hunt(bench, words, root, want, time.perf_counter() + seconds)
-    if hunt.parts(root) <= MAX_PARTS:
-        yield hunt.ranked(hunt.one_edit())
-        yield hunt.ranked(hunt.two_edits())
+class Search:
+    """What fits instead of the formula `root` of the pool, so that it comes to the array `want`.
 
+    The budget is in calls of an op on small tensors: what evaluating costs (see `ExpressionPool`), and one for each
+    formula that an edit makes. `is_complete` says, in the end, whether all formulas within two edits were looked at.
+    """
 
-class _Hunt:
-    def __init__(self, bench: Bench, words: Vocabulary, root: int, want: np.ndarray, deadline: float) -> None:
-        self.bench, self.words, self.root, self.want = bench, words, root, want
-        self.deadline = deadline
-        self.tried: dict[int, float] = {root: 0.0}
-        size = want.dtype.itemsize // (2 if want.dtype.kind == "c" else 1)
-        scale = float(np.max(np.abs(want), initial=0.0))
-        self.close = _CLOSE.get(size, 1e-7) * (scale if np.isfinite(scale) else 1.0)
+    def __init__(self, pool: ExpressionPool, operands: Operands, root: int, want: np.ndarray, budget: int) -> None:
+        self.pool, self.operands, self.root, self.want = pool, operands, root, want
+        self.budget = budget
+        self.is_complete = False
+        self._made = 0
+        self._work_before = pool.work
+        self._tried: dict[int, float] = {root: 0.0}
+        self._close = _CLOSE[real_of(want.dtype).itemsize] * largest_finite(want)
 
-    def parts(self, root: int) -> int:
-        """How many parts an expression has, written out; no more than one beyond the limit are counted."""
-        return sum(1 for _, _ in zip(self.bench.positions(root), range(MAX_PARTS + 1), strict=False))
+    @property
+    def spent(self) -> int:
+        """How much of the budget is spent."""
+        return self._made + self.pool.work - self._work_before
 
-    def ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
+    def fitting(self) -> Iterator[list[Candidate]]:
+        """What fits after one edit, then what fits after two, the likeliest first; nothing where it is too long."""
+        parts = sum(1 for _, _ in zip(self.pool.positions(self.root), range(MAX_PARTS + 1), strict=False))
+        if parts <= MAX_PARTS:
+            yield self._ranked(self._one_edit())
+            yield self._ranked(self._two_edits())
+
+    def _ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
         """Simple before complicated: by cost, then by length."""
-        listed = list(found)
-        return sorted(listed, key=lambda c: (c.cost, len(str(self.bench.exprs[c.part]))))
+        return sorted(found, key=lambda c: (c.cost, len(str(self.pool.exprs[c.part]))))
 
-    def one_edit(self) -> Iterator[Candidate]:
-        for part, _, cost in edits(self.bench, self.words, self.root):
-            if part not in self.tried:
-                self.tried[part] = cost
-                if self.fits(part):
+    def _one_edit(self) -> Iterator[Candidate]:
+        for part, _, cost in edits(self.pool, self.operands, self.root):
+            self._made += 1
+            if part not in self._tried:
+                self._tried[part] = cost
+                if self._fits(part):
                     yield Candidate(part, 1, cost)
-            if time.perf_counter() > self.deadline:
+            if self.spent > self.budget:
                 return
 
-    def two_edits(self) -> Iterator[Candidate]:
+    def _two_edits(self) -> Iterator[Candidate]:
         """First the second edits at the root, for every first one; then those everywhere else."""
-        first = sorted(((cost, part) for part, cost in self.tried.items() if part != self.root), key=lambda f: f[0])
-        seen = set(self.tried)
+        first = sorted(((cost, part) for part, cost in self._tried.items() if part != self.root), key=lambda f: f[0])
+        seen = set(self._tried)
         last = None  # how many formulas have been seen when the search ends
         for at_root in (True, False):
             for cost, start in first:
-                for part, path, more in edits(self.bench, self.words, start):
+                for part, path, more in edits(self.pool, self.operands, start):
+                    if self.spent > self.budget or (last and len(seen) >= last):
+                        return
                     if at_root and path:
                         break
+                    self._made += 1
                     if part in seen:
                         continue
                     seen.add(part)
-                    if self.fits(part):
+                    if self._fits(part):
                         last = last or len(seen) + _LINGER
                         yield Candidate(part, 2, cost + more)
-                    if time.perf_counter() > self.deadline or (last and len(seen) >= last):
-                        return
+        self.is_complete = self.operands.all
 
-    def fits(self, part: int) -> bool:
+    def _fits(self, part: int) -> bool:
         """Whether it has the wanted shape and, nearly, the wanted numbers."""
-        got, want = self.bench.array(part), self.want
+        got, want = self.pool.array(part), self.want
         if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
             return False
-        return bool(np.all((np.abs(got - want) <= self.close) | ((got != got) & (want != want))))
+        return bool(np.all((np.abs(got - want) <= self._close) | ((got != got) & (want != want))))

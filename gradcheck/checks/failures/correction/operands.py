@@ -1,4 +1,4 @@
-"""What a formula of a case could also have said: other names, other sizes, other terms and factors."""
+"""What a formula of a case may be made of: the tensors, sizes and terms that an edit can put in."""
 
 from __future__ import annotations
 
@@ -7,61 +7,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.checks.failures.correction.bench import Bench
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 
 #: How many names, sizes and terms are tried.
-MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 8, 12
+MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """All as parts of one bench. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
-    as the derived formula has them."""
+class Operands:
+    """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
+    as the derived formula has them. `all` says whether nothing was left out."""
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
     terms: tuple[int, ...]
+    all: bool
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
         """The other tensors of a shape."""
         return (part for part, known in self.tensors if known == shape and part != but)
 
 
-def vocabulary(bench: Bench, case: Case, target: str, formula: Expr, derived: Sequence[Expr]) -> Vocabulary:
+def operands_of(pool: ExpressionPool, case: Case, target: str, derived: Sequence[Expr]) -> Operands:
     """Everything that a formula for the gradient of `target` may speak of. `derived` are formulas known to be right."""
-    tensors: list[tuple[int, tuple[int, ...]]] = []
     names = [Name(name) for name in (*case.inputs, *case.constants, *case.graph, *case.let)]
-    gradients = [Gradient(name) for name in case.graph if name != target and name in bench.gradients]
+    gradients = [Gradient(name) for name in case.graph if name != target and name in pool.gradients]
+    tensors: list[tuple[int, tuple[int, ...]]] = []
     for expr in (*names, *gradients)[: MOST_NAMES * 2]:
-        part = bench.add(expr)
-        array = bench.array(part)
+        part = pool.add(expr)
+        array = pool.array(part)
         if array is not None and array.dtype.kind in "fcV":
             tensors.append((part, array.shape))
     listed = [terms for terms in map(_terms, derived) if len(terms) > 1]
-    terms = dict.fromkeys(bench.add(term) for one in listed for term in one)
-    return Vocabulary(
-        tuple(tensors[:MOST_NAMES]), tuple(_sizes(bench, case, target, formula)), tuple(terms)[:MOST_TERMS]
-    )
+    terms = dict.fromkeys(pool.add(term) for one in listed for term in one)
+    sizes = _sizes(pool, case, target)
+    left_out = len(names) + len(gradients) > MOST_NAMES * 2 or len(tensors) > MOST_NAMES
+    left_out = left_out or len(sizes) > MOST_SIZES or len(terms) > MOST_TERMS
+    return Operands(tuple(tensors[:MOST_NAMES]), tuple(sizes[:MOST_SIZES]), tuple(terms)[:MOST_TERMS], all=not left_out)
 
 
-def _sizes(bench: Bench, case: Case, target: str, formula: Expr) -> list[int]:
+def _sizes(pool: ExpressionPool, case: Case, target: str) -> list[int]:
     """Different sizes above 1: symbolic ones first, then those of the target and of what else has a shape."""
     found: dict[int, int] = {}
     candidates: list[Expr] = [Name(word) for word in case.dims]
     tensors = [target, *(name for name in (*case.inputs, *case.constants, *case.graph) if name != target)]
     for name in tensors[:MOST_NAMES]:
-        array = bench.names.get(name)
+        array = pool.names.get(name)
         if isinstance(array, np.ndarray):
             candidates.append(Attribute(Name(name), "numel"))
             shape = Attribute(Name(name), "shape")
             candidates += [Call("getitem", (shape, Literal(dim))) for dim in range(array.ndim)]
     for expr in candidates:
-        value = bench.value(part := bench.add(expr))
+        part = pool.add(expr)
+        value = pool.value(part)
         if type(value) is int and value > 1:
             found.setdefault(value, part)
-    return list(found.values())[:MOST_SIZES]
+    return list(found.values())
 
 
 def _terms(expr: Expr) -> list[Expr]:

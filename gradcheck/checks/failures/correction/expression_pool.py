@@ -1,4 +1,5 @@
-"""Where formulas are changed and tried: equal parts are one part, and each part is evaluated once."""
+"""Expressions and their values at one point, for trying many that differ little: equal ones are one, and each is
+evaluated once."""
 
 from __future__ import annotations
 
@@ -10,40 +11,35 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
-from gradcheck.language.expr.traverse import with_children
+from gradcheck.language.expr.traverse import fold, with_children
 
-#: What a part that cannot be evaluated comes to.
+#: What an expression that cannot be evaluated comes to.
 BROKEN: Any = object()
-#: An expression of so few elements is evaluated whatever it costs; larger ones are not tried at all.
+#: An expression of more elements is not evaluated.
 MAX_ELEMENTS = 1_000_000
+#: So many elements, read or made, cost about as much as a call of an op does by itself.
+_ELEMENTS_A_CALL = 1_000
 
+#: The way from an expression to a part of it: which child, at each level.
 Path = tuple[int, ...]
 
 
-class Bench:
-    """Expressions as numbers: part `i` is `exprs[i]`, made of the parts `children[i]`."""
+class ExpressionPool:
+    """Expressions by number: `i` is `exprs[i]`, made of the expressions `children[i]`. `names` and `gradients` are what
+    `x` and `grad(x)` stand for; `work` is what evaluating has cost so far, in calls of an op on small tensors."""
 
     def __init__(self, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self.names, self.gradients = names, gradients
         self.exprs: list[Expr] = []
         self.children: list[tuple[int, ...]] = []
+        self.work = 0
         self._numbers: dict[object, int] = {}
         self._values: dict[int, Any] = {}
         self._patterns: dict[object, Expr] = {}
 
     def add(self, root: Expr) -> int:
-        """The number of an expression; iterative, and linear in its parts."""
-        done: dict[int, int] = {}
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            missing = [child for child in node.children if id(child) not in done]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            done[id(node)] = self.like(node, tuple(done[id(child)] for child in node.children))
-        return done[id(root)]
+        """The number of an expression."""
+        return fold(root, lambda node, children: self.like(node, tuple(children)))
 
     def like(self, node: Expr, children: tuple[int, ...]) -> int:
         """The same kind of expression over other parts."""
@@ -87,7 +83,7 @@ class Bench:
     # Values --------------------------------------------------------------------------------------
 
     def value(self, part: int) -> Any:
-        """What a part comes to at the bench's point, or BROKEN."""
+        """What a part comes to at the pool's point, or BROKEN."""
         known = self._values
         stack = [part]
         while stack:
@@ -108,6 +104,7 @@ class Bench:
 
     def _compute(self, part: int) -> Any:
         values = [self._values[child] for child in self.children[part]]
+        self.work += 1
         if any(value is BROKEN for value in values):
             return BROKEN
         node = self.exprs[part]
@@ -115,9 +112,12 @@ class Bench:
             if not values:
                 return evaluate(node, self.names, gradients=self.gradients)
             inputs = {str(index): value for index, value in enumerate(values)}
-            return evaluate(self._pattern(node, len(values)), inputs, max_elements=MAX_ELEMENTS)
+            found = evaluate(self._pattern(node, len(values)), inputs, max_elements=MAX_ELEMENTS)
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
             return BROKEN
+        elements = sum(value.size for value in (*values, found) if isinstance(value, np.ndarray))
+        self.work += elements // _ELEMENTS_A_CALL
+        return found
 
     def _pattern(self, node: Expr, count: int) -> Expr:
         """The node over numbered names, the same object each time, so that it is compiled once."""

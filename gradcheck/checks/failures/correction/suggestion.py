@@ -1,0 +1,144 @@
+"""`did you mean  A.T @ G ?`: the nearest right formulas to a wrong one, each verified like any formula."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.context import Context
+from gradcheck.checks.derivation import explain
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.operands import operands_of
+from gradcheck.checks.failures.correction.search import Search
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
+from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import walk
+from gradcheck.oracles.exact.prove import prove
+
+#: The budgets of the searches (see `Search`) for one formula, and for all of a case.
+EACH, ALL = 60_000, 180_000
+#: How many formulas that fit are verified, the likeliest first; one that holds is shown.
+MOST_VERIFIED = 8
+#: At how many other points.
+POINTS = 3
+#: A derived formula longer than this is no help in a line of a report.
+MAX_DERIVED = 160
+#: The gradients of a graph of more parts are not derived.
+MAX_GRAPH = 400
+
+
+def suggest(context: Context) -> None:
+    """Tell of each formula that failed what may have been meant: a diagnosis `did_you_mean`, or, where nothing near it
+    is found to be right, `derived`. Told once for each formula, at the case's own numbers where it failed there."""
+    if not context.points.own.is_complete:
+        return
+    claims = {(name, claim.text): claim for name, listed in context.case.formulas.items() for claim in listed}
+    suggester = Suggester(context)
+    for key, place in _places(context.found).items():
+        found = suggester.suggestion(key[0], claims[key]) if key in claims else None
+        if found is not None:
+            c = context.found[place]
+            context.found[place] = replace(c, diagnoses=(*c.diagnoses, found))
+
+
+def _places(comparisons: Sequence[Comparison]) -> dict[tuple[str, str], int]:
+    """By tensor and text of each formula that failed, the place of the comparison that shows it."""
+    places: dict[tuple[str, str], int] = {}
+    for place, c in enumerate(comparisons):
+        if c.what is ClaimKind.FORMULA and c.status == "failed":
+            first = places.setdefault((c.tensor, c.formula), place)
+            if c.trial is None and comparisons[first].trial is not None:
+                places[c.tensor, c.formula] = place
+    return places
+
+
+class Suggester:
+    """Suggests formulas for one case."""
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.case = context, context.case
+        self.budget = ALL
+
+    def suggestion(self, name: str, claim: Claim) -> Diagnosis | None:
+        """What may have been meant instead of one wrong formula; None where neither a formula near it is right nor
+        the derived one short."""
+        scope = self.claims[1 if len(self.claims) > 1 else 0].scope  # own numbers may be too simple to tell much
+        want = scope.gradients.get(name)
+        if want is None or not np.any(np.isfinite(want)):
+            return None
+        pool = ExpressionPool(scope, scope.gradients)
+        root = pool.add(claim.expr)
+        operands = operands_of(pool, self.case, name, self.derived.get(name, ()))
+        search = Search(pool, operands, root, want, min(EACH, self.budget))
+        all_verified = True
+        text = None
+        for found in search.fitting():
+            likeliest = (str(pool.exprs[candidate.part]) for candidate in found[:MOST_VERIFIED])
+            text = next((text for text in likeliest if self._is_right(name, text)), None)
+            all_verified = all_verified and len(found) <= MOST_VERIFIED
+            if text is not None:
+                break
+        self.budget -= search.spent
+        if text is not None:
+            return Diagnosis("did_you_mean", fact("did_you_mean", formula=text), formula=text)
+        return self._derived(name, search.is_complete and all_verified)
+
+    def _derived(self, name: str, searched: bool) -> Diagnosis | None:
+        """What the rules of differentiation give, where that is short; `searched` if nothing near is left to try."""
+        texts = sorted((str(expr) for expr in self.derived.get(name, ())), key=len)
+        if not texts or len(texts[0]) > MAX_DERIVED:
+            return None
+        message = fact("nothing_near_is_right" if searched else "not_searched_further", formula=texts[0])
+        return Diagnosis("derived", message, formula=texts[0])
+
+    def _is_right(self, name: str, text: str) -> bool:
+        """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
+        claim = Claim(text, parse(text))
+        if any(check_formula(claims, name, claim).status != "passed" for claims in self.claims):
+            return False
+        proof = self._proof(name, claim)
+        return proof == "proved" if len(self.claims) == 1 else proof != "refuted"
+
+    def _proof(self, name: str, claim: Claim) -> str:
+        problem = self.context.points.own.problem
+        try:
+            (proof,) = prove(problem, [(name, claim)], problem.seed)
+        except (GradcheckError, MemoryError):
+            return "unsupported"
+        return proof.status
+
+    @cached_property
+    def derived(self) -> dict[str, list[Expr]]:
+        """Each tensor's gradient as formulas: by way of its children's gradients, and by inputs alone."""
+        found: dict[str, list[Expr]] = {}
+        if sum(1 for claim in self.case.graph.values() for _ in walk(claim.expr)) > MAX_GRAPH:
+            return found
+        for expand in (False, True):
+            explanation = explain(self.case, self.context.options.seed, expand=expand)
+            for one in explanation.formulas:
+                if one.lasting and explanation.let.keys().isdisjoint(free_names(one.expr)):
+                    found.setdefault(one.tensor, []).append(one.expr)
+        return found
+
+    @cached_property
+    def claims(self) -> list[Claims]:
+        """The claims at the case's own numbers, then elsewhere: at its trials, else at numbers nearby."""
+        points = self.context.points
+        others = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
+        usable = [points.own, *filter(_is_usable, others)]
+        return [Claims(point, point.last, self.context.options.tolerance) for point in usable]
+
+
+def _is_usable(point: Point) -> bool:
+    return point.is_complete and not point.want.states[-1].error

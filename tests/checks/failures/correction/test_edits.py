@@ -1,0 +1,97 @@
+"""The slips of a derivation: each edit, by the formulas that it makes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.failures.correction import edits as slips
+from gradcheck.checks.failures.correction.edits import EDITS, Edit, Position, edits
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.operands import Operands
+from gradcheck.language.expr.parser import parse
+
+NAMES = {"x": np.ones((2, 3)), "y": np.full((2, 3), 2.0), "A": np.ones((3, 3)), "v": np.ones(3), "n": 5}
+
+
+def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
+    """What an edit makes of one part of a formula, as the part would be written."""
+    pool = ExpressionPool(NAMES, {"x": NAMES["x"]})
+    root = pool.add(parse(text))
+    names = ("x", "y", "A", "v")
+    tensors = tuple((pool.add(parse(name)), NAMES[name].shape) for name in names)  # type: ignore[union-attr]
+    operands = Operands(tensors, (pool.add(parse("n")),), (pool.add(parse("x * y")), pool.add(parse("-y"))), True)
+    for where, part, parent in pool.positions(root):
+        if where == path:
+            position = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
+            return [str(pool.exprs[other]) for other in edit(position)]
+    raise LookupError(path)
+
+
+@pytest.mark.parametrize(
+    ("edit", "text", "path", "expected"),
+    [
+        (slips.transposed, "x", (), ["x.T"]),
+        (slips.transposed, "x.T", (), ["x"]),
+        (slips.transposed, "x.T", (0,), []),
+        (slips.transposed, "v", (), []),
+        (slips.swapped, "x - y", (), ["y - x"]),
+        (slips.swapped, "x + y", (), []),
+        (slips.swapped, "x @ A", (), ["A @ x", "A.T @ x.T"]),
+        (slips.confused, "sum(x)", (), ["mean(x)"]),
+        (slips.confused, "sum(x, dtype=float64)", (), ["mean(x, dtype=float64)"]),
+        (slips.confused, "x * y", (), ["x / y", "x @ y"]),
+        (slips.other_dim, "sum(x)", (), ["sum(x, dim=0)", "sum(x, dim=1)"]),
+        (slips.other_dim, "x.sum(1, True)", (), ["sum(x, dim=0, keepdim=True)", "sum(x)"]),
+        (slips.other_dim, "softmax(x, 1)", (), ["softmax(x, dim=0)"]),
+        (slips.kept_dim, "sum(x, dim=1)", (), ["sum(x, dim=1, keepdim=True)"]),
+        (slips.kept_dim, "sum(x, dim=1, keepdim=True)", (), ["sum(x, dim=1)"]),
+        (slips.kept_dim, "sum(x)", (), []),
+        (slips.other_sign, "x", (), ["-x"]),
+        (slips.other_sign, "-x", (), ["x"]),
+        (slips.other_sign, "x + y", (0,), []),
+        (slips.other_number, "3 * x", (0,), ["4", "2", "6", "1.5", "-3"]),
+        (slips.other_number, "x ** 2", (1,), ["3", "4", "-2"]),
+        (slips.other_number, "x.sum(dim=1)", (1,), []),
+        (slips.scaled, "x", (), ["2 * x", "x / 2", "x / n", "x * n"]),
+        (slips.scaled, "x * y", (0,), []),
+        (slips.dropped, "x * y", (), ["x", "y"]),
+        (slips.dropped, "x.T", (), []),
+        (slips.other_name, "x", (), ["y"]),
+        (slips.other_size, "x.shape[0] * x", (0,), ["x.shape[0]", "x.shape[1]", "n", "2"]),
+        (slips.other_size, "n", (), ["n"]),
+        (slips.other_power, "x", (), ["x ** 2"]),
+        (slips.other_power, "x ** 2", (), ["x"]),
+        (slips.with_term, "x", (), ["x + x * y", "x - y"]),
+        (slips.with_term, "x * y + x", (), ["x * y + x - y"]),
+        (slips.with_term, "x + y", (0,), []),
+        (slips.summed, "v", (), ["sum(v, dim=0)", "sum(v, dim=0, keepdim=True)"]),
+    ],
+)
+def test_what_an_edit_makes(edit: Edit, text: str, path: tuple[int, ...], expected: list[str]) -> None:
+    assert made(edit, text, path) == expected
+
+
+def test_a_dropped_factor_is_elementwise_or_of_a_product_of_matrices() -> None:
+    assert made(slips.with_factor, "v") == ["v * v", "v / v"]
+    products = {text for text in made(slips.with_factor, "x") if "@" in text}
+    assert products == {"x @ x.T", "x.T @ x", "x @ y.T", "y.T @ x", "x @ A", "x @ A.T"}
+
+
+def test_every_edit_has_its_cost() -> None:
+    names = {edit.__name__ for edit, _ in EDITS}
+    public = {name for name, value in vars(slips).items() if getattr(value, "__module__", "") == slips.__name__}
+    assert {name for name in public if not name.startswith("_")} == names | {"Position", "edits"}
+    assert all(cost >= 1 for _, cost in EDITS)
+
+
+def test_edits_are_made_everywhere_in_a_formula() -> None:
+    pool = ExpressionPool(NAMES, {})
+    root = pool.add(parse("x * exp(y)"))
+    operands = Operands(((pool.add(parse("x")), (2, 3)), (pool.add(parse("y")), (2, 3))), (), (), True)
+    found = {str(pool.exprs[part]): (path, cost) for part, path, cost in edits(pool, operands, root)}
+    assert found["x * log(y)"] == ((1,), 1.2)
+    assert found["y * exp(y)"] == ((0,), 1.6)
+    assert found["x * exp(x)"] == ((1, 0), 1.6)
+    assert found["-(x * exp(y))"] == ((), 1.0)
+    assert "x * exp(y)" not in found

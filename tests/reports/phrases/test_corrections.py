@@ -1,0 +1,39 @@
+"""What may have been meant, and where a formula is seen to fail, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.facts import Fact, fact
+from gradcheck.reports.phrases import say
+
+
+def shown(**changed: object) -> Fact:
+    data = {"tensor": "x", "given": (), "incoming": (), "sizes": (), "index": (), "claimed": 4.0, "true": 1 / 3}
+    return fact("counterexample", **{**data, **changed})
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (shown(), "counterexample: the formula is 4, the gradient 0.333333"),
+        (
+            shown(given=(("x", (1.0,) * 20), ("y", (1.0, 2.5))), index=(3,)),
+            "counterexample: for x of 20 small integers, y = [1, 2.5] the formula is 4 at [3], the gradient 0.333333",
+        ),
+        (
+            shown(given=(("x", ((1.0,) * 5,) * 4), ("k", 3)), incoming=(("y", -2.0),), index=(0, 1)),
+            "counterexample: for x of 4×5 small integers, k = 3, incoming gradient of y = -2 the formula is 4 at "
+            "[0, 1], the gradient 0.333333",
+        ),
+        (
+            shown(sizes=(("n", 2),), index=None, claimed=(2, 3), true=()),
+            "counterexample: for n = 2 the formula has shape [2, 3], x []",
+        ),
+        (fact("did_you_mean", formula="{x}.T"), "did you mean  {x}.T ?"),
+        (fact("nothing_near_is_right", formula="2 * x"), "nothing near it is right; the derived gradient is  2 * x"),
+        (fact("not_searched_further", formula="2 * x"), "not searched further; the derived gradient is  2 * x"),
+    ],
+)
+def test_sentences(found: Fact, sentence: str) -> None:
+    assert say(found) == sentence
