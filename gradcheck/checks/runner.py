@@ -202,7 +202,7 @@ def check_one(case: Case, options: Options, engines: Engines) -> CaseResult:
 def _further(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
     """What is told of a case beyond its verdict; imported only where it was asked for."""
     if options.derived:
-        from gradcheck.checks.derivation import note_derived
+        from gradcheck.checks.independence import note_derived
 
         found = note_derived(found, case, options)
     if options.power:
