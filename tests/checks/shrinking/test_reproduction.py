@@ -5,25 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.checks.effort import QUICK, THOROUGH
+from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction
 from gradcheck.checks.runner import run
-from gradcheck.checks.shrinking import operations
-from gradcheck.checks.shrinking.moves import small_parts, without_unused
-from gradcheck.checks.shrinking.numbers import smaller_sizes
-from gradcheck.checks.shrinking.pin import pin
-from gradcheck.checks.shrinking.ways import way_of
-from gradcheck.language.case import Case
-from gradcheck.language.loader import load, load_text
-from gradcheck.language.sampling import draw
+from gradcheck.checks.shrinking.case_edits import operations
+from gradcheck.checks.shrinking.failure_signature import signature_of
+from gradcheck.language.loader import load_text
 
 ROOT = Path(__file__).parents[3]
 WRONG = ROOT / "tests" / "engines" / "wrong"
@@ -44,7 +37,7 @@ Shrink = Callable[..., CaseResult]
 @pytest.fixture
 def shrunk(run_text: Callable[..., Any]) -> Shrink:
     def shrinks(text: str, **options: Any) -> CaseResult:
-        (case,) = run_text(text, **{"shrink": replace(THOROUGH, seconds=60.0), **options}).cases
+        (case,) = run_text(text, **{"shrink": THOROUGH, **options}).cases
         return case
 
     return shrinks
@@ -71,7 +64,7 @@ def test_a_wrong_rule_in_a_network(shrunk: Shrink, plant: Callable[..., None]) -
     assert "tanh(" in found.case
     assert "checks" not in found.case
     assert len(found.case.splitlines()) <= 7
-    assert way_of(again(found)) == way_of(result)
+    assert signature_of(again(found)) == signature_of(result)
 
 
 def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, plant: Callable[..., None]) -> None:
@@ -123,11 +116,10 @@ def test_a_formula_that_fails_in_trials_alone(shrunk: Shrink) -> None:
 
 def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
     wrong_formula = "{inputs: {x: [1, 2, 3]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
-    unasked = replace(QUICK, seconds=60.0, together=60.0)
-    assert run_text(wrong_formula, shrink=unasked).cases[0].smallest is None
+    assert run_text(wrong_formula, shrink=QUICK).cases[0].smallest is None
     assert run_text(wrong_formula).cases[0].smallest is None
     plant("tanh", lambda g, y, x: g * (1 - y))
-    assert run_text(MLP, shrink=unasked).cases[0].smallest is not None
+    assert run_text(MLP, shrink=QUICK).cases[0].smallest is not None
 
 
 def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
@@ -165,53 +157,3 @@ def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: st
     should = snippet.rpartition("should be ")[2].strip()
     assert done.stdout.strip()
     assert should not in done.stdout
-
-
-# Moves -----------------------------------------------------------------------------------------------
-
-
-def case_of(text: str) -> Case:
-    (case,), errors = load_text(dedent(text), "case.yaml")
-    assert errors == []
-    return pin(draw(case))
-
-
-def test_pinned_cases_come_out_the_same() -> None:
-    cases, _ = load(ROOT / "cases" / "nn")
-    for case in cases:
-        problem = draw(case)
-        again = draw(pin(problem))
-        assert again.dtype == problem.dtype
-        for name, array in {**problem.inputs, **problem.constants}.items():
-            other = again.inputs.get(name, again.constants.get(name))
-            assert other is not None
-            assert other.dtype == array.dtype
-            np.testing.assert_array_equal(other, array)
-        for mine, theirs in zip(problem.seeds, again.seeds, strict=True):
-            assert mine.keys() == theirs.keys()
-
-
-def test_what_leads_nowhere_goes() -> None:
-    case = case_of("""
-        dims: {n: 2, m: 3}
-        inputs: {x: randn(n), w: randn(m)}
-        graph: {y: x * 2, dead: w + 1, z: y.sum()}
-        backward: z
-    """)
-    left = without_unused(case)
-    assert (list(left.inputs), list(left.graph), list(left.dims)) == (["x"], ["y", "z"], [])
-
-
-def test_equal_sizes_shrink_together() -> None:
-    case = case_of("{inputs: {a: 'randn(4, 5)', b: 'randn(5, 4)'}, graph: {c: a @ b, d: c.sum()}}")
-    shapes = [tuple(np.shape(v.array) for v in smaller.inputs.values()) for smaller in smaller_sizes(case)]
-    assert ((4, 1), (1, 4)) in shapes
-    assert ((1, 5), (5, 1)) in shapes
-
-
-def test_long_expressions_are_cut_in_few_steps() -> None:
-    case = case_of(f"{{inputs: {{x: [1, 2]}}, graph: {{y: 'x{' + x' * 500}'}}, backward: {{y: [1, 1]}}}}")
-    sizes = [operations(smaller) for smaller in small_parts(case)]
-    assert sizes == sorted(sizes)
-    assert len(sizes) < 12
-    assert sizes[0] <= 2

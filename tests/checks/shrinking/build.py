@@ -1,0 +1,25 @@
+"""Cases from text with every number written out, for tests of single moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradcheck.checks.shrinking.pinning import pin as pin
+from gradcheck.language.case import Case
+from gradcheck.language.sampling import draw
+from tests.checks.build import case_of
+
+
+def pinned(text: str) -> Case:
+    """The case at its own numbers."""
+    return pin(draw(case_of(text)))
+
+
+def shapes(case: Case) -> dict[str, tuple[int, ...]]:
+    """Of inputs and constants, by name."""
+    return {name: np.shape(value.array) for name, value in {**case.inputs, **case.constants}.items()}
+
+
+def entries(case: Case) -> dict[str, str]:
+    """The graph as text."""
+    return {name: claim.text for name, claim in case.graph.items()}
