@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-from rich.cells import cell_len
-
 _SUSPECT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
@@ -61,6 +59,8 @@ def _digits(value: float | complex | None, digits: int) -> str:
 
 def wrap(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:
     """The text in lines of at most `width` columns where its words allow it."""
+    from rich.cells import cell_len  # here, since commands that wrap nothing start without rich
+
     hanging = indent if hanging is None else hanging
     lines, line, empty = [], indent, True
     for word in text.split(" "):

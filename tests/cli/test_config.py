@@ -69,3 +69,10 @@ def test_text_that_is_not_utf8_is_refused(folder: Path) -> None:
     (folder / "pyproject.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="is not UTF-8"):
         read_config()
+
+
+def test_a_folder_may_be_given(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    write(other, "[tool.gradcheck]\nseed = 3\n")
+    assert read_config(other).values == {"seed": 3}
+    assert read_config(folder).values == {}

@@ -1,0 +1,23 @@
+"""`gradcheck ops`: the table, and all about one op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def test_ops_lists_every_op_once(gradcheck: Any) -> None:
+    from gradcheck.autograd.op import TABLE
+
+    header, *lines = gradcheck("ops").out.splitlines()
+    assert header.split() == ["SIGNATURE", "RULE", "ORACLES", "KINKS", "TORCH", "ALIASES", "DOMAIN", "DOC"]
+    assert [line.split("(")[0] for line in lines] == sorted(TABLE)
+
+
+def test_ops_of_a_name_tells_all_about_it(gradcheck: Any) -> None:
+    for name in ("tanh", "torch.tanh", "F.tanh"):
+        text = gradcheck("ops", name).out
+        assert text.startswith("tanh(input)\n")
+        assert "gradient rule: yes" in text
+        assert "oracles:       exact, complex step" in text
+        assert "torch:         torch.tanh" in text
+        assert "  @op(lambda g, y, x: g * (1 - y * y)" in text

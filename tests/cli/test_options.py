@@ -1,0 +1,61 @@
+"""One table makes the options of `run` and the keys of the configuration, and the run takes what it names."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.options import ORACLES, Options
+from gradcheck.cli.config import KEYS
+from gradcheck.cli.options import DTYPES, RUN, Option, ReportType, of_table
+from gradcheck.cli.run import command
+
+#: Parameters of `run` that are about selection and writing, not about checks.
+ABOUT_WRITING = {"keyword", "tags", "exitfirst", "verbose", "quiet", "output_format", "file", "reports", "color"}
+
+
+def test_the_command_has_the_options_of_the_table_in_its_order() -> None:
+    assert [p.name for p in command.params] == ["paths", *(option.parameter().name for option in RUN)]
+
+
+def test_what_is_about_checks_is_a_field_of_the_options() -> None:
+    names = {option.parameter().name for option in RUN} - ABOUT_WRITING
+    assert names <= {field.name for field in fields(Options)}
+
+
+def test_keys_of_the_configuration_are_options() -> None:
+    assert {key: option.name for key, option in KEYS.items() if key != option.name} == {
+        "engine": "engines",
+        "output-format": "output_format",
+    }
+
+
+def test_choices_are_those_that_exist() -> None:
+    oracle = next(option for option in RUN if option.flags == ("--oracle",))
+    assert tuple(oracle.settings["type"].choices) == ORACLES
+    assert all(dtypes.is_differentiable(dtypes.BY_NAME[name]) for name in DTYPES)
+
+
+def test_a_table_becomes_parameters_with_their_help() -> None:
+    table = (Option(("--one",), "First."), Option(("--two",), "Second.", settings={"type": int}))
+
+    @click.command()
+    @of_table(table)
+    def made(one: str | None, two: int | None) -> None: ...
+
+    assert [(p.name, p.help) for p in made.params if isinstance(p, click.Option)] == [
+        ("one", "First."),
+        ("two", "Second."),
+    ]
+    assert table[0].helped("Other.").parameter().help == "Other."
+
+
+def test_a_report_is_a_format_and_a_path() -> None:
+    assert ReportType().convert("json=a=b.json", None, None) == ("json", Path("a=b.json"))
+    for wrong in ("json", "json=", "yaml=x"):
+        with pytest.raises(click.BadParameter):
+            ReportType().convert(wrong, None, None)

@@ -1,0 +1,68 @@
+"""Which cases a command is about, and what is said where that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck.cli.select import select_one
+from gradcheck.errors import InvalidCase, UsageError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("-k", "nothing"),
+            "none of 2 cases in cases is selected; gradcheck list shows their ids; their tags are easy",
+        ),
+        (("-t", "hard"), "none of 2 cases in cases is selected"),
+        (("cases/good.yaml::square",), "no case is named 'square' in good.yaml; did you mean 'squares'?"),
+        (("cases/good.yaml::zzz",), "no case is named 'zzz' in good.yaml; it has 'squares', 'a product'"),
+        (("empty",), "no case was found in empty; a case file ends in .yaml or .yml"),
+    ],
+)
+@pytest.mark.parametrize("command", ["list", "run"])
+def test_nothing_selected_is_exit_code_5_and_help(
+    cases: Path, folder: Path, gradcheck: Any, command: str, arguments: tuple[str, ...], message: str
+) -> None:
+    (folder / "empty").mkdir()
+    outcome = gradcheck(command, *arguments)
+    assert (outcome.code, outcome.out) == (5, "")
+    assert message in outcome.err
+
+
+def test_no_cases_folder_is_exit_code_5(folder: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("validate")
+    assert outcome.code == 5
+    assert "there is no folder 'cases' here" in outcome.err
+
+
+def test_errors_beside_a_named_case_are_not_its_business(cases: Path, gradcheck: Any) -> None:
+    (cases / "mixed.yaml").write_text("name: fine\ninputs: {x: 1}\ngraph: {y: x + x}\n---\nname: broken\n")
+    assert gradcheck("list", "cases/mixed.yaml::fine").code == 0
+    assert gradcheck("list", "cases/mixed.yaml::broken").code == 2
+    outcome = gradcheck("list", "cases/mixed.yaml")
+    assert (outcome.code, outcome.out) == (2, "cases/mixed.yaml::fine\n")
+
+
+def test_files_and_names_may_hold_the_sign_between_them(tmp_path: Path, gradcheck: Any) -> None:
+    file = tmp_path / "cases" / "a::b.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("name: c::d\ninputs: {x: 1}\ngraph: {y: x * 2}\n")
+    known = gradcheck("list", str(file)).out.strip()
+    assert known.endswith("a::b.yaml::c::d")
+    assert gradcheck("list", known).out.strip() == known
+
+
+def test_one_case_is_one(cases: Path) -> None:
+    assert select_one("cases/good.yaml::squares").name == "squares"
+    with pytest.raises(UsageError, match=r"holds 2 cases, and this is about one; name it: 'cases/good.yaml::squares'"):
+        select_one("cases/good.yaml")
+
+
+def test_one_case_that_is_none_is_its_error(bad: Path) -> None:
+    with pytest.raises(InvalidCase, match="'z'"):
+        select_one("cases/bad.yaml")
