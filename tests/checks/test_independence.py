@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from gradcheck.checks.origins import NOTE, inlined
+from gradcheck.checks.independence import derived_claims, inlined
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
-
-Check = Callable[..., CaseResult]
+from gradcheck.language.sampling import draw
+from tests.checks.build import case_of
+from tests.checks.conftest import Check
 
 MATMUL = """
     dims: {{n: 2, m: 3, k: 4}}
@@ -26,7 +25,7 @@ def noted(case: CaseResult) -> bool:
     assert case.status == "passed", [c for c in case.comparisons if c.status != "passed"]
     formulas = [c for c in case.comparisons if c.what == "formula" and c.trial is None]
     assert formulas
-    return any(NOTE in c.notes for c in formulas)
+    return any(c.has_note("equals_derived") for c in formulas)
 
 
 @pytest.mark.parametrize(
@@ -78,3 +77,23 @@ def test_steps_are_written_out_once() -> None:
     for _ in range(201):
         assert found.children[0] is found.children[1] or str(found) == "x + x"
         found = found.children[0]
+
+
+def test_claims_are_told_by_tensor_and_text() -> None:
+    text = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: [2 * x, x + x, 'stack([2 * x])[0]'], y: 1}\n"
+    assert derived_claims(draw(case_of(text))) == {("x", "2 * x"), ("x", "x + x"), ("y", "1")}
+
+
+def test_what_cannot_be_derived_equals_nothing() -> None:
+    text = "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: y\nformulas: {x: 2 * x}\n"
+    assert derived_claims(draw(case_of(text))) == set()
+
+
+@pytest.mark.parametrize("steps", ["[{backward: loss}, {backward: loss}]", "[{backward: loss}, {zero_grad: all}]"])
+def test_of_several_steps_nothing_is_said(check: Check, steps: str) -> None:
+    case = check(f"""
+        inputs: {{x: [1, 2]}}
+        graph: {{loss: (x * x).sum()}}
+        steps: {steps}
+        """, derived=True)  # fmt: skip
+    assert not any(c.notes for c in case.comparisons)
