@@ -1,0 +1,45 @@
+"""Small evidence made by hand, and what one hypothesis makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.claims.operations import operations_of, positions
+from gradcheck.checks.failures.diagnosis.catalogue import Predict
+from gradcheck.checks.failures.diagnosis.confirm import matches
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
+from gradcheck.checks.failures.evidence.rule import asking
+from gradcheck.facts import Fact
+from tests.checks.build import point_of
+
+
+def rule(text: str, index: int = 0) -> Rule:
+    """The rule of the op in the entry `out` of a case, for one of its tensors, with a random incoming gradient."""
+    point = point_of(text)
+    (application,) = [one for one in point.applications if one.owner == "out"]
+    (operation,) = operations_of([application], 1)
+    ask = asking(point.engines.reference, point.problem.dtype)
+    wants = tuple(ask(application, operation.cotangents))
+    return Rule(application, positions(application)[index], index, operation.cotangents, wants, ask)
+
+
+def of_rule(known: Rule, got: Any = None) -> Evidence:
+    """Evidence about one op alone: `got` in place of what is right, or None for no gradient."""
+    want = known.wants[known.index]
+    assert want is not None
+    return Evidence(None if got is None else np.asarray(got), want, rule=known)
+
+
+def fitting(predict: Predict, evidence: Evidence) -> dict[Hashable, Fact]:
+    """The guesses of one hypothesis that give what came out, by key."""
+    with np.errstate(all="ignore"):
+        return {g.key: g.fact for g in predict(evidence) if matches(g.predicted, evidence)}
+
+
+def guessed(predict: Predict, evidence: Evidence) -> list[Hashable]:
+    """The keys of all guesses of one hypothesis."""
+    with np.errstate(all="ignore"):
+        return [guess.key for guess in predict(evidence)]

@@ -1,0 +1,104 @@
+"""Mistakes inside one op's rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.failures.diagnosis import rules
+from gradcheck.checks.failures.diagnosis.catalogue import Predict
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
+from gradcheck.facts import Fact, fact
+from tests.checks.failures.diagnosis.evidence import fitting, guessed, of_rule, rule
+
+
+def case(inputs: str, out: str, shape: str, dtype: str = "float64") -> str:
+    return f"{{dtype: {dtype}, inputs: {{{inputs}}}, graph: {{out: '{out}'}}, backward: {{out: 'randn({shape})'}}}}"
+
+
+EXP = rule(case("x: 'randn(3)'", "exp(x)", "3"))
+MATMUL = rule(case("x: 'randn(3, 3)', y: 'randn(3, 3)'", "x @ y", "3, 3"))
+SUB = rule(case("x: 'randn(2, 3)', y: 'randn(3)'", "x - y", "2, 3"))
+DIV = rule(case("x: 'uniform(1, 2, [3])', y: 'uniform(1, 2, [3])'", "x / y", "3"))
+G, (X,), Y = EXP.cotangents[0], EXP.tensors, EXP.output
+MG, (A, B) = MATMUL.cotangents[0], MATMUL.tensors
+DG, (P, Q) = DIV.cotangents[0], DIV.tensors
+
+
+@pytest.mark.parametrize(
+    ("predict", "known", "got", "key", "found"),
+    [
+        (
+            rules.ones_for_incoming,
+            EXP,
+            np.exp(X),
+            "ones",
+            fact("incoming_is_ignored", instead=fact("ones_in_its_place")),
+        ),
+        (rules.passed_on, EXP, G, "incoming", fact("incoming_is_passed_on")),
+        (rules.passed_on, SUB, SUB.cotangents[0], "incoming", fact("incoming_is_passed_on")),
+        (rules.forward_value, DIV, DG * (P / Q), "value", fact("value_for_derivative", op="div")),
+        (rules.forward_value, DIV, P / Q, "alone", fact("value_alone", op="div")),
+        (rules.swapped_gradients, MATMUL, A.T @ MG, ("gradient", 1), fact("gradient_of_other_tensor", got=1, want=0)),
+        (
+            rules.swapped_operands,
+            DIV,
+            DG / P,
+            ("operands", 1),
+            fact("arguments_swapped", one=1, other=0, gradients=False),
+        ),
+        (
+            rules.swapped_operands,
+            DIV,
+            -DG * Q / P**2,
+            ("both", 1),
+            fact("arguments_swapped", one=1, other=0, gradients=True),
+        ),
+        (rules.transposed_operand, MATMUL, MG @ B, 1, fact("tensor_transposed", position=1)),
+        (rules.transposed_operand, MATMUL, MG.T @ B.T, "incoming", fact("incoming_transposed")),
+        (rules.transposed_operand, MATMUL, B.T @ MG, ("order", 1, 1), fact("factors_in_wrong_order")),
+        (rules.saved_value, EXP, G * np.exp(Y), ("output", 0), fact("result_for_tensor", position=0)),
+        (rules.saved_value, EXP, G * np.exp(G), ("incoming", 0), fact("incoming_for_tensor", position=0)),
+        (rules.saved_value, EXP, G, ("zeros", 0), fact("zeros_for_tensor", position=0)),
+    ],
+)
+def test_mistakes_of_a_rule(predict: Predict, known: Rule, got: np.ndarray, key: Any, found: Fact) -> None:
+    assert fitting(predict, of_rule(known, got))[key] == found
+    right = fitting(predict, of_rule(known, known.wants[known.index]))
+    assert key not in right or predict is rules.passed_on  # x - y passes its incoming gradient on
+
+
+def test_ones_elsewhere_in_the_graph() -> None:
+    instead = fact("ones_for", tensor="y")
+    evidence = Evidence(np.ones(2), np.zeros(2), reseeded={instead: np.ones(2)})
+    assert fitting(rules.ones_for_incoming, evidence) == {instead: fact("incoming_is_ignored", instead=instead)}
+
+
+def test_without_a_rule_nothing_is_known_of_arguments() -> None:
+    for predict in (rules.passed_on, rules.swapped_gradients, rules.swapped_operands, rules.saved_value):
+        assert guessed(predict, Evidence(np.ones(2), np.zeros(2))) == []
+
+
+def test_conjugates() -> None:
+    known = rule(case("z: 'randn(3)', w: 'randn(3)'", "z * w", "3", "complex128"))
+    g, w = known.cotangents[0], known.tensors[1]
+    found = fitting(rules.conjugate, of_rule(known, np.conj(known.wants[0])))
+    assert found["conj"] == fact("is_conjugate")
+    assert fitting(rules.conjugate, of_rule(known, g * w)) == {"incoming": fact("derivative_not_conjugated")}
+    assert guessed(rules.conjugate, of_rule(EXP, G)) == []
+
+
+@pytest.mark.parametrize(("step", "start"), [(1, 2), (-1, 0)])
+def test_an_index_that_is_off_by_one(step: int, start: int) -> None:
+    known = rule(case("x: 'randn(5)'", "x[1:3]", "2"))
+    got = np.zeros(5)
+    got[start : start + 2] = known.cotangents[0]
+    found = fitting(rules.index_off_by_one, of_rule(known, got))
+    assert list(found.values()) == [fact("index_off_by_one", argument=1, step=step)]
+
+
+def test_texts_and_booleans_are_no_indices() -> None:
+    known = rule(case("x: 'randn(3)', y: 'randn(3)'", 'einsum("i,i->i", x, y)', "3"))
+    assert guessed(rules.index_off_by_one, of_rule(known)) == []
