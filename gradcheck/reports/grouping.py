@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
 from gradcheck.facts import Fact
+from gradcheck.reports.phrases.comparisons import TOGETHER
 
 #: An engine, and where something goes wrong in it first.
 Origin = tuple[str, Fact]
@@ -77,4 +78,4 @@ def _folded(group: list[Comparison]) -> list[Comparison]:
     for index, c in enumerate(group):
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
         alike.setdefault(key, []).append(c)
-    return [same[0].about(engine=" and ".join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]
+    return [same[0].about(engine=TOGETHER.join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]

@@ -1,45 +1,55 @@
-"""What a comparison says, in words; every report says it alike."""
+"""How a comparison is told, whatever it is about: every report tells it alike.
+
+What was found out in words is a fact, and said by its phrase; here stand the sentences that numbers are told in.
+"""
 
 from __future__ import annotations
 
-from gradcheck.checks.result import CaseResult, Comparison, Failure
-from gradcheck.reports.phrases.table import say
+from collections.abc import Collection
+
+from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
+from gradcheck.reports.phrases.table import listed, say
 from gradcheck.reports.text import brief, count, pair, plain
 
-#: Claims of which two engines, or an engine and the file, are the parties.
-_BETWEEN_ENGINES = ("value", "gradient", "gradient2", "expected_value", "expected")
+_SUBJECTS = {
+    ClaimKind.VALUE: "value of {tensor}",
+    ClaimKind.EXPECTED_VALUE: "value of {tensor}",
+    ClaimKind.GRADIENT: "gradient of {tensor}",
+    ClaimKind.EXPECTED: "gradient of {tensor}",
+    ClaimKind.GRADIENT2: "second-order gradient of {tensor}",
+    ClaimKind.FORMULA: "formula for the gradient of {tensor}",
+    ClaimKind.WRONG_FORMULA: "wrong formula for the gradient of {tensor}",
+    ClaimKind.CHECK: "check `{formula}`",
+    ClaimKind.RAISES: "outcome",
+    ClaimKind.NODE: "gradient rule in {tensor}",
+}
+#: Claims about these are between two engines, or an engine and the file.
+_BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.GRADIENT2)
+#: Between the names of engines that are told of as one.
+TOGETHER = " and "
+#: Diagnoses that say what may have been meant.
+_SUGGESTIONS = ("did_you_mean", "derived")
 #: Beyond this many units in the last place, the count says nothing that the relative error does not.
 _MANY_ULP = 1e6
+#: How many of the tensors that are wrong only because of another are named.
+_NAMED = 8
+
+
+# What is wrong -----------------------------------------------------------------------------------------
 
 
 def parties(c: Comparison) -> tuple[str, str]:
     """Who says what was got, and who what was wanted; short enough to head a column."""
-    if c.what == "check":
+    if c.what is ClaimKind.CHECK:
         return "left", "right"
-    names = []
-    for name in (c.engine, c.reference):
-        if name in ("case", ""):
-            names.append("formula" if c.what in ("formula", "wrong_formula") else "expected")
-        else:
-            names.append(plain(name))
-    return names[0], names[1]
+    stated = "formula" if c.what in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA) else "expected"
+    got, want = (stated if name in ("case", "") else plain(name) for name in (c.engine, c.reference))
+    return got, want
 
 
 def subject(c: Comparison) -> str:
     """`gradient of y`, `value of q after step 2`."""
-    tensor = plain(c.tensor)
-    text = {
-        "value": f"value of {tensor}",
-        "expected_value": f"value of {tensor}",
-        "gradient": f"gradient of {tensor}",
-        "expected": f"gradient of {tensor}",
-        "formula": f"formula for the gradient of {tensor}",
-        "wrong_formula": f"wrong formula for the gradient of {tensor}",
-        "check": f"check `{plain(c.formula)}`",
-        "raises": "outcome",
-        "node": f"gradient rule in {tensor}",
-        "gradient2": f"second-order gradient of {tensor}",
-    }[c.what]
+    text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
     return f"{text} after step {c.step + 1}" if c.step else text
 
 
@@ -50,16 +60,16 @@ def headline(c: Comparison) -> str:
 
 def _sentence(c: Comparison) -> str:
     got, want = parties(c)
-    differ = f"{got} {'differ' if ' and ' in got else 'differs'} from"
+    differ = f"{got} {'differ' if TOGETHER in c.engine else 'differs'} from"
     if c.mismatch:
-        between = f", {got} against {want}" if c.what in _BETWEEN_ENGINES else ""
+        between = f", {got} against {want}" if c.what.subject in _BETWEEN_ENGINES else ""
         numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
         return f"{subject(c)}{between}: {plain(say(c.mismatch))}{numbers}".rstrip()
-    if c.what == "wrong_formula":
+    if c.what is ClaimKind.WRONG_FORMULA:
         return f"{subject(c)} was not refuted: it holds wherever it was tried"
-    if c.what == "formula":
+    if c.what is ClaimKind.FORMULA:
         return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}".rstrip()
-    if c.what == "check":
+    if c.what is ClaimKind.CHECK:
         return f"{subject(c)} does not hold {extent(c)}".rstrip()
     return f"{subject(c)}: {differ} {'the one expected' if want == 'expected' else want} {extent(c)}".rstrip()
 
@@ -69,6 +79,9 @@ def extent(c: Comparison) -> str:
     if c.elements == 1:
         return ""
     return f"in {c.mismatched} of {count(c.elements, 'element')}" if c.elements else ""
+
+
+# Numbers -----------------------------------------------------------------------------------------------
 
 
 def worst(c: Comparison) -> str:
@@ -106,6 +119,9 @@ def trial(c: Comparison) -> str:
     return f"trial {c.trial.number} of seed {c.trial.seed}" + (f", where {sizes}" if sizes else "")
 
 
+# Why ---------------------------------------------------------------------------------------------------
+
+
 def one_line(c: Comparison) -> str:
     """All that fits into a line of a log: the sentence, the worst element, the trial."""
     parts = [cause(c) or headline(c), plain(say(c.verdict)), worst(c), trial(c) and f"in {trial(c)}"]
@@ -127,9 +143,6 @@ def reasons(c: Comparison) -> list[tuple[str, str]]:
     return [("or" if index else "cause", plain(say(d.message))) for index, d in enumerate(found)]
 
 
-_SUGGESTIONS = ("did_you_mean", "derived")
-
-
 def suggestions(c: Comparison) -> list[str]:
     """What may have been meant: `did you mean  A.T @ G ?`."""
     return [plain(say(d.message)) for d in c.diagnoses if d.kind in _SUGGESTIONS]
@@ -140,32 +153,32 @@ def counterexamples(c: Comparison) -> list[str]:
     return [plain(say(d.message)) for d in c.diagnoses if d.kind == "counterexample"]
 
 
-#: How many of the tensors that are wrong only because of another are named.
-_NAMED = 8
-
-
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
     """`wrong only because of this: the gradients of y, x and w`."""
-    rule = "the same rule at" if lead.what == "node" else "the gradient rule in"
+    rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"
     parts = [
-        f"{words} {_listed(names)}"
-        for words, kinds, order in (
-            ("the value of", ("value", "expected_value"), wrong),
-            (rule, ("node",), wrong),
-            ("the gradient of", ("gradient", "expected"), wrong[::-1]),  # as a backward pass meets them
-        )
-        if (names := list(dict.fromkeys(plain(c.tensor) for c in order if c.what in kinds)))
+        ("the value of", _tensors(wrong, (ClaimKind.VALUE, ClaimKind.EXPECTED_VALUE))),
+        (rule, _tensors(wrong, (ClaimKind.NODE,))),
+        # as a backward pass meets them
+        ("the gradient of", _tensors(wrong[::-1], (ClaimKind.GRADIENT, ClaimKind.EXPECTED))),
     ]
-    if any(c.what == "raises" for c in wrong):
-        parts.append("the outcome")
-    return f"wrong only because of this: {'; '.join(parts)}"
+    told = [f"{words} {_some(names)}" for words, names in parts if names]
+    if any(c.what is ClaimKind.RAISES for c in wrong):
+        told.append("the outcome")
+    return f"wrong only because of this: {'; '.join(told)}"
 
 
-def _listed(names: list[str]) -> str:
-    if len(names) > _NAMED:
-        return f"{', '.join(names[:_NAMED])} and {count(len(names) - _NAMED, 'more tensor')}"
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) -> tuple[str, ...]:
+    """Each once, in this order."""
+    return tuple(dict.fromkeys(plain(c.tensor) for c in comparisons if c.what in kinds))
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - _NAMED
+    return listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {count(more, 'more tensor')}"
+
+
+# What is no comparison ---------------------------------------------------------------------------------
 
 
 def error_line(error: Failure) -> str:
