@@ -35,10 +35,25 @@ def test_past_the_limit_nothing_is_decided(check: Check) -> None:
     assert all("too ill-conditioned to be decided" in c.message for c in failed(case))
 
 
+#: Whole numbers, which every processor adds exactly in any order; what is expected of x is off by 6e-8.
+CANCELLING = """
+    inputs: {{x: [3, -2]}}
+    graph: {{y: "x + {large} - {large}", loss: (y * y).sum()}}
+    expected: {{x: [6.00000006, -4]}}
+"""
+
+
 def test_what_noise_explains_is_noted(check: Check) -> None:
-    case = check(HILBERT.format(n=6))
+    """Of 52 bits, 30 are lost."""
+    case = check(CANCELLING.format(large=2**30))
+    assert case.status == "passed"
     notes = [note for c in case.comparisons for note in c.notes]
-    assert any("within the rounding noise of this graph at this point" in note for note in notes)
+    assert notes == ["beyond the base tolerance by 6e-08, within the rounding noise of this graph at this point"] * 2
+
+
+def test_the_same_error_without_noise_fails(check: Check) -> None:
+    case = check(CANCELLING.format(large=1))
+    assert [(c.what, c.notes) for c in failed(case)] == [("expected", ())] * 2
 
 
 def test_an_error_that_is_larger_than_the_noise_of_an_ill_conditioned_graph_fails(
