@@ -30,11 +30,11 @@ def sign(e: Evidence) -> Iterator[Guess]:
 @hypothesis("factor")
 def factor(e: Evidence) -> Iterator[Guess]:
     """What is right times a number, which must be the same at every point."""
-    constant = ratio(e)
-    if constant is None or constant in (0, 1, -1):
-        return
+    constant, unit = ratio(e), base(e.want.dtype).rtol
+    if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
+        return  # 1 in the mean, to rounding, is no factor: the difference is orthogonal to what is right
     name = _name(constant, e)
-    yield Guess(_key(constant, base(e.want.dtype).rtol), f"off by the constant factor {name}", wide(e.want) * constant)
+    yield Guess(_key(constant, unit), f"off by the constant factor {name}", wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))
