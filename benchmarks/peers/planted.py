@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.record import Record
-from gradcheck.autograd.op import TABLE, Op, Parameter
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.signature import Parameter
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Evaluation, Pullback, State
 from gradcheck.engines.core import Core, CoreHost

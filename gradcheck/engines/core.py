@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import backward, grad, pull
+from gradcheck.autograd.backward import backward, grad
+from gradcheck.autograd.fast import apply_pair, pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.tensor import Tensor, apply_pair, wrap
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.define_by_run import Cotangents, Tape, as_tensor_error
 from gradcheck.errors import GradcheckError
@@ -33,7 +34,7 @@ class Core(Tape):
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Tensor:
         """A new tensor with a copy of the array."""
-        tensor = wrap(array.copy())
+        tensor = Tensor.wrap(array.copy())
         tensor.requires_grad = requires_grad
         return tensor
 
@@ -90,8 +91,8 @@ class CoreHost:
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result
         if type(result) is np.ndarray:  # nothing but numbers went in
-            return wrap(result)
-        return tuple([wrap(part) if type(part) is np.ndarray else part for part in result])
+            return Tensor.wrap(result)
+        return tuple([Tensor.wrap(part) if type(part) is np.ndarray else part for part in result])
 
     def dtype(self, name: str) -> np.dtype:
         """The dtype of this torch name."""

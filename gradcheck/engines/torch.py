@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.binding import KEYWORD_ALIASES
 from gradcheck.autograd.op import Op
+from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.engines.define_by_run import Tape
 from gradcheck.engines.torch_errors import no_counterpart, translate
 from gradcheck.errors import BackwardTwice

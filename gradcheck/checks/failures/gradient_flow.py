@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import pull, sweep
+from gradcheck.autograd.backward import sweep
+from gradcheck.autograd.fast import pull
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.tensor import Tensor, wrap
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.closeness.compare import wide
 from gradcheck.checks.failures.diagnosis import Use
 from gradcheck.engines.core import CoreHost
@@ -67,7 +68,7 @@ class Flow:
             arrays |= changed
         scope: dict[str, Any] = dict(problem.sizes)
         for name, array in arrays.items():
-            scope[name] = leaf = wrap(array.copy())
+            scope[name] = leaf = Tensor.wrap(array.copy())
             leaf.requires_grad = name in problem.inputs and dtypes.is_differentiable(array.dtype)
             self.tensors[name] = leaf
             self.names[leaf] = name

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gradcheck.autograd.backward import Pull, count_pending
+from gradcheck.autograd.node import plain
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.tensor import Tensor, plain
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.closeness.tolerance import base
 
 Shares = list[tuple[Tensor, np.ndarray]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from gradcheck.autograd.binding import KEYWORD_ALIASES
 from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
 from gradcheck.autograd.operators import PROPERTIES
+from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.errors import ArgumentError
 from gradcheck.language.expr import names
 from gradcheck.language.expr.nodes import Call, Expr

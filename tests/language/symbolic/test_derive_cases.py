@@ -16,7 +16,7 @@ from tests.language.symbolic.derived import check
 
 CASES = [
     case
-    for case in load([str(Path(__file__).parents[2] / "cases")]).cases
+    for case in load([str(Path(__file__).parents[3] / "cases")]).cases
     if [step.action for step in case.steps] == ["backward"]
 ]
 

@@ -27,9 +27,9 @@ def text(value: Any) -> str:
 def test_operators_and_methods_are_written_and_computed(x: Formula) -> None:
     y = (2 - x.T @ x) / x.sum(0, keepdim=True).T + abs(x[0])
     assert text(y) == "(2 - x.T @ x) / sum(x, 0, True).T + abs(x[0])"
-    plain = x.array
+    plain = x.data
     want = (2 - plain.T @ plain) / plain.sum(0, keepdims=True).T + abs(plain[0])
-    np.testing.assert_array_equal(y.array, want)
+    np.testing.assert_array_equal(y.data, want)
 
 
 def test_defaults_are_left_out(x: Formula) -> None:
