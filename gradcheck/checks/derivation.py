@@ -24,6 +24,7 @@ from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, is_general
@@ -196,7 +197,7 @@ class _Explaining:
             raise Unsupported(f"a formula has {longest:,} parts", hint="give parts of the graph names of their own")
 
         def read(expr: Expr) -> Expr:
-            return parse(str(expr), max_length=MAX_LENGTH)
+            return parse(to_text(expr), max_length=MAX_LENGTH)
 
         return Derivation(
             {name: read(expr) for name, expr in shared.let.items()},
@@ -226,7 +227,7 @@ class _Explaining:
         if not self.small:
             return {}
         problem = replace(self.proving, case=replace(self.proving.case, let=_claims(let)))
-        proofs = prove(problem, [(name, Claim(str(formula), formula)) for name, formula in formulas.items()])
+        proofs = prove(problem, [(name, Claim.of(formula)) for name, formula in formulas.items()])
         found = {}
         for name, proof in zip(formulas, proofs, strict=True):
             if proof.status == "refuted":
@@ -255,7 +256,7 @@ def simplifier(problem: Problem, points: Sequence[Point], single: bool) -> Simpl
 
 
 def _claims(exprs: Mapping[str, Expr]) -> dict[str, Claim]:
-    return {name: Claim(str(expr), expr) for name, expr in exprs.items()}
+    return {name: Claim.of(expr) for name, expr in exprs.items()}
 
 
 def _heard(problem: Problem, evaluation: Evaluation, let: Mapping[str, Expr], name: str, formula: Expr) -> bool:
@@ -266,4 +267,4 @@ def _heard(problem: Problem, evaluation: Evaluation, let: Mapping[str, Expr], na
         return False
     court: Court = court_of(told, evaluation, last, None)
     noise = Noise(Core(), told, evaluation)
-    return hear_formula(court, name, Claim(str(formula), formula), noise).status == "passed"
+    return hear_formula(court, name, Claim.of(formula), noise).status == "passed"

@@ -26,7 +26,8 @@ from gradcheck.engines.perturbation import Disturbance, DisturbingHost
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import ArgumentError, GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Step
-from gradcheck.language.evaluation.evaluate import Host, evaluate
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
 Cotangents = Sequence[np.ndarray | None]

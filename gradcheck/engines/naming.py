@@ -13,6 +13,7 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Received, Trace
 from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import walk
 from gradcheck.language.symbolic.formula import Formula, call
 
@@ -67,7 +68,7 @@ class Names:
         name, op = self.names.get(tensor, ""), tensor.creation_op
         if op is None:
             return Label(name)
-        expression = str(self._expression(tensor))
+        expression = to_text(self._expression(tensor))
         if name:
             return Label(name, expression, op.name)
         owner = self.owners.get(tensor, "").partition("[")[0]

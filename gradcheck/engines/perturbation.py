@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.language.evaluation.evaluate import NUMPY, Host
+from gradcheck.language.evaluation.host import NUMPY, Host
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.arguments import convert
 from gradcheck.engines.base import Application
-from gradcheck.language.evaluation.evaluate import Host
+from gradcheck.language.evaluation.host import Host
 
 
 class Recorder:

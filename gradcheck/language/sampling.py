@@ -17,7 +17,9 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
-from gradcheck.language.evaluation.evaluate import NUMPY, evaluate, free_names, ops_in
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY
+from gradcheck.language.expr.mentions import free_names, ops_in
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.random import RANDOM, Drawing, nudge, redraw, stream

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from gradcheck.language.case import Case
-from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.random import stream
 

@@ -26,7 +26,7 @@ from gradcheck.engines.perturbation import Disturbance
 from gradcheck.engines.second_order import Gradients, Second, last_pass, second_order
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Tolerance
-from gradcheck.language.evaluation.evaluate import ops_in
+from gradcheck.language.expr.mentions import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.numeric.differences import derivative
 

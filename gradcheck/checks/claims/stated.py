@@ -17,7 +17,7 @@ from gradcheck.checks.result import Comparison, What
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place
 from gradcheck.language.case import Case, Claim, Step, Tolerance, Value
-from gradcheck.language.evaluation.evaluate import NUMPY, Host
+from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import claimed
 

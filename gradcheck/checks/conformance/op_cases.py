@@ -20,6 +20,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.symbolic.formula import to_expr
 
@@ -120,14 +121,14 @@ def _case(op: Op, number: int, applied: _Applied, stream: np.random.Generator) -
     roots = _roots(op, applied, stream)
     if not inputs or not roots or not _is_finite(op(*args, **kwargs)):
         return None
-    title = f"{op.name}: {expr}"
+    title = f"{op.name}: {to_text(expr)}"
     return Case(
         id=f"{title} #{number}",
         name=f"{title} #{number}",
         place=Place("ops"),
         inputs=inputs,
         constants=constants,
-        graph={"y": Claim(str(expr), expr)},
+        graph={"y": Claim.of(expr)},
         steps=(Step("backward", roots=roots),),
         tags=(op.name,),
     )

@@ -23,7 +23,8 @@ from gradcheck.checks.result import Comparison
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError
-from gradcheck.language.evaluation.evaluate import NUMPY, evaluate
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.numeric.audit import within
 from gradcheck.oracles.numeric.derivative import Estimate, Numeric, of_tensor

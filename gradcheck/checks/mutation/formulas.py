@@ -12,7 +12,6 @@ from gradcheck.checks.closeness.tolerance import of_claim
 from gradcheck.checks.mutation.edits import mistakes
 from gradcheck.checks.mutation.scenes import Scene, Stage
 from gradcheck.language.case import Case, Claim
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.oracles.exact.prove import prove
 
 #: What was done, where, and the evidence that caught it: empty where none did, None where nothing changed.
@@ -33,13 +32,15 @@ class MistakenFormulas:
         for name, claims in self.case.formulas.items():
             for number, claim in enumerate(claims):
                 for what, wrong in mistakes(claim.expr, self._factor(name)):
-                    changed = (*claims[:number], _claim(wrong), *claims[number + 1 :])
-                    mistaken = replace(self.case, formulas={name: changed}, checks=())
-                    yield what, f"the formula for {name}: {wrong}", self._evidence(mistaken, {name: (changed[number],)})
+                    changed = Claim.of(wrong)
+                    formulas = {name: (*claims[:number], changed, *claims[number + 1 :])}
+                    mistaken = replace(self.case, formulas=formulas, checks=())
+                    yield what, f"the formula for {name}: {changed.text}", self._evidence(mistaken, {name: (changed,)})
         for name, claim in self.case.let.items() if self.case.formulas or self.case.checks else ():
             for what, wrong in mistakes(claim.expr, self._factor("")):
-                mistaken = replace(self.case, let={**self.case.let, name: _claim(wrong)})
-                yield what, f"the step {name}: {wrong}", self._evidence(mistaken, self.case.formulas)
+                changed = Claim.of(wrong)
+                mistaken = replace(self.case, let={**self.case.let, name: changed})
+                yield what, f"the step {name}: {changed.text}", self._evidence(mistaken, self.case.formulas)
 
     def _factor(self, name: str) -> float:
         gradients = self.stage.own.want.states[-1].gradients
@@ -69,7 +70,3 @@ class MistakenFormulas:
         heard = (hear_formula(court, name, claim, scene.noise) for name, listed in formulas.items() for claim in listed)
         checked = (hear_check(court, claim, scene.noise) for claim in mistaken.checks)
         return any(one.status != "passed" for several in (heard, checked) for one in several)
-
-
-def _claim(expr: Expr) -> Claim:
-    return Claim(str(expr), expr)

@@ -20,7 +20,7 @@ from gradcheck.checks.shrinking.parts import (
 )
 from gradcheck.checks.shrinking.pin import literal
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.evaluation.evaluate import free_names, gradient_names
+from gradcheck.language.expr.mentions import free_names, gradient_names
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import walk
 
@@ -98,7 +98,7 @@ def _renamed(claim: Claim, name: str, other: Name) -> Claim:
     expr = claim.expr
     for node in nodes:
         expr = with_part(expr, node, other)
-    return Claim(str(expr), expr) if nodes else claim
+    return Claim.of(expr) if nodes else claim
 
 
 def simpler_parts(case: Case) -> Iterator[Case]:

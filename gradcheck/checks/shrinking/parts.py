@@ -40,7 +40,7 @@ def value_of(expr: Expr, values: Mapping[str, Any]) -> Any:
 
 
 def with_entry(case: Case, name: str, expr: Expr) -> Case:
-    return replace(case, graph={**case.graph, name: Claim(str(expr), expr)})
+    return replace(case, graph={**case.graph, name: Claim.of(expr)})
 
 
 def with_leaf(case: Case, name: str, array: np.ndarray) -> Case:

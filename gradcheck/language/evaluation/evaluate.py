@@ -13,12 +13,9 @@ from gradcheck.language.evaluation.apply import apply, operate
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.evaluation.program import APPLY, ATTRIBUTE, DTYPE, LOAD, OPERATE, PUSH, SEQUENCE, SLICE, program
-from gradcheck.language.expr.names import constant
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
-from gradcheck.language.expr.traverse import walk
+from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.notation import constant
 from gradcheck.language.suggest import did_you_mean
-
-__all__ = ["MAX_ELEMENTS", "NUMPY", "Host", "evaluate", "free_names", "gradient_names", "ops_in"]
 
 
 def evaluate(
@@ -108,33 +105,3 @@ def _gradient(name: str, gradients: Mapping[str, Any] | None) -> Any:
     if gradients[name] is None:
         raise ArgumentError(f"grad({name}) is asked for, but the backward pass leaves no gradient there")
     return gradients[name]
-
-
-# What an expression mentions ---------------------------------------------------------------------
-
-
-def free_names(expr: Expr) -> dict[str, int]:
-    """The names that it uses, in order, each with the column where it stands first. `grad(p)` does not use `p`."""
-    found: dict[str, int] = {}
-    for node in walk(expr):
-        if isinstance(node, Name):
-            found.setdefault(node.name, node.at)
-    return found
-
-
-def gradient_names(expr: Expr) -> dict[str, int]:
-    """The names in its `grad(…)`s, in order, each with the column where it stands first."""
-    found: dict[str, int] = {}
-    for node in walk(expr):
-        if isinstance(node, Gradient):
-            found.setdefault(node.name, node.at)
-    return found
-
-
-def ops_in(expr: Expr) -> dict[str, int]:
-    """The ops that it applies, in order, each with the column where it stands first."""
-    found: dict[str, int] = {}
-    for node in walk(expr):
-        if isinstance(node, Call):
-            found.setdefault(node.op, node.at)
-    return found

@@ -14,9 +14,10 @@ from gradcheck.autograd.op import TABLE, lookup
 from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
-from gradcheck.language.evaluation.evaluate import evaluate, free_names
-from gradcheck.language.expr.names import constant, is_usable
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
+from gradcheck.language.expr.notation import constant, is_usable
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader.limits import Limits

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.language.case import Value
-from gradcheck.language.expr.names import constant, is_usable
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
+from gradcheck.language.expr.notation import constant, is_usable
 from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.tree import BROKEN

@@ -13,6 +13,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence, Slice
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.symbolic.sizes import Shape, bare, remembers, whole
 
 #: An array that no name stands for is written out if it is no larger than this.
@@ -42,7 +43,7 @@ class Formula(Node):
         self.expr, self._shape = expr, None
 
     def __repr__(self) -> str:
-        return f"Formula({self.expr}, shape={self.data.shape}, dtype={self.dtype})"
+        return f"Formula({to_text(self.expr)}, shape={self.data.shape}, dtype={self.dtype})"
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:

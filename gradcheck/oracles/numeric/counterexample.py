@@ -19,8 +19,9 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError, InvalidCase
 from gradcheck.language.case import Case, Claim, Value
-from gradcheck.language.evaluation.evaluate import evaluate, free_names
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM
 from gradcheck.language.sampling import draw

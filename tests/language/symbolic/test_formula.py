@@ -11,6 +11,7 @@ import pytest
 from gradcheck.autograd import ops
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.expr.nodes import Name
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.symbolic.formula import Formula, to_expr
 from gradcheck.language.symbolic.sizes import Size
 
@@ -21,7 +22,7 @@ def x() -> Formula:
 
 
 def text(value: Any) -> str:
-    return str(to_expr(value))
+    return to_text(to_expr(value))
 
 
 def test_operators_and_methods_are_written_and_computed(x: Formula) -> None:

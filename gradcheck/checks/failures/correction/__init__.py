@@ -25,9 +25,10 @@ from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Claim
-from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, is_general
@@ -97,14 +98,14 @@ class _Advisor:
         left = seconds - (time.perf_counter() - start)
         for found in search(bench, words, root, want, left):
             for candidate in found[:MOST_VERIFIED]:
-                text = str(bench.exprs[candidate.part])
+                text = to_text(bench.exprs[candidate.part])
                 if self._is_right(name, text):
                     return {"kind": "did_you_mean", "message": f"did you mean  {text} ?", "formula": text}
         return self._rederived(name)
 
     def _rederived(self, name: str) -> dict[str, str] | None:
         """What the rules of differentiation give, where that is short."""
-        texts = sorted((str(expr) for expr in self.derived.get(name, ())), key=len)
+        texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
         if not texts or len(texts[0]) > MAX_DERIVED:
             return None
         message = f"nothing near it is right; the derived gradient is  {texts[0]}"

@@ -11,6 +11,7 @@ import numpy as np
 from gradcheck.checks.failures.correction.bench import Bench
 from gradcheck.checks.failures.correction.edits import edits
 from gradcheck.checks.failures.correction.vocabulary import Vocabulary
+from gradcheck.language.expr.printer import to_text
 
 #: Formulas of more parts are not searched.
 MAX_PARTS = 120
@@ -53,7 +54,7 @@ class _Hunt:
     def ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
         """Simple before complicated: by cost, then by length."""
         listed = list(found)
-        return sorted(listed, key=lambda c: (c.cost, len(str(self.bench.exprs[c.part]))))
+        return sorted(listed, key=lambda c: (c.cost, len(to_text(self.bench.exprs[c.part]))))
 
     def one_edit(self) -> Iterator[Candidate]:
         for part, _, cost in edits(self.bench, self.words, self.root):
