@@ -68,7 +68,7 @@ def test_values_may_be_asked_for(variant: Any, check: Any, method: str) -> None:
 
 def test_backward_may_take_a_tensor_and_leave_tensors(variant: Any, check: Any) -> None:
     kind = variant(
-        ("else np.asarray(gradient)}", "else gradient.data}"),
+        ("else np.asarray(gradient)", "else gradient.data"),
         ("tensor.grad = whole if tensor.grad is None else tensor.grad + whole",
          "tensor.grad = Tensor(whole if tensor.grad is None else tensor.grad.data + whole)"),
     )  # fmt: skip
@@ -105,6 +105,11 @@ def test_data_may_have_to_be_a_list(variant: Any, check: Any) -> None:
     assert passes(check(kind, CASE))
 
 
+@pytest.mark.parametrize("name", ["mm", "matmul", "dot"])
+def test_a_product_of_matrices_may_be_a_method(variant: Any, check: Any, name: str) -> None:
+    assert passes(check(variant(("def __matmul__", f"def {name}")), CASE))
+
+
 def test_intermediates_that_keep_no_gradient_are_listened_to(variant: Any, check: Any) -> None:
     kind = variant(
         (
@@ -127,8 +132,8 @@ def test_a_function_that_makes_tensors_will_do(variant: Any, check: Any) -> None
 def test_an_engine_that_knows_no_numbers(variant: Any, check: Any) -> None:
     kind = variant(
         (
-            "return value if isinstance(value, Tensor) else Tensor(value)",
-            "assert isinstance(value, Tensor)\n    return value",
+            "return value if isinstance(value, Tensor) else type(self)(value)",
+            "assert isinstance(value, Tensor)\n        return value",
         )
     )
     assert passes(check(kind, CASE))
