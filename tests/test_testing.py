@@ -6,17 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks.conformance import properties
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
 from gradcheck.testing import check_engine
 
-
-@pytest.fixture(autouse=True)
-def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(properties, "NODES", 3_000)
-
-
+pytestmark = pytest.mark.usefixtures("shallow")
 WRONG = Path(__file__).parent / "engines" / "wrong"
 
 

@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance import properties
-
-
-@pytest.fixture(autouse=True)
-def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(properties, "NODES", 3_000)
-
-
+pytestmark = pytest.mark.usefixtures("shallow")
 WRONG = Path(__file__).parents[1] / "engines" / "wrong"
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance import properties
 from gradcheck.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -50,9 +49,8 @@ def assert_shown(shown: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the page's cases. The deep graph is deep enough for whoever recurses, and quicker."""
-    monkeypatch.setattr(properties, "NODES", 3_000)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shallow: None) -> Path:
+    """A working directory with the page's cases."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")

@@ -1,4 +1,4 @@
-"""Engines that are wrong on purpose, each in one way: every one is found out, and the sound one that they are made of is not."""
+"""Engines that are wrong on purpose, each in one way: every one is found out, and what they are made of is not."""
 
 from __future__ import annotations
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from gradcheck.autograd.op import TABLE
 from tests.checks.conftest import Check, failed
+from tests.conftest import WithRules
 
 HILBERT = """
     inputs: {{s: "randn({n}, {n})"}}
@@ -57,9 +56,9 @@ def test_the_same_error_without_noise_fails(check: Check) -> None:
 
 
 def test_an_error_that_is_larger_than_the_noise_of_an_ill_conditioned_graph_fails(
-    check: Check, plant: Callable[..., None]
+    check: Check, with_rules: WithRules
 ) -> None:
-    plant("sum", lambda g, y, x, *rest: TABLE["expand"](g, x.shape) * 1.01)
+    with_rules("sum", lambda g, y, x, *rest: TABLE["expand"](g, x.shape) * 1.01)
     case = check(HILBERT.format(n=4))
     assert case.status == "failed"
     assert "failed" in {c.status for c in failed(case)}
@@ -78,7 +77,7 @@ def test_low_precision_is_judged_by_double_precision(check: Check, dtype: str) -
     assert case.status == "passed", failed(case)
 
 
-def test_a_wrong_rule_in_low_precision_still_fails(check: Check, plant: Callable[..., None]) -> None:
-    plant("mul", lambda g, y, a, b: g * b * 1.001, lambda g, y, a, b: g * a)
+def test_a_wrong_rule_in_low_precision_still_fails(check: Check, with_rules: WithRules) -> None:
+    with_rules("mul", lambda g, y, a, b: g * b * 1.001, lambda g, y, a, b: g * a)
     case = check("{inputs: {x: [0.5, 2], w: [3, -1]}, graph: {y: x * w, loss: y.sum()}}", dtype="float32")
     assert case.status == "failed"

@@ -8,8 +8,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from tests.checks.conftest import Check, failed, those
-
-Plant = Callable[..., None]
+from tests.conftest import WithForward, WithRules
 
 CHAIN = """
     inputs: {x: "randn(3, 3)", w: "randn(3, 3)"}
@@ -20,16 +19,16 @@ CHAIN = """
 # Verdicts ------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_rule_makes_core_stand_alone(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.000001)
+def test_a_wrong_rule_makes_core_stand_alone(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.000001)
     wrong = failed(check(CHAIN))
     assert {c.what for c in wrong} == {"gradient", "node"}
     for comparison in wrong:
         assert comparison.verdict.startswith("core is wrong: torch and complex step agree to ")
 
 
-def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * (1 + 1e-9))
+def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * (1 + 1e-9))
     case = check(CHAIN)
     assert case.status == "failed"
     assert {c.tensor for c in failed(case, "gradient")} == {"x", "w", "y"}
@@ -60,28 +59,23 @@ def test_torch_may_stand_alone(check: Check) -> None:
     assert gradient.verdict.startswith("torch and core differ, complex step sides with core")
 
 
-def test_a_file_that_knows_better_is_a_witness(check: Check, plant: Plant) -> None:
-    plant("square", lambda g, y, x: g * x)
+def test_a_file_that_knows_better_is_a_witness(check: Check, with_rules: WithRules) -> None:
+    with_rules("square", lambda g, y, x: g * x)
     case = check("{inputs: {x: [1, 2]}, graph: {y: x.square(), loss: y.sum()}, expected: {x: [2, 4]}}")
     verdicts = {c.verdict for c in failed(case, "gradient") if c.tensor == "x"}
     assert verdicts == {"core is wrong: torch, the file and complex step agree exactly"}
 
 
-def test_a_wrong_value_has_its_verdict(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    op = TABLE["tanh"]
-    forward = op.forward
-    object.__setattr__(op, "forward", lambda x: forward(x) * 1.01)
-    try:
-        case = check("{inputs: {x: [1, 2]}, graph: {y: tanh(x), loss: y.sum()}, values: {y: [0.761594155955765, "
-                     "0.964027580075817]}}")  # fmt: skip
-    finally:
-        object.__setattr__(op, "forward", forward)
+def test_a_wrong_value_has_its_verdict(check: Check, with_forward: WithForward) -> None:
+    with_forward("tanh", lambda forward: lambda x: forward(x) * 1.01)
+    values = "{y: [0.761594155955765, 0.964027580075817]}"
+    case = check(f"{{inputs: {{x: [1, 2]}}, graph: {{y: tanh(x), loss: y.sum()}}, values: {values}}}")
     (value,) = [c for c in failed(case, "value") if c.tensor == "y"]
     assert value.verdict.startswith("core is wrong: torch and the file agree")
 
 
-def test_nobody_is_asked_where_the_run_says_so(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
+def test_nobody_is_asked_where_the_run_says_so(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
     assert not any(c.verdict for c in failed(check(CHAIN, oracle="none")))
 
 
@@ -92,8 +86,8 @@ def test_a_run_may_ask_the_oracle_about_every_gradient(check: Check) -> None:
     assert all(c.status == "passed" and c.certificate for c in asked)
 
 
-def test_the_oracle_finds_what_both_engines_get_wrong(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
+def test_the_oracle_finds_what_both_engines_get_wrong(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
     case = check(CHAIN, oracle="numeric", reference="core")
     assert {c.reference for c in failed(case)} == {"complex step"}
     assert {c.tensor for c in failed(case)} == {"x", "w", "y"}
@@ -110,8 +104,8 @@ def relu_at_0(slope: float) -> Callable[..., object]:
 
 
 @pytest.mark.parametrize("slope", [0.5, 1.0])
-def test_another_subgradient_is_another_convention(check: Check, plant: Plant, slope: float) -> None:
-    plant("relu", relu_at_0(slope))
+def test_another_subgradient_is_another_convention(check: Check, with_rules: WithRules, slope: float) -> None:
+    with_rules("relu", relu_at_0(slope))
     case = check(RELU)
     assert case.status == "passed"
     (gradient,) = failed(case, "gradient")
@@ -125,8 +119,8 @@ def test_another_subgradient_is_another_convention(check: Check, plant: Plant, s
 
 
 @pytest.mark.parametrize("slope", [-0.1, 1.1, float("nan")])
-def test_a_value_outside_of_the_interval_fails(check: Check, plant: Plant, slope: float) -> None:
-    plant("relu", relu_at_0(slope))
+def test_a_value_outside_of_the_interval_fails(check: Check, with_rules: WithRules, slope: float) -> None:
+    with_rules("relu", relu_at_0(slope))
     case = check(RELU)
     assert case.status == "failed"
     (gradient,) = failed(case, "gradient")
@@ -134,8 +128,8 @@ def test_a_value_outside_of_the_interval_fails(check: Check, plant: Plant, slope
     assert "is outside of the subgradients, [0, 3]" in gradient.verdict
 
 
-def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, plant: Plant) -> None:
-    plant("relu", relu_at_0(1.0))
+def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, with_rules: WithRules) -> None:
+    with_rules("relu", relu_at_0(1.0))
     case = check(RELU[:-1] + ", expected: {x: [0, 3, 0]}}")
     assert case.status == "failed"
     (expected,) = [c for c in failed(case, "expected") if c.status == "failed"]
@@ -143,18 +137,18 @@ def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, pla
     assert expected.verdict.startswith("another convention at a kink: ")
 
 
-def test_a_wrong_element_beside_a_kink_fails(check: Check, plant: Plant) -> None:
+def test_a_wrong_element_beside_a_kink_fails(check: Check, with_rules: WithRules) -> None:
     where = TABLE["where"]
-    plant("relu", lambda g, y, x: where(x > 0, 1.01 * g, where(x == 0, g, 0 * g)))
+    with_rules("relu", lambda g, y, x: where(x > 0, 1.01 * g, where(x == 0, g, 0 * g)))
     case = check(RELU)
     assert case.status == "failed"
     assert {c.status for c in failed(case, "gradient")} == {"failed"}
 
 
-def test_ties_share_or_choose(check: Check, plant: Plant) -> None:
+def test_ties_share_or_choose(check: Check, with_rules: WithRules) -> None:
     """torch shares the gradient of amax among ties; one that gives all to the first is as right."""
     first, hot, to = TABLE["argmax"], TABLE["one_hot"], TABLE["to"]
-    plant("amax", lambda g, y, x, *rest: to(hot(first(x), x.shape[0]), x.dtype) * g)
+    with_rules("amax", lambda g, y, x, *rest: to(hot(first(x), x.shape[0]), x.dtype) * g)
     case = check("{inputs: {x: [2, 1, 2]}, graph: {m: amax(x), loss: 5 * m}}")
     assert case.status == "passed", failed(case)
     assert {c.status for c in failed(case)} == {"not_differentiable"}
@@ -168,14 +162,14 @@ def test_ties_share_or_choose(check: Check, plant: Plant) -> None:
         ("linalg.vector_norm", "loss: 'x[:1].norm()'"),
     ],
 )
-def test_other_kinks_are_intervals_too(check: Check, plant: Plant, op: str, graph: str) -> None:
+def test_other_kinks_are_intervals_too(check: Check, with_rules: WithRules, op: str, graph: str) -> None:
     rules = TABLE[op].rules
     where = TABLE["where"]
 
     def one_at_0(g: object, y: object, x: object, *rest: object) -> object:
         return where(x == 0, 0.25 * g, rules[0](g, y, x, *rest))  # type: ignore[misc]
 
-    plant(op, one_at_0, *rules[1:])
+    with_rules(op, one_at_0, *rules[1:])
     case = check(f"{{inputs: {{x: [0, 0.5]}}, graph: {{{graph}}}}}")
     assert case.status == "passed", failed(case)
     assert {c.status for c in failed(case)} == {"not_differentiable"}

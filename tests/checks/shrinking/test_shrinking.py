@@ -24,6 +24,7 @@ from gradcheck.checks.shrinking.ways import way_of
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load, load_text
 from gradcheck.language.sampling import draw
+from tests.conftest import WithRules
 
 ROOT = Path(__file__).parents[3]
 WRONG = ROOT / "tests" / "engines" / "wrong"
@@ -62,8 +63,8 @@ def again(found: Reproduction, **options: Any) -> CaseResult:
     return result
 
 
-def test_a_wrong_rule_in_a_network(shrunk: Shrink, plant: Callable[..., None]) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y))
+def test_a_wrong_rule_in_a_network(shrunk: Shrink, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     result = shrunk(MLP)
     found = smallest(result)
     assert found.complete
@@ -74,9 +75,9 @@ def test_a_wrong_rule_in_a_network(shrunk: Shrink, plant: Callable[..., None]) -
     assert way_of(again(found)) == way_of(result)
 
 
-def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, plant: Callable[..., None]) -> None:
+def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, with_rules: WithRules) -> None:
     """What is wrong must stay visible: at size 1 a missing transpose is none."""
-    plant("T", lambda g, y, x: g.T + (g.T - g.T.T) if g.shape[0] == g.shape[1] else g.T)
+    with_rules("T", lambda g, y, x: g.T + (g.T - g.T.T) if g.shape[0] == g.shape[1] else g.T)
     result = shrunk("""
         inputs: {x: [[1.5, 2.5, 3], [4, 5, 6], [7, 8, 9.25]]}
         graph: {y: x.T * 2, z: tanh(y), loss: (z * z).sum()}
@@ -121,18 +122,18 @@ def test_a_formula_that_fails_in_trials_alone(shrunk: Shrink) -> None:
     assert again(found).status == "failed"
 
 
-def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
+def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], with_rules: WithRules) -> None:
     wrong_formula = "{inputs: {x: [1, 2, 3]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
     unasked = replace(QUICK, seconds=60.0, together=60.0)
     assert run_text(wrong_formula, shrink=unasked).cases[0].smallest is None
     assert run_text(wrong_formula).cases[0].smallest is None
-    plant("tanh", lambda g, y, x: g * (1 - y))
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     assert run_text(MLP, shrink=unasked).cases[0].smallest is not None
 
 
-def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
+def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], with_rules: WithRules) -> None:
     assert run_text(MLP, shrink=THOROUGH).cases[0].smallest is None
-    plant("tanh", lambda g, y, x: g * (1 - y))
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     expected = run_text(MLP + "    xfail: shows a mistake\n", shrink=THOROUGH).cases[0]
     assert (expected.status, expected.smallest) == ("xfailed", None)
 
