@@ -19,13 +19,13 @@ from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
 from tests.conftest import WithRules
+from tests.paths import wrong_engine
 
-WRONG = Path(__file__).parents[2] / "engines" / "wrong"
 shallow = pytest.mark.usefixtures("shallow")
 
 
 def wrong(name: str) -> Any:
-    return engine(f"{WRONG / name}.py:Tensor")
+    return engine(wrong_engine(name))
 
 
 def statuses(name: str) -> dict[str, str]:

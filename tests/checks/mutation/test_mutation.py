@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from textwrap import dedent
-
 import numpy as np
 import pytest
 
@@ -21,20 +17,8 @@ from gradcheck.engines.core import Core
 from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-
-Drawn = Callable[[str], Problem]
-
-
-@pytest.fixture
-def problem(tmp_path: Path) -> Drawn:
-    def drawn(text: str) -> Problem:
-        file = tmp_path / "case.yaml"
-        file.write_text(dedent(text), encoding="utf-8")
-        ((case,), errors) = load([str(file)])
-        assert not errors
-        return draw(case)
-
-    return drawn
+from tests.from_text import problem_from
+from tests.paths import CASES
 
 
 def chosen(reference: str = "torch", rtol: float | None = None) -> Settings:
@@ -75,9 +59,9 @@ def gradients(problem: Problem, fault: Fault) -> dict[str, np.ndarray]:
     return {name: np.asarray(gradient) for name, gradient in found.items()}
 
 
-def test_each_fault_does_what_it_says(problem: Drawn) -> None:
+def test_each_fault_does_what_it_says() -> None:
     """`y = x * row`, from a random incoming gradient; and x is used twice by the square."""
-    p = problem(
+    p = problem_from(
         """
         inputs: {x: "randn(3, 3)", row: "randn(3)"}
         graph: {y: x * row, z: y * y}
@@ -106,33 +90,33 @@ def test_each_fault_does_what_it_says(problem: Drawn) -> None:
     assert found.keys() >= {(kind, first) for kind in IN_RULES if kind != "mean for sum"}
 
 
-def test_an_unreduced_broadcast_has_the_shape_of_the_result(problem: Drawn) -> None:
-    p = problem("{inputs: {x: 'randn(2, 3)', row: 'randn(3)'}, graph: {y: x + row, loss: y.sum()}}")
+def test_an_unreduced_broadcast_has_the_shape_of_the_result() -> None:
+    p = problem_from("{inputs: {x: 'randn(2, 3)', row: 'randn(3)'}, graph: {y: x + row, loss: y.sum()}}")
     fault = faults_of(p)["broadcast not summed", "the rule of add for 'other'"]
     assert np.shape(gradients(p, fault)["row"]) == (2, 3)
 
 
-def test_a_mean_for_a_sum(problem: Drawn) -> None:
-    p = problem("{inputs: {x: 'randn(2, 3)'}, graph: {loss: x.sum()}}")
+def test_a_mean_for_a_sum() -> None:
+    p = problem_from("{inputs: {x: 'randn(2, 3)'}, graph: {loss: x.sum()}}")
     fault = faults_of(p)["mean for sum", "the rule of sum for 'input'"]
     np.testing.assert_allclose(gradients(p, fault)["x"], np.full((2, 3), 1 / 6))
 
 
-def test_one_element_off_is_one_element(problem: Drawn) -> None:
-    p = problem("{inputs: {x: 'randn(5, 4)'}, graph: {y: x * 2}, backward: {y: 'randn(5, 4)'}}")
+def test_one_element_off_is_one_element() -> None:
+    p = problem_from("{inputs: {x: 'randn(5, 4)'}, graph: {y: x * 2}, backward: {y: 'randn(5, 4)'}}")
     fault = faults_of(p)["one element off", "the rule of mul for 'input'"]
     right = np.asarray(Core().evaluate(p).states[-1].gradients["x"])
     assert np.count_nonzero(gradients(p, fault)["x"] != right) == 1
 
 
-def test_passes_that_overwrite(problem: Drawn) -> None:
-    p = problem("{inputs: {x: [1, 2]}, graph: {y: (3 * x).sum()}, steps: [{backward: y}, {backward: y}]}")
+def test_passes_that_overwrite() -> None:
+    p = problem_from("{inputs: {x: [1, 2]}, graph: {y: (3 * x).sum()}, steps: [{backward: y}, {backward: y}]}")
     assert list(np.asarray(Core().evaluate(p).states[-1].gradients["x"])) == [6, 6]
     assert list(gradients(p, OVERWRITTEN)["x"]) == [3, 3]
 
 
-def test_nothing_global_is_touched(problem: Drawn) -> None:
-    p = problem(CHAIN)
+def test_nothing_global_is_touched() -> None:
+    p = problem_from(CHAIN)
     before = Core().evaluate(p).states[-1].gradients
     measure(p, chosen())
     after = Core().evaluate(p).states[-1].gradients
@@ -143,8 +127,8 @@ def test_nothing_global_is_touched(problem: Drawn) -> None:
 # What is caught, and what is no fault ----------------------------------------------------------------
 
 
-def test_all_faults_of_a_good_case_are_caught(problem: Drawn) -> None:
-    found = power(problem(CHAIN))
+def test_all_faults_of_a_good_case_are_caught() -> None:
+    found = power(problem_from(CHAIN))
     assert found.survivors == ()
     assert kinds(found.planted) >= {*IN_SWEEP, *(set(IN_RULES) - {"mean for sum"})}
     assert not found.is_vacuous
@@ -152,9 +136,9 @@ def test_all_faults_of_a_good_case_are_caught(problem: Drawn) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex128"])
-def test_faults_are_as_large_as_the_dtype_can_show(problem: Drawn, dtype: str) -> None:
+def test_faults_are_as_large_as_the_dtype_can_show(dtype: str) -> None:
     found = power(
-        problem(
+        problem_from(
             f"""
             dtype: {dtype}
             inputs: {{x: "randn(3, 3)", w: "randn(3, 3)"}}
@@ -167,19 +151,19 @@ def test_faults_are_as_large_as_the_dtype_can_show(problem: Drawn, dtype: str) -
     assert len(found.planted) > 15
 
 
-def test_what_changes_nothing_is_no_fault(problem: Drawn) -> None:
+def test_what_changes_nothing_is_no_fault() -> None:
     """sign has a gradient of zeros, the outer product of a vector with itself is symmetric."""
     found = power(
-        problem("{inputs: {x: 'randn(3)'}, graph: {y: 'outer(x, x)', s: sign(x), loss: (y * y).sum() + s.sum()}}")
+        problem_from("{inputs: {x: 'randn(3)'}, graph: {y: 'outer(x, x)', s: sign(x), loss: (y * y).sum() + s.sum()}}")
     )
     assert found.survivors == ()
     assert not any("sign" in fault.where for fault in found.planted)
 
 
-def test_numbers_that_hide_a_fault_let_it_survive(problem: Drawn) -> None:
+def test_numbers_that_hide_a_fault_let_it_survive() -> None:
     """The rule of tanh alone is always tried with a random incoming gradient; a lost use of zeros shows nowhere."""
     found = power(
-        problem(
+        problem_from(
             """
             inputs: {x: [0, 0], c: [0, 0]}
             graph: {y: x * c, loss: (y + x * c).sum()}
@@ -190,23 +174,23 @@ def test_numbers_that_hide_a_fault_let_it_survive(problem: Drawn) -> None:
     assert all("a leaf" in fault.where for fault in found.survivors if fault.kind == "a use lost")
 
 
-def test_a_case_that_would_catch_nothing_is_vacuous(problem: Drawn) -> None:
-    found = power(problem("{inputs: {x: {values: [], shape: [0, 3]}}, graph: {loss: x.sum()}}"))
+def test_a_case_that_would_catch_nothing_is_vacuous() -> None:
+    found = power(problem_from("{inputs: {x: {values: [], shape: [0, 3]}}, graph: {loss: x.sum()}}"))
     assert found.is_vacuous
     assert found.to_json()["vacuous"]
 
 
-def test_what_is_about_an_error_has_no_power_to_measure(problem: Drawn) -> None:
-    p = problem("{inputs: {x: [1, 2]}, graph: {y: x * x}, steps: [{backward: y, raises: non_scalar_backward}]}")
+def test_what_is_about_an_error_has_no_power_to_measure() -> None:
+    p = problem_from("{inputs: {x: [1, 2]}, graph: {y: x * x}, steps: [{backward: y, raises: non_scalar_backward}]}")
     assert measure(p, chosen()) is None
 
 
 # Formulas --------------------------------------------------------------------------------------------
 
 
-def test_mistakes_in_formulas_are_caught(problem: Drawn) -> None:
+def test_mistakes_in_formulas_are_caught() -> None:
     found = power(
-        problem(
+        problem_from(
             """
             dims: {n: 2, m: 3, k: 4}
             inputs: {x: "randn(n, m)", w: "randn(m, k)"}
@@ -223,25 +207,25 @@ def test_mistakes_in_formulas_are_caught(problem: Drawn) -> None:
     )
 
 
-def test_a_mistake_that_one_point_cannot_tell_is_refuted_by_proof_where_that_is_possible(problem: Drawn) -> None:
+def test_a_mistake_that_one_point_cannot_tell_is_refuted_by_proof_where_that_is_possible() -> None:
     """At 1, any power will do, and nothing is drawn afresh."""
-    found = power(problem("{inputs: {x: 1}, graph: {y: x ** 3}, formulas: {x: 3 * x ** 2}}"))
+    found = power(problem_from("{inputs: {x: 1}, graph: {y: x ** 3}, formulas: {x: 3 * x ** 2}}"))
     assert found.survivors == ()
     assert {fault.kind for fault in found.planted if fault.caught_by == "proof"} == {"another power", "div for mul"}
 
 
-def test_a_mistake_that_neither_one_point_nor_a_proof_can_tell_survives(problem: Drawn) -> None:
+def test_a_mistake_that_neither_one_point_nor_a_proof_can_tell_survives() -> None:
     found = power(
-        problem(
+        problem_from(
             "{inputs: {x: 1}, graph: {y: erf(x) + x ** 3}, formulas: {x: '3 * x ** 2 + 2 * exp(-x * x) / pi ** 0.5'}}"
         )
     )
     assert {fault.kind for fault in found.survivors} >= {"another power"}
 
 
-def test_mistakes_in_steps_count_too(problem: Drawn) -> None:
+def test_mistakes_in_steps_count_too() -> None:
     found = power(
-        problem(
+        problem_from(
             """
             dims: {n: 2, m: 3}
             inputs: {x: "randn(n, m)", w: "randn(m, n)"}
@@ -256,8 +240,8 @@ def test_mistakes_in_steps_count_too(problem: Drawn) -> None:
     assert not any(fault.where.startswith("the step idle: ") for fault in found.planted)
 
 
-def test_a_mistake_that_changes_no_number_is_none(problem: Drawn) -> None:
-    found = power(problem("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}, formulas: {x: 'x + (x.T).T'}}"))
+def test_a_mistake_that_changes_no_number_is_none() -> None:
+    found = power(problem_from("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}, formulas: {x: 'x + (x.T).T'}}"))
     assert not any("transpose" in fault.kind for fault in found.survivors)
 
 
@@ -265,8 +249,8 @@ def test_a_mistake_that_changes_no_number_is_none(problem: Drawn) -> None:
 
 
 @pytest.mark.parametrize("rtol", [None, 1e-6])
-def test_the_smallest_error_is_where_a_comparison_turns(problem: Drawn, rtol: float | None) -> None:
-    p = problem(CHAIN)
+def test_the_smallest_error_is_where_a_comparison_turns(rtol: float | None) -> None:
+    p = problem_from(CHAIN)
     scene = Scene(p, chosen(rtol=rtol))
     smallest = smallest_errors(scene, chosen(rtol=rtol))
     assert set(smallest) == {"x", "w", "b", "y", "h", "loss"}
@@ -281,13 +265,13 @@ def test_the_smallest_error_is_where_a_comparison_turns(problem: Drawn, rtol: fl
             assert found.status == status, (name, factor)
 
 
-def test_a_gradient_of_zeros_shows_any_error(problem: Drawn) -> None:
-    p = problem("{inputs: {x: [0, 0], y: [1, 2]}, graph: {loss: (x * y).sum()}}")
+def test_a_gradient_of_zeros_shows_any_error() -> None:
+    p = problem_from("{inputs: {x: [0, 0], y: [1, 2]}, graph: {loss: (x * y).sum()}}")
     assert smallest_errors(Scene(p, chosen()), chosen())["y"] == 0.0
 
 
-def test_points_elsewhere_keep_what_is_made_as_it_is(problem: Drawn) -> None:
-    p = problem(
+def test_points_elsewhere_keep_what_is_made_as_it_is() -> None:
+    p = problem_from(
         """
         inputs: {a: "randn(3, 3)", s: a @ a.T, x: [[1, 0], [-2, 3]]}
         graph: {y: (s @ s).sum() + x.sum() + a.sum()}
@@ -308,6 +292,6 @@ SAMPLE = ["matmul/chain-of-four.yaml", "reuse/one-child.yaml", "nn/softmax.yaml"
 @pytest.mark.parametrize("file", SAMPLE)
 def test_shipped_cases_catch_every_planted_fault(file: str) -> None:
     """A sample; `python -m benchmarks power` tries them all."""
-    for case in load([str(Path(__file__).parents[3] / "cases" / file)]).cases:
+    for case in load([CASES / file]).cases:
         found = measure(draw(case), chosen())
         assert found is None or (found.survivors == () and (found.planted or "nothing" in case.description)), case.id

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -25,9 +24,8 @@ from gradcheck.language.case import Case
 from gradcheck.language.loader import load, load_text
 from gradcheck.language.sampling import draw
 from tests.conftest import WithRules
+from tests.paths import CASES, WRONG_ENGINES, wrong_engine
 
-ROOT = Path(__file__).parents[3]
-WRONG = ROOT / "tests" / "engines" / "wrong"
 MLP = """
     dims: {n: 4, k: 3, h: 5}
     inputs: {x: "randn(n, k)", w1: "randn(k, h)", b1: "randn(h)", w2: "randn(h, 2)"}
@@ -156,11 +154,11 @@ def test_an_engine_that_crashes(shrunk: Shrink, monkeypatch: pytest.MonkeyPatch)
     ("mutates", "{inputs: {a: [1.5, 2]}, graph: {d: a + a, e: d * a, f: e + d}, backward: {f: [1, 2]}}"),
 ])  # fmt: skip
 def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: str, text: str) -> None:
-    result = shrunk(text, engines=(f"{WRONG / engine}.py:Tensor",))
+    result = shrunk(text, engines=(wrong_engine(engine),))
     snippet = smallest(result).snippet
     assert f"from {engine} import Tensor" in snippet
     assert len(snippet.splitlines()) <= 8
-    code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG)!r})\nimport numpy", 1)
+    code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG_ENGINES)!r})\nimport numpy", 1)
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     should = snippet.rpartition("should be ")[2].strip()
@@ -178,7 +176,7 @@ def case_of(text: str) -> Case:
 
 
 def test_pinned_cases_come_out_the_same() -> None:
-    cases, _ = load(ROOT / "cases" / "nn")
+    cases, _ = load(CASES / "nn")
     for case in cases:
         problem = draw(case)
         again = draw(pin(problem))

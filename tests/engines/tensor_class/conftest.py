@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,9 @@ from gradcheck import run
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.tensor_class import adopt
 from gradcheck.language.loader import load_text
+from tests.paths import WRONG_ENGINES
 
-RIGHT = Path(__file__).parents[1] / "wrong" / "right.py"
+RIGHT = WRONG_ENGINES / "right.py"
 
 
 @pytest.fixture

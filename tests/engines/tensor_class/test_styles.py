@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.tensor_class import adopt
 from gradcheck.errors import UsageError
+from tests.paths import WRONG_ENGINES
 
 CASE = """
 inputs: {a: [[1, 2], [3, 4]], b: [[0.5, -1], [2, 1.5]]}
@@ -20,7 +20,7 @@ graph:
   q: p * a + 2 * b
   loss: (q * p).sum()
 """
-RIGHT = Path(__file__).parents[1] / "wrong" / "right.py"
+RIGHT = WRONG_ENGINES / "right.py"
 INIT = (
     "def __init__(self, data, makers=()):\n        self.data",
     "def __init__(self, data, makers=(), {flag}):\n        self.data",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.language.loader import Limits, events, load, load_text, pure
+from tests.paths import CASES
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
 VALID = "inputs:\n  x: [1, 2, 3]\ngraph:\n  y: x * 2\n  z: y.sum()\n"
@@ -202,7 +203,7 @@ def test_paths_that_are_none(path: str) -> None:
 
 # Files that somebody slipped on ------------------------------------------------------------------
 
-SHIPPED = sorted((Path(__file__).parents[3] / "cases").rglob("*.yaml"))
+SHIPPED = sorted(CASES.rglob("*.yaml"))
 SLIPS = ": |- |[|]|{|}|\"|'|&a |*a |!t |<<: |---\n|...\n|#|>|\n|  |\t|~|null|1e400|.nan|True|grad(x)|randn(3)|? |,|(|)"
 
 
