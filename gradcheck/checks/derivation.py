@@ -27,9 +27,10 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, is_general
+from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import MAX_NODES, derived
 from gradcheck.language.symbolic.simplify import Facts, Point, Pool, Simplifier
+from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
 
 #: How many other points formulas are derived and verified at, and how often one is drawn again that does not fit.

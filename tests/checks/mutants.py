@@ -21,7 +21,7 @@ from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.language.case import Case
-from gradcheck.language.loader.files import load_text
+from gradcheck.language.loader import load_text
 
 Cotangents = Sequence[np.ndarray | None]
 

@@ -21,7 +21,8 @@ from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, trials
+from gradcheck.language.sampling import draw
+from gradcheck.language.trials import trials
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20

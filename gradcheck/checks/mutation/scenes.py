@@ -23,7 +23,8 @@ from gradcheck.engines.recording import Recorder
 from gradcheck.errors import TensorError
 from gradcheck.language.case import Step, Value
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, is_general, trials
+from gradcheck.language.sampling import draw
+from gradcheck.language.trials import is_general, trials
 
 _ATTEMPTS = 12
 #: How many points beside the case's own a fault must leave as they are to be none.

@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.shrinking.ways import Way
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import is_general
+from gradcheck.language.trials import is_general
 
 #: Claims that are verified at other numbers too, where some can vary.
 _GENERAL = ("formula", "wrong_formula", "check")

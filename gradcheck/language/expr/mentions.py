@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.traverse import walk
 
 
+class Mentions(NamedTuple):
+    """What an expression mentions, in reading order."""
+
+    names: dict[str, int]
+    gradients: dict[str, int]
+    ops: dict[str, int]
+
+
+def mentions(expr: Expr) -> Mentions:
+    """All that an expression mentions. `grad(p)` mentions the gradient of `p`, and not the name."""
+    found = Mentions({}, {}, {})
+    for node in walk(expr):
+        if isinstance(node, Name):
+            found.names.setdefault(node.name, node.at)
+        elif isinstance(node, Gradient):
+            found.gradients.setdefault(node.name, node.at)
+        elif isinstance(node, Call):
+            found.ops.setdefault(node.op, node.at)
+    return found
+
+
 def free_names(expr: Expr) -> dict[str, int]:
-    """The names that it uses, in reading order. `grad(p)` does not use `p`."""
-    return _first((node.name, node.at) for node in walk(expr) if isinstance(node, Name))
+    """The names that it uses."""
+    return mentions(expr).names
 
 
 def gradient_names(expr: Expr) -> dict[str, int]:
-    """The names in its `grad(…)`s, in reading order."""
-    return _first((node.name, node.at) for node in walk(expr) if isinstance(node, Gradient))
+    """The names in its `grad(…)`s."""
+    return mentions(expr).gradients
 
 
 def ops_in(expr: Expr) -> dict[str, int]:
-    """The ops that it applies, in reading order."""
-    return _first((node.op, node.at) for node in walk(expr) if isinstance(node, Call))
-
-
-def _first(mentioned: Iterable[tuple[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name, column in mentioned:
-        found.setdefault(name, column)
-    return found
+    """The ops that it applies."""
+    return mentions(expr).ops

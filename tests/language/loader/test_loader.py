@@ -15,7 +15,7 @@ from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Generalize, Tolerance
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load, load_text
-from gradcheck.language.loader.scalars import resolve
+from gradcheck.language.loader.core_schema import resolve
 
 CHAIN = """\
 name: chain of four matrices

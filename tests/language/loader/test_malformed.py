@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.language.loader import Limits, events, load, load_text, pure
+from gradcheck.language.loader import Limits, compose, load, load_text
 from tests.paths import CASES
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
@@ -36,7 +36,7 @@ def test_corpus(path: Path) -> None:
 @pytest.mark.parametrize("path", [p for p in CORPUS if "not valid YAML" not in p.read_text()], ids=lambda p: p.stem)
 def test_the_parser_in_python_alone_agrees(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [str(e) for e in load(path).errors]
-    monkeypatch.setattr(events, "Parser", pure.Parser)
+    monkeypatch.setattr(compose, "Parser", compose.PythonParser)
     assert [str(e) for e in load(path).errors] == expected
 
 

@@ -31,7 +31,8 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, is_general
+from gradcheck.language.sampling import draw
+from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
 
 #: Seconds for each formula, and for all of a case.
