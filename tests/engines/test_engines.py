@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines import engine
 from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import engine
 from gradcheck.engines.torch import Torch
 from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck import load, run
 from gradcheck.checks.result import RunResult
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 
 WRONG = Path(__file__).parent / "wrong"
 CASES = Path(__file__).parents[2] / "cases"
