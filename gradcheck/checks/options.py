@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradcheck.autograd import dtypes
-from gradcheck.engines import engine
 from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Case, Tolerance
 

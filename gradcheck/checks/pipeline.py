@@ -18,7 +18,7 @@ from gradcheck.checks.closeness.rounding import widen
 from gradcheck.checks.options import Settings
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.engines.core import Core, CoreHost
+from gradcheck.engines.core import Core, CoreHost, evaluate_and_record
 from gradcheck.engines.recording import Recorder
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
@@ -48,7 +48,7 @@ def _check(
     want = reference.evaluate(problem)
     noise = Noise(reference, problem, want)
     recorder = Recorder(CoreHost())
-    evaluations = {engine.name: _evaluate(engine, problem, recorder) for engine in engines}
+    evaluations = {engine.name: evaluate_and_record(engine, problem, recorder) for engine in engines}
     comparisons: list[Comparison] = []
     for got in evaluations.values():
         comparisons += widen(compare_evaluations(problem, got, want, settings.tolerance), noise)
@@ -122,10 +122,6 @@ def _suggested(problem: Problem, want: Evaluation, found: list[Comparison], sett
     from gradcheck.checks.failures.counterexample import with_counterexamples
 
     return with_counterexamples(problem.case, suggest(problem, want, found, settings))
-
-
-def _evaluate(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:
-    return engine.evaluate(problem, recorder=recorder) if isinstance(engine, Core) else engine.evaluate(problem)
 
 
 def _unexpected(case: Case, evaluations: dict[str, Evaluation]) -> Iterator[Failure]:

@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.engines.base import Application, Engine, Evaluation
-from gradcheck.engines.core import Core, CoreHost
-from gradcheck.engines.recording import Recorder
-from gradcheck.errors import GradcheckError
+from gradcheck.engines.core import applications_of
 from gradcheck.language.problem import Problem
 
 #: By how much numbers are multiplied: little enough to stay in most domains, enough to tell explanations apart.
@@ -74,13 +72,3 @@ class Elsewhere:
         if key not in self._evaluations:
             self._evaluations[key] = engine.evaluate(self.problem(number))
         return self._evaluations[key]
-
-
-def applications_of(problem: Problem) -> list[Application]:
-    """The ops that the problem's graph applies; none where it cannot be computed."""
-    recorder = Recorder(CoreHost())
-    try:
-        Core().evaluate(problem, recorder=recorder)
-    except GradcheckError:
-        return []
-    return recorder.applications()

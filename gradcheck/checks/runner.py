@@ -23,8 +23,7 @@ from gradcheck.checks.options import Settings, settings
 from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure, RunResult
 from gradcheck.checks.timeout import OutOfTime, deadline
-from gradcheck.engines.base import Engine
-from gradcheck.engines.define_by_run import Tape
+from gradcheck.engines.base import Engine, session, take_output, time_limit
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
@@ -129,8 +128,7 @@ def _ready(chosen: Settings) -> Iterator[None]:
     dtype = dtypes.BY_NAME[chosen.dtype or "float64"]
     with ExitStack() as stack:
         for engine in {*chosen.engines, chosen.reference}:
-            if isinstance(engine, Tape):
-                stack.enter_context(engine.session(dtype))
+            stack.enter_context(session(engine, dtype))
         yield
 
 
@@ -221,12 +219,12 @@ def _limit(chosen: Settings) -> float | None:
     """Seconds for a case: the run's choice, else what engines that may never return ask for."""
     if chosen.timeout is not None:
         return chosen.timeout
-    return max((getattr(engine, "timeout", 0.0) for engine in chosen.engines), default=0.0) or None
+    return max(map(time_limit, chosen.engines), default=0.0) or None
 
 
 def _with_output(found: CaseResult, chosen: Settings) -> CaseResult:
     """The same with what engines have printed, where there are any that are listened to."""
-    printed = {engine.name: engine.output.take() for engine in chosen.engines if hasattr(engine, "output")}
+    printed = {engine.name: take_output(engine) for engine in chosen.engines}
     printed = {name: text for name, text in printed.items() if text.strip()}
     return replace(found, output=printed) if printed else found
 

@@ -17,9 +17,9 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.runner import run
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines import engine
 from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import engine
 from gradcheck.engines.torch import Torch
 from tests.from_text import problem_from
 

@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck import load, run
 from gradcheck.checks.result import RunResult
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 from gradcheck.language.loader import load_text
 from tests.paths import CASES
 

@@ -21,10 +21,10 @@ from gradcheck.checks.closeness.conditioning import Rounding, raise_array, sensi
 from gradcheck.checks.closeness.rounding import judged
 from gradcheck.checks.closeness.tolerance import epsilon, limits
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.perturbation import Disturbance, disturbed
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.perturbation import Perturbation, perturbed
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.language.case import Tolerance
 from gradcheck.language.problem import Problem
 
@@ -195,22 +195,24 @@ class _Judge:
         }
 
     def _with_noise(self, failed: Comparison, node: Node, index: int, want: np.ndarray | None) -> Comparison:
-        """The same with what rounding explains, by the reference on disturbed arguments in double precision."""
+        """The same with what rounding explains, by the reference on perturbed arguments in double precision."""
         application = node.application
         flat = list(arrays(application.args, application.kwargs))
         raised = [raise_array(array) for array in flat]
         incoming = [None if c is None else raise_array(c) for c in node.cotangents]
         wide = np.dtype(np.float64)
-        answers: list[list[np.ndarray | None]] = []  # the first is that of no disturbance
+        answers: list[list[np.ndarray | None]] = []  # the first is that of no perturbation
 
-        def run(disturbance: Disturbance) -> list[np.ndarray | None]:
+        def run(perturbation: Perturbation) -> list[np.ndarray | None]:
             def moved(array: np.ndarray) -> np.ndarray:
                 # A product of 0-d arrays is a NumPy scalar, which is no array.
-                return np.asarray(array * disturbance.factors(array.shape)) if array.dtype.kind in "fc" else array
+                return np.asarray(array * perturbation.factors(array.shape)) if array.dtype.kind in "fc" else array
 
             again = replace(application, recorded=None, **_replaced(application, [moved(array) for array in raised]))
             cotangents = [None if c is None else moved(c) for c in incoming]
-            reference = disturbed(self.reference, disturbance) if isinstance(self.reference, Tape) else self.reference
+            reference = self.reference
+            if isinstance(reference, DefineByRun):
+                reference = perturbed(reference, perturbation)
             answers.append(list(reference.pull_back([again], [cotangents], wide)[0].gradients))
             return answers[-1]
 

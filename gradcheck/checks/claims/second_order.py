@@ -1,4 +1,4 @@
-"""Second order: gradients of `<gradient, v>` for random v, engine against reference, and against differences.
+"""SecondOrder order: gradients of `<gradient, v>` for random v, engine against reference, and against differences.
 
 That product's gradient is the Hessian times v, which is also how the first gradients change along v: two evaluations
 of first gradients a step, whatever the number of inputs, and no second-order rule takes part.
@@ -21,9 +21,9 @@ from gradcheck.checks.closeness.tolerance import base, limits
 from gradcheck.checks.failures.subgradients import Room, Witness, sentence
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.perturbation import Disturbance
-from gradcheck.engines.second_order import Gradients, Second, last_pass, second_order
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.perturbation import Perturbation
+from gradcheck.engines.second_order import Gradients, SecondOrder, last_pass, second_order
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Tolerance
 from gradcheck.language.expr.mentions import ops_in
@@ -42,7 +42,7 @@ def check_second_order(
     """For each engine and input a comparison with the reference. Nothing where the case has no backward pass, or the
     reference or an engine no second order: that is not the case's claim."""
     step = last_pass(problem)
-    if step is None or not isinstance(reference, Tape):
+    if step is None or not isinstance(reference, DefineByRun):
         return []
     probes = _probes(problem, step)
     want = second_order(reference, problem, step, probes)
@@ -51,7 +51,7 @@ def check_second_order(
     trusted: dict[str, Witness] | None = None
     found: list[Comparison] = []
     for engine in engines:
-        if not isinstance(engine, Tape):
+        if not isinstance(engine, DefineByRun):
             continue
         got = second_order(engine, problem, step, probes)
         if got.error is not None and got.error.kind == "unsupported":
@@ -87,13 +87,15 @@ def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
 # The oracle ----------------------------------------------------------------------------------------
 
 
-def _differences(tape: Tape, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> dict[str, Witness]:
+def _differences(
+    reference: DefineByRun, problem: Problem, step: int, probes: Mapping[str, np.ndarray]
+) -> dict[str, Witness]:
     """How first gradients, in double precision, change along the probes; nothing where that cannot be computed, or
     where something is detached: first gradients change with it, their gradients know nothing of it."""
     if any("detach" in ops_in(claim.expr) for claim in problem.case.graph.values()):
         return {}
     try:
-        way = _Way(tape, problem, step, probes)
+        way = _Way(reference, problem, step, probes)
         flat, bar = derivative(way.at, way.first, 2.0**-50)
     except GradcheckError:
         return {}
@@ -105,8 +107,8 @@ def _differences(tape: Tape, problem: Problem, step: int, probes: Mapping[str, n
 class _Way:
     """First gradients, in double precision, on the way that the inputs take along the probes."""
 
-    def __init__(self, tape: Tape, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
-        self.tape, self.problem, self.step = tape, raise_precision(problem), step
+    def __init__(self, reference: DefineByRun, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
+        self.reference, self.problem, self.step = reference, raise_precision(problem), step
         self.leaves = {n: wide(array) for n, array in _leaves(self.problem, step).items() if n in probes}
         self.probes = {name: wide(probe) for name, probe in probes.items()}
         self.shapes = {name: leaf.shape for name, leaf in self.leaves.items()}
@@ -114,7 +116,7 @@ class _Way:
 
     def at(self, t: float) -> np.ndarray:
         """All of them, flat, where the inputs have gone so far."""
-        return _flat(_first(self.tape, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes)
+        return _flat(_first(self.reference, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes)
 
     def parts(self, flat: np.ndarray) -> dict[str, np.ndarray]:
         """Each input's own."""
@@ -136,14 +138,14 @@ def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: 
     return {name: np.asarray(leaf + t * ways[name]) for name, leaf in leaves.items()}
 
 
-def _first(tape: Tape, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
+def _first(reference: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
     """The first gradients where the inputs are these."""
     steps = problem.case.steps
     alone = replace(problem.case, steps=(steps[step],))
     moved = replace(
         problem, case=alone, inputs={**problem.inputs, **leaves}, seeds=(problem.seeds[step],), forwards=({},)
     )
-    evaluation = tape.evaluate(moved, Disturbance(0.0, np.random.default_rng(0)))  # raises precision alone
+    evaluation = reference.evaluate(moved, Perturbation(0.0, np.random.default_rng(0)))  # raises precision alone
     error = evaluation.error or (evaluation.states[-1].error if evaluation.states else None)
     if error is not None:
         raise error
@@ -176,14 +178,14 @@ class _Judge:
     """Compares one engine's second order with the reference's."""
 
     def __init__(
-        self, problem: Problem, step: int, probes: Mapping[str, np.ndarray], engine: Engine, reference: Tape,
+        self, problem: Problem, step: int, probes: Mapping[str, np.ndarray], engine: Engine, reference: DefineByRun,
         override: Tolerance | None, noise: Noise, trusted: Mapping[str, Witness],
     ) -> None:  # fmt: skip
         self.problem, self.step, self.probes, self.trusted = problem, step, probes, trusted
         self.engine, self.reference, self.override, self.noise = engine, reference, override, noise
         self._moved: dict[str, np.ndarray | None] | None = None
 
-    def compare(self, got: Second, want: Second) -> Iterator[Comparison]:
+    def compare(self, got: SecondOrder, want: SecondOrder) -> Iterator[Comparison]:
         """A comparison for each input."""
         if got.error is not None:
             name = next(iter(self.probes), "")
@@ -250,12 +252,12 @@ class _Judge:
         return "a difference of convention, not a failure: first gradients have a kink there"
 
     def _sensitivity(self, name: str) -> np.ndarray | None:
-        """To roundings, by the reference on disturbed operations."""
+        """To roundings, by the reference on perturbed operations."""
         if self._moved is None:
             raised = raise_precision(self.problem)
 
-            def run(disturbance: Disturbance) -> list[np.ndarray | None]:
-                moved = second_order(self.reference, raised, self.step, self.probes, disturbance)
+            def run(perturbation: Perturbation) -> list[np.ndarray | None]:
+                moved = second_order(self.reference, raised, self.step, self.probes, perturbation)
                 if moved.error is not None:
                     raise moved.error
                 return [moved.second.get(one) for one in self.probes]

@@ -2,13 +2,13 @@
 
 Two correct implementations may differ by more than a fixed tolerance after many roundings, or where large
 contributions cancel. So the reference runs again, in double precision, with every op's result moved by a relative
-amount `a` at random (see `engines/disturb.py`). What the gradients move by, divided by `a`, is the sensitivity of
+amount `a` at random (see `engines/perturbation.py`). What the gradients move by, divided by `a`, is the sensitivity of
 each element: about the magnitude of its contributions before they cancel. Roundings of relative size `epsilon`
 then explain about `epsilon * sensitivity`.
 
 Noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a small `a`
 as for a large one, to one of a few values. Elements that jump get no allowance, so that a wrong convention at a kink
-stays visible. Elements that take any value for the least disturbance are infinitely sensitive.
+stays visible. Elements that take any value for the least perturbation are infinitely sensitive.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.ground import Ground
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.perturbation import Disturbance, DisturbingHost, PlainArrays
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.perturbation import Perturbation, PerturbingHost, PlainArrays
 from gradcheck.errors import GradcheckError
 from gradcheck.language.expr.nodes import Dtype
 from gradcheck.language.expr.traverse import walk
@@ -38,11 +38,11 @@ Arrays = Sequence[np.ndarray | None]
 
 #: The finer, the worse-conditioned a point may be before the answer is not linear any more; just above roundings.
 _FINE, _COARSE, _DRAWS = 2.0**-49, 2.0**-41, 6
-#: For roundings inside ops, which the disturbance cannot reach, and the luck of few draws. A primitive op on halves is
+#: For roundings inside ops, which the perturbation cannot reach, and the luck of few draws. A primitive op on halves is
 #: computed in single precision and rounds once; one that is composed of others rounds in between.
 _MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
 _DOUBLE = 2.0**-52
-#: A sensitivity that grows so much as the disturbance shrinks is a jump, if it takes few values: `_VALUES` at most,
+#: A sensitivity that grows so much as the perturbation shrinks is a jump, if it takes few values: `_VALUES` at most,
 #: told apart by a part of the largest. More of them, and it is a point so ill-conditioned that nothing is left.
 _JUMP, _VALUES, _APART = 30.0, 3, 1e-3
 #: By rounding unit, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where roundings
@@ -50,24 +50,24 @@ _JUMP, _VALUES, _APART = 30.0, 3, 1e-3
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 
-def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
-    """What each element of the arrays that `run` computes moves by, for a relative disturbance of 1; None where there
+def sensitivity(run: Callable[[Perturbation], Arrays], seed: int) -> list[np.ndarray | None]:
+    """What each element of the arrays that `run` computes moves by, for a relative perturbation of 1; None where there
     is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
     of the answer."""
     generator = np.random.default_rng([abs(seed), 0x6E6F6973])
-    still = run(Disturbance(0.0, generator))
+    still = run(Perturbation(0.0, generator))
     fine = _moves(run, still, _FINE, generator)
     coarse = _moves(run, still, _COARSE, generator)
     return [_smooth(a, b) for a, b in zip(fine, coarse, strict=True)]
 
 
 def _moves(
-    run: Callable[[Disturbance], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
+    run: Callable[[Perturbation], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
 ) -> list[np.ndarray | None]:
     """How far each array moves in each draw, relative to the amplitude; draws come first."""
     found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
-        for moves, base, moved in zip(found, still, run(Disturbance(amplitude, generator)), strict=True):
+        for moves, base, moved in zip(found, still, run(Perturbation(amplitude, generator)), strict=True):
             if base is not None and moved is not None and moved.shape == base.shape:
                 with np.errstate(all="ignore"):
                     moves.append(np.abs(moved - base) / amplitude)
@@ -160,9 +160,9 @@ class Noise:
         """The value or the gradient in double precision, by the reference. None where it cannot be had."""
         if self._truth is None:
             self._truth = {}
-            if isinstance(self._reference, Tape):
+            if isinstance(self._reference, DefineByRun):
                 keys = [key for key, _ in self._arrays()]
-                exact = Disturbance(0.0, np.random.default_rng(0))
+                exact = Perturbation(0.0, np.random.default_rng(0))
                 evaluation = self._reference.evaluate(raise_precision(self._problem), exact)
                 self._truth = dict(zip(keys, _answers(evaluation, keys), strict=True))
         return self._truth.get((what, step, tensor))
@@ -170,15 +170,15 @@ class Noise:
     def of_claim(self, step: int, differences: Callable[[Ground], list[np.ndarray]]) -> list[np.ndarray | None]:
         """How sensitive to roundings it is what a claim after a step subtracts from what; none where that cannot be
         estimated."""
-        if not isinstance(self._reference, Tape):
+        if not isinstance(self._reference, DefineByRun):
             return []
-        tape, raised = self._reference, raise_precision(self._problem)
+        reference, raised = self._reference, raise_precision(self._problem)
 
-        def run(disturbance: Disturbance) -> list[np.ndarray]:
-            states = tape.evaluate(raised, disturbance).states
+        def run(perturbation: Perturbation) -> list[np.ndarray]:
+            states = reference.evaluate(raised, perturbation).states
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
-            return differences(Ground(raised, states[step], DisturbingHost(PlainArrays(), disturbance)))
+            return differences(Ground(raised, states[step], PerturbingHost(PlainArrays(), perturbation)))
 
         try:
             with using_default_dtype(dtypes.real_of(raised.dtype)):
@@ -212,7 +212,7 @@ class Noise:
     def _measure(self) -> dict[tuple[str, int, str], np.ndarray | None]:
         reference, problem = self._reference, self._problem
         keys = [key for key, _ in self._arrays()]
-        if not isinstance(reference, Tape):
+        if not isinstance(reference, DefineByRun):
             self.why_not = f"{reference.name} cannot estimate its rounding noise"
             return {}
         raised = raise_precision(problem)

@@ -13,7 +13,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.engines.arguments import arrays, convert
+from gradcheck.engines.recording import arrays, convert
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate

@@ -10,8 +10,8 @@ import numpy as np
 from gradcheck.checks.claims.operations import WrongNode, nodes_of, positions
 from gradcheck.checks.failures.diagnosis import Evidence, Rule
 from gradcheck.checks.points import nudged
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 
 #: At how many points besides its own an op is tried.

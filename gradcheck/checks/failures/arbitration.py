@@ -20,8 +20,8 @@ from gradcheck.checks.closeness.compare import wide
 from gradcheck.checks.closeness.conditioning import Noise, raise_array, raise_precision
 from gradcheck.checks.failures.subgradients import Room, Witness, sentence
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY

@@ -14,9 +14,10 @@ from gradcheck.checks.failures.docket import GRADIENTS, MOST, Diagnoses, Docket
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable
 from gradcheck.checks.failures.tiebreak import tell_apart
 from gradcheck.checks.failures.trial_causes import explain_trial
-from gradcheck.checks.points import Elsewhere, applications_of
+from gradcheck.checks.points import Elsewhere
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.core import applications_of
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 

@@ -16,8 +16,8 @@ from gradcheck.checks.closeness.compare import wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.failures.diagnosis.rules import ordinal
 from gradcheck.checks.failures.gradient_flow import Flow, Followed
-from gradcheck.engines.arguments import arrays
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.recording import arrays
 
 #: A gradient follows from its children's if it is so many times nearer than engines must be to each other.
 _MARGIN = 10.0

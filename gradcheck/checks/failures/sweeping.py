@@ -12,8 +12,8 @@ from gradcheck.checks.failures.diagnosis import Evidence, Rule
 from gradcheck.checks.failures.gradient_flow import Flow
 from gradcheck.checks.failures.localize import Fault, added, faults
 from gradcheck.checks.points import Elsewhere
-from gradcheck.engines.arguments import arrays
 from gradcheck.engines.base import Application, Engine, Evaluation
+from gradcheck.engines.recording import arrays
 from gradcheck.language.problem import Problem
 
 #: The most ops for which the alternatives to each contribution are worked out.

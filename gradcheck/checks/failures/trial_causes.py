@@ -9,9 +9,9 @@ from itertools import islice
 import numpy as np
 
 from gradcheck.checks.claims.operations import WrongNode, check_nodes
-from gradcheck.checks.points import applications_of
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine
+from gradcheck.engines.core import applications_of
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem

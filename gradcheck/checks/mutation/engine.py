@@ -10,9 +10,9 @@ from gradcheck.autograd.backward import Pull, backward
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.mutation.faults import Fault, Shares, positions, reused
-from gradcheck.engines.base import Application, Pullback
+from gradcheck.engines.base import Application, Cotangents, Pullback
 from gradcheck.engines.core import Core
-from gradcheck.engines.define_by_run import Cotangents, Tape
+from gradcheck.engines.define_by_run import DefineByRun
 
 
 class Faulty(Core):
@@ -36,7 +36,7 @@ class Faulty(Core):
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """Always by a sweep, which the fault is in."""
-        return Tape.pull_back(self, applications, cotangents, dtype)
+        return DefineByRun.pull_back(self, applications, cotangents, dtype)
 
 
 def _forget(roots: Sequence[Tensor]) -> None:

@@ -18,8 +18,7 @@ from gradcheck.checks.closeness.rounding import widen
 from gradcheck.checks.mutation.engine import Faulty
 from gradcheck.checks.options import Settings
 from gradcheck.engines.base import Application, Evaluation
-from gradcheck.engines.core import Core, CoreHost
-from gradcheck.engines.recording import Recorder
+from gradcheck.engines.core import Core, applications_of
 from gradcheck.errors import TensorError
 from gradcheck.language.case import Step, Value
 from gradcheck.language.problem import Problem
@@ -101,9 +100,7 @@ class Stage:
 
     @cached_property
     def _applications(self) -> list[Application]:
-        recorder = Recorder(CoreHost())
-        Core().evaluate(self.problem, recorder=recorder)
-        return list(recorder.applications())
+        return applications_of(self.problem)
 
     def random(self) -> list[Scene]:
         """The case's graph at points near its own, and elsewhere; drawn once."""

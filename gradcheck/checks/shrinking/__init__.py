@@ -20,7 +20,7 @@ from gradcheck.checks.shrinking import moves, numbers
 from gradcheck.checks.shrinking.pin import bare, pin
 from gradcheck.checks.shrinking.snippet import snippet
 from gradcheck.checks.shrinking.ways import Way, lead_of, way_of
-from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Call
@@ -62,7 +62,9 @@ def shrink(case: Case, result: CaseResult, check: Check, settings: Settings, sec
 def _in_python(case: Case, result: CaseResult, settings: Settings) -> str:
     """For an engine that is somebody's Tensor class, the case in a few lines of Python."""
     lead = lead_of(result)
-    engines = [e for e in settings.engines if isinstance(e, Duck) and (lead is None or lead.engine == e.name)]
+    engines = [
+        e for e in settings.engines if isinstance(e, TensorClassEngine) and (lead is None or lead.engine == e.name)
+    ]
     if not engines or way_of(result) is None:
         return ""
     told = [c for c in result.comparisons if c.what == "gradient" and c.status == "failed" and c.want_array is not None]

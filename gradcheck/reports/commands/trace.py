@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
-from gradcheck.engines.naming import Label
-from gradcheck.engines.trace import TracedCase, TracedStep
+from gradcheck.engines.trace import Label, TracedCase, TracedStep
 from gradcheck.reports import Look
 from gradcheck.reports.inline import inline
 from gradcheck.reports.text import brief, cells, count, plain, wrap

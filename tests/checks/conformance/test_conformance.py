@@ -13,8 +13,8 @@ from gradcheck.checks.conformance import conform, standing
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import PROPERTIES, check_properties
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines import engine
 from gradcheck.engines.core import Core
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict

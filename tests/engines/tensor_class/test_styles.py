@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.tensor_class import adopt
+from gradcheck.engines.tensor_class.adapt import adapt
 from gradcheck.errors import UsageError
 from tests.paths import WRONG_ENGINES
 
@@ -213,4 +213,4 @@ def test_trying_out_leaves_no_trace_in_the_graph(check: Callable[..., CaseResult
 @pytest.mark.parametrize("kind", [int, dict, object])
 def test_what_is_no_tensor_class_is_refused(kind: Any) -> None:
     with pytest.raises(UsageError, match=r"cannot be made from an array|has no backward"):
-        adopt(kind, "mine")
+        adapt(kind, "mine")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.mentions import ops_in

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays, rebuild
 
 #: `ask(application, cotangents)`: the right gradients of an op alone, as the reference has them; empty where it raises.
 Ask = Callable[[Application, Sequence[np.ndarray | None]], Sequence[np.ndarray | None]]
