@@ -22,7 +22,7 @@ from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, Failure, RunResult
 from gradcheck.checks.timeout import OutOfTime, deadline, limit_of
-from gradcheck.engines.define_by_run import Tape
+from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Loaded
@@ -82,7 +82,7 @@ def _ready(options: Options, engines: Engines) -> Iterator[None]:
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
         for engine in set(engines.all):
-            if isinstance(engine, Tape):
+            if isinstance(engine, DefineByRun):
                 stack.enter_context(engine.session(dtype))
         yield
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.backward import pull
-from gradcheck.autograd.tensor import Tensor, wrap
+from gradcheck.autograd.fast import pull
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.runner import run
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.language.case import Case
-from gradcheck.language.loader.files import load_text
+from gradcheck.language.loader import load_text
 
 Cotangents = Sequence[np.ndarray | None]
 
@@ -324,7 +324,8 @@ class WrongSweep(Core):
         else:
             self._counted(sums)
         for tensor, gradient in sums.items():
-            tensor.grad = wrap(np.array(gradient)) if tensor.grad is None else wrap(tensor.grad.data + gradient)
+            total = gradient if tensor.grad is None else tensor.grad.data + gradient
+            tensor.grad = Tensor.wrap(np.array(total))
 
     def _counted(self, sums: dict[Tensor, np.ndarray]) -> None:
         order = _order(list(sums))

@@ -9,28 +9,23 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.conformance import conform, properties, standing
+from gradcheck.checks.conformance import conform, standing
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import PROPERTIES, check_properties
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines import engine
 from gradcheck.engines.core import Core
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
+from tests.conftest import WithRules
+from tests.paths import wrong_engine
 
-WRONG = Path(__file__).parents[2] / "engines" / "wrong"
-
-
-@pytest.fixture(autouse=True)
-def _shallow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deep enough for whoever recurses, and quicker."""
-    if "core_conforms" not in request.node.name:
-        monkeypatch.setattr(properties, "NODES", 3_000)
+shallow = pytest.mark.usefixtures("shallow")
 
 
 def wrong(name: str) -> Any:
-    return engine(f"{WRONG / name}.py:Tensor")
+    return engine(wrong_engine(name))
 
 
 def statuses(name: str) -> dict[str, str]:
@@ -62,6 +57,7 @@ def test_an_unknown_op_is_a_usage_error() -> None:
         op_cases(["matmull"])
 
 
+@shallow
 @pytest.mark.parametrize(
     ("name", "fails"),
     [
@@ -81,25 +77,23 @@ def test_properties_tell_engines_apart(name: str, fails: set[str]) -> None:
     assert fails or not found
 
 
-def test_a_wrong_rule_is_a_wrong_op() -> None:
-    tanh = TABLE["tanh"]
-    sound = tanh.rules
-    object.__setattr__(tanh, "rules", (lambda g, y, x: g * (1 - y),))  # an Op is frozen
-    try:
-        found = conform(Core(), ops=["tanh", "exp"])
-    finally:
-        object.__setattr__(tanh, "rules", sound)
+@shallow
+def test_a_wrong_rule_is_a_wrong_op(with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
+    found = conform(Core(), ops=["tanh", "exp"])
     assert found.ops == {"tanh": "wrong", "exp": "right"}
     assert not found.holds
     assert "is wrong in 1 ops" in verdict(found)
 
 
+@shallow
 def test_what_cannot_be_asked_is_lacking_and_no_fault() -> None:
     found = conform(wrong("right"), ops=["softmax", "tanh"])
     assert found.ops == {"softmax": "lacking", "tanh": "right"}
     assert found.holds
 
 
+@shallow
 def test_an_engine_that_raises_is_told_so() -> None:
     class Broken(Core):
         name = "broken"
@@ -113,6 +107,7 @@ def test_an_engine_that_raises_is_told_so() -> None:
     assert found["zeroing forgets"].message == "ZeroDivisionError: on purpose"
 
 
+@shallow
 def test_an_engine_that_hands_back_too_little_fails_and_does_not_crash() -> None:
     class Short(Core):
         name = "short"
@@ -127,6 +122,7 @@ def test_an_engine_that_hands_back_too_little_fails_and_does_not_crash() -> None
     assert {case.status for case in found.op_results.cases} == {"failed"}
 
 
+@shallow
 def test_a_wrong_shape_fails_and_does_not_crash() -> None:
     class Flat(Core):
         name = "flat"
@@ -144,6 +140,7 @@ def test_a_wrong_shape_fails_and_does_not_crash() -> None:
     assert found.ops == {"mul": "wrong"}
 
 
+@shallow
 def test_the_table_and_its_json(tmp_path: Path) -> None:
     file = tmp_path / "case.yaml"
     file.write_text("inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y.sum()}\n")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from textwrap import dedent
 
 import numpy as np
-import pytest
 
 from gradcheck.autograd.trace import glimpse
-from gradcheck.engines.trace import TracedCase, trace_case
-from gradcheck.language.loader import load_text
-from gradcheck.language.sampling import draw
 from gradcheck.reports import Look
 from gradcheck.reports.commands import trace, trace_json
 from gradcheck.reports.tensors import inline
+from tests.from_text import traced_from
 
 TWICE = """\
 name: twice
@@ -30,21 +26,10 @@ name: long
 inputs: {{x: [1, 2]}}
 graph: {{y: (x{" * 2" * 100}).sum()}}
 """
-Traced = Callable[[str], TracedCase]
 
 
-@pytest.fixture
-def traced() -> Traced:
-    def traces(text: str) -> TracedCase:
-        (case,), errors = load_text(dedent(text), "case.yaml")
-        assert errors == []
-        return trace_case(draw(case))
-
-    return traces
-
-
-def test_the_whole_story(traced: Traced) -> None:
-    assert trace.render(traced(TWICE), Look()) == dedent("""\
+def test_the_whole_story() -> None:
+    assert trace.render(traced_from(TWICE), Look()) == dedent("""\
         case.yaml::twice
 
         step 1: backward from z
@@ -63,8 +48,8 @@ def test_the_whole_story(traced: Traced) -> None:
         """)
 
 
-def test_one_tensor_alone(traced: Traced) -> None:
-    assert trace.render(traced(TWICE), Look(), tensor="y") == dedent("""\
+def test_one_tensor_alone() -> None:
+    assert trace.render(traced_from(TWICE), Look(), tensor="y") == dedent("""\
         case.yaml::twice
 
         step 1: backward from z
@@ -77,9 +62,9 @@ def test_one_tensor_alone(traced: Traced) -> None:
         """)
 
 
-def test_a_second_pass_through_a_freed_graph(traced: Traced) -> None:
+def test_a_second_pass_through_a_freed_graph() -> None:
     text = trace.render(
-        traced("""
+        traced_from("""
             inputs: {x: [1, 2]}
             graph: {y: exp(x).sum()}
             steps: [{backward: y, retain_graph: false}, {backward: y}]
@@ -93,9 +78,9 @@ def test_a_second_pass_through_a_freed_graph(traced: Traced) -> None:
     assert "which the case does not ask for" in text
 
 
-def test_accumulation_is_shown_as_a_sum(traced: Traced) -> None:
+def test_accumulation_is_shown_as_a_sum() -> None:
     text = trace.render(
-        traced("""
+        traced_from("""
             inputs: {x: [1, 2]}
             graph: {y: (3 * x).sum()}
             steps: [{backward: y}, {zero_grad: y}, {backward: y}]
@@ -106,8 +91,8 @@ def test_accumulation_is_shown_as_a_sum(traced: Traced) -> None:
     assert "step 2: zero_grad y" in text
 
 
-def test_long_passes_are_summarised_unless_all_is_asked_for(traced: Traced) -> None:
-    found = traced(LONG)
+def test_long_passes_are_summarised_unless_all_is_asked_for() -> None:
+    found = traced_from(LONG)
     short, whole = (trace.render(found, Look(verbosity=verbosity)) for verbosity in (0, 1))
     assert "… 85 tensors more (85 mul); -v shows them" in short
     assert len(short.splitlines()) < 80
@@ -115,14 +100,14 @@ def test_long_passes_are_summarised_unless_all_is_asked_for(traced: Traced) -> N
     assert whole.count("passes on") == 101
 
 
-def test_lines_fit(traced: Traced) -> None:
+def test_lines_fit() -> None:
     for width in (60, 80, 120):
-        lines = trace.render(traced(LONG), Look(width=width)).splitlines()
+        lines = trace.render(traced_from(LONG), Look(width=width)).splitlines()
         assert max(map(len, lines)) <= width
 
 
-def test_json_tells_every_event(traced: Traced) -> None:
-    document = json.loads(trace_json.render(traced(TWICE)))
+def test_json_tells_every_event() -> None:
+    document = json.loads(trace_json.render(traced_from(TWICE)))
     (step,) = document["steps"]
     assert step["order"] == ["z", "y", "x"]
     assert [event["event"] for event in step["events"]].count("receives") == 5
@@ -130,11 +115,11 @@ def test_json_tells_every_event(traced: Traced) -> None:
     assert (last["tensor"], last["from"], last["received"], last["expected"], last["ready"]) == ("x", "y", 2, 2, True)
     assert last["total"]["values"] == [8, 160]
     assert [kept["tensor"] for kept in step["gradients"]] == ["z", "y", "x"]
-    assert len(json.loads(trace_json.render(traced(LONG)))["steps"][0]["order"]) == 102
+    assert len(json.loads(trace_json.render(traced_from(LONG)))["steps"][0]["order"]) == 102
 
 
-def test_json_of_an_error(traced: Traced) -> None:
-    document = json.loads(trace_json.render(traced("{inputs: {x: [1, 2]}, graph: {y: exp(x)}}")))
+def test_json_of_an_error() -> None:
+    document = json.loads(trace_json.render(traced_from("{inputs: {x: [1, 2]}, graph: {y: exp(x)}}")))
     assert document["steps"][0]["error"]["kind"] == "non_scalar_backward"
     assert document["steps"][0]["expected_error"] is None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ import pytest
 from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
 from gradcheck.checks.failures.diagnosis.catalogue import OF_ENGINES, Hypothesis, hypothesis
 from gradcheck.checks.runner import run
-from gradcheck.language.loader.files import load_text
+from gradcheck.language.loader import load_text
 from tests.checks.mutants import Applied, WrongRule
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[4]
 RNG = np.random.default_rng(3)
 
 
