@@ -6,16 +6,19 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.runner import run
+from gradcheck.checks.runner import crash_of, run
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
-from gradcheck.language.loader import load
+from gradcheck.facts import fact
+from gradcheck.language.loader import load, load_text
 from gradcheck.language.problem import Problem
 from tests.checks.conftest import Check, failed
 
@@ -75,7 +78,8 @@ def test_a_crash_costs_its_own_case_alone(run_text: RunText, error: Exception, k
     (failure,) = result.cases[1].errors
     assert failure.kind == kind
     assert ("Traceback" in failure.details) == (kind == "crash")
-    assert "Traceback" not in failure.message
+    said = {"crash": ("crashed", type(error).__name__), "memory": ("ran_out_of_memory", "full")}[kind]
+    assert (failure.message.kind, failure.message["error" if kind == "crash" else "text"]) == said
     assert result.exit_code == 3
 
 
@@ -85,7 +89,7 @@ def test_a_case_that_takes_too_long_is_stopped(run_text: RunText) -> None:
     assert time.perf_counter() - start < 15
     assert statuses(result) == ["passed", "crashed", "passed"]
     assert result.cases[1].errors[0].kind == "timeout"
-    assert "0.3 seconds" in result.cases[1].errors[0].message
+    assert result.cases[1].errors[0].message == fact("ran_out_of_time", seconds=0.3)
 
 
 def test_an_interrupted_run_reports_what_has_finished(run_text: RunText) -> None:
@@ -190,6 +194,33 @@ def test_a_run_in_another_dtype(check: Check) -> None:
 def test_choices_that_make_no_sense(options: dict[str, Any], text: str) -> None:
     with pytest.raises(UsageError, match=text):
         run([], **options)
+
+
+def test_choices_are_options_or_their_fields_and_the_fields_win() -> None:
+    case = load_text("{seed: 1, inputs: {x: [1]}, graph: {loss: x.sum()}}", "a.yaml")[0]
+    assert [found.seed for found in run(case, Options(seed=5)).cases] == [5]
+    assert [found.seed for found in run(case, Options(seed=5), seed=7).cases] == [7]
+    assert [found.seed for found in run(case, seed=8).cases] == [8]
+    with pytest.raises(TypeError, match="sede"):
+        run(case, sede=8)
+
+
+def test_a_crash_is_its_type_and_the_first_line_of_what_it_says() -> None:
+    assert crash_of(ValueError("one\ntwo")) == fact("crashed", error="ValueError", text="one")
+    assert crash_of(ValueError()) == fact("crashed", error="ValueError", text="")
+
+
+def test_what_engines_print_goes_with_the_case() -> None:
+    class Loud(Core):
+        name = "loud"
+
+        class output:  # noqa: N801
+            @staticmethod
+            def take() -> str:
+                return "hello"
+
+    cases = load_text(dedent(THREE), "a.yaml")[0]
+    assert [dict(case.output) for case in run(cases, engines=[Loud()]).cases] == [{"loud": "hello"}] * 3
 
 
 def test_the_environment_is_told(run_text: RunText) -> None:

@@ -143,16 +143,18 @@ def _trial(c: Comparison) -> dict[str, Any] | None:
 
 
 def _diagnosis(found: Diagnosis) -> dict[str, str]:
-    """Only with what there is to say of its kind."""
+    """With what there is to say of its kind; where nothing is known, which mistakes were tried."""
     known = {
         "kind": found.kind,
         "message": say(found.message),
         "evidence": say(found.evidence),
         "confidence": found.confidence,
         "formula": found.formula,
-        "tried": ", ".join(kind.replace("_", " ") for kind in found.tried),
     }
-    return {key: text for key, text in known.items() if text}
+    known = {key: text for key, text in known.items() if text}
+    if found.kind == "unknown":
+        known["tried"] = ", ".join(kind.replace("_", " ") for kind in found.tried)
+    return known
 
 
 def to_json(value: Any) -> Any:

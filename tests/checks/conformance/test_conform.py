@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.conformance import conform, standing
+from gradcheck.checks.conformance.conform import conform, standing
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import PROPERTIES, check_properties
 from gradcheck.checks.result import CaseResult
@@ -26,10 +27,6 @@ shallow = pytest.mark.usefixtures("shallow")
 
 def wrong(name: str) -> Any:
     return engine(wrong_engine(name))
-
-
-def statuses(name: str) -> dict[str, str]:
-    return {found.name: found.status for found in check_properties(wrong(name))}
 
 
 def test_the_core_conforms() -> None:
@@ -55,26 +52,6 @@ def test_every_op_with_a_gradient_has_cases() -> None:
 def test_an_unknown_op_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="did you mean 'matmul'"):
         op_cases(["matmull"])
-
-
-@shallow
-@pytest.mark.parametrize(
-    ("name", "fails"),
-    [
-        ("right", set()),
-        ("recurses", {"graphs of 100,000 nodes"}),
-        (
-            "overwrites",
-            {"repeated backward accumulates", "a tensor used 1,000 times"},
-        ),
-        ("mutates", {"a tensor used 1,000 times"}),
-        ("changes_inputs", {"inputs are not changed"}),
-    ],
-)
-def test_properties_tell_engines_apart(name: str, fails: set[str]) -> None:
-    found = {title for title, status in statuses(name).items() if status == "fails"}
-    assert fails <= found
-    assert fails or not found
 
 
 @shallow
@@ -113,8 +90,6 @@ def test_an_engine_that_hands_back_too_little_fails_and_does_not_crash() -> None
         name = "short"
 
         def pull_back(self, *args: Any, **kwargs: Any) -> Any:
-            from dataclasses import replace
-
             return [replace(one, gradients=one.gradients[:-1]) for one in super().pull_back(*args, **kwargs)]
 
     found = conform(Short(), ops=["matmul"])
@@ -128,8 +103,6 @@ def test_a_wrong_shape_fails_and_does_not_crash() -> None:
         name = "flat"
 
         def pull_back(self, *args: Any, **kwargs: Any) -> Any:
-            from dataclasses import replace
-
             return [
                 replace(one, gradients=tuple(None if g is None else np.ravel(g) for g in one.gradients))
                 for one in super().pull_back(*args, **kwargs)
