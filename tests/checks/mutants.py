@@ -1,6 +1,6 @@
 """Engines that are wrong on purpose, one known mistake each: what diagnoses are measured on.
 
-`benchmarks/diagnosis.py` prints the table, `test_diagnosis_precision.py` holds it to what is promised.
+`benchmarks/diagnosis.py` prints the table, `test_precision_of_diagnoses.py` holds it to what is promised.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.language.case import Case
-from gradcheck.language.loader import load_text
+from gradcheck.language.loader.files import load_text
+from gradcheck.reports.phrases import say
 
 Cotangents = Sequence[np.ndarray | None]
 
@@ -100,12 +101,16 @@ REUSE: dict[str, tuple[str, str]] = {
     "four uses": ("x: 'randn(2, 3)'", "{p: sin(x), q: exp(x), r: tanh(x), s: x * x * q, f: p * q + r * s}"),
     "matrices": ("{x: 'randn(3, 3)', y: 'randn(3, 3)'}", "{p: x @ y, q: x.T @ p, f: q @ x}"),
     "a diamond": ("x: 'randn(3)'", "{h: tanh(x), p: h * 3, q: exp(h), r: sin(h), f: p * q + r}"),
-    "two diamonds": ("x: 'randn(3)'", "{h: sin(x), p: exp(h), q: h * 2, k: p * q, r: cos(k), s: tanh(k), t: k * 0.3, "
-                     "f: r * s + t}"),
+    "two diamonds": (
+        "x: 'randn(3)'",
+        "{h: sin(x), p: exp(h), q: h * 2, k: p * q, r: cos(k), s: tanh(k), t: k * 0.3, f: r * s + t}",
+    ),
     "broadcast": ("{x: 'randn(4, 3)', b: 'randn(3)'}", "{p: x + b, q: p * b, r: exp(b), f: q * r}"),
-    "network": ("{x: 'randn(5, 3)', w: 'randn(3, 3)'}",
-                "{h: tanh(x @ w), k: tanh(h @ w), o: tanh(k @ w), f: o.sum(dim=0)}"),
-}  # fmt: skip
+    "network": (
+        "{x: 'randn(5, 3)', w: 'randn(3, 3)'}",
+        "{h: tanh(x @ w), k: tanh(h @ w), o: tanh(k @ w), f: o.sum(dim=0)}",
+    ),
+}
 
 
 # Faults of a rule ----------------------------------------------------------------------------------
@@ -246,16 +251,23 @@ RULE_FAULTS: dict[str, tuple[Fault, tuple[str, ...]]] = {
     "float32": (_single, ("dtype",)),
     "truncated": (lambda a: np.trunc(a.right), ("truncated",)),
     "conjugated": (lambda a: a.right.conj() if a.right.dtype.kind == "c" else SKIP, ("conjugate",)),
-    "NaN": (lambda a: np.where(a.right == a.right.max(), np.nan, a.right) if a.right.dtype.kind == "f" else SKIP,
-            ("nan",)),
+    "NaN": (
+        lambda a: np.where(a.right == a.right.max(), np.nan, a.right) if a.right.dtype.kind == "f" else SKIP,
+        ("nan",),
+    ),
     "detached": (lambda a: None, ("detached",)),
     "nonsense": (lambda a: a.right * np.cos(np.arange(a.right.size)).reshape(a.right.shape), ("unknown",)),
-}  # fmt: skip
+}
 
 
 #: What the diagnosis must say besides its kind.
-SAYS = {"doubled": "factor 2", "halved": "1/2", "off by 0.1 %": "factor 1.001", "flipped": "back to front",
-        "truncated": "cut off"}  # fmt: skip
+SAYS = {
+    "doubled": "factor 2",
+    "halved": "1/2",
+    "off by 0.1 %": "factor 1.001",
+    "flipped": "back to front",
+    "truncated": "cut off",
+}
 
 
 class WrongRule(Core):
@@ -324,8 +336,7 @@ class WrongSweep(Core):
         else:
             self._counted(sums)
         for tensor, gradient in sums.items():
-            total = gradient if tensor.grad is None else tensor.grad.data + gradient
-            tensor.grad = Tensor.wrap(np.array(total))
+            tensor.grad = Tensor.wrap(np.array(gradient)) if tensor.grad is None else Tensor.wrap(tensor.grad.data + gradient)
 
     def _counted(self, sums: dict[Tensor, np.ndarray]) -> None:
         order = _order(list(sums))
@@ -447,7 +458,7 @@ SAME = {("softmax, 1", "value for derivative"): ("no_centring",)}
 
 def _outcome(subject: str, fault: str, kinds: tuple[str, ...], result: CaseResult, wrong: list[Comparison]) -> Outcome:
     assert wrong, (subject, fault, result.errors)
-    told = {(d["kind"], d.get("confidence", ""), d["message"]): None for c in wrong for d in c.diagnoses}
+    told = {(d.kind, d.confidence, say(d.message)): None for c in wrong for d in c.diagnoses}
     return Outcome(subject, fault, kinds + SAME.get((subject, fault), ()), tuple(told))
 
 

@@ -8,16 +8,22 @@ from pathlib import Path
 import pytest
 
 from gradcheck.checks import derivation
-from gradcheck.checks.derivation import Explanation, explain
+from gradcheck.checks.derivation import Explanation, explain, pass_alone, taken_names
 from gradcheck.checks.runner import run
+from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load
+from gradcheck.language.sampling import draw
+from gradcheck.language.symbolic import simplify
 from gradcheck.language.symbolic.simplify import RULES, Simplifier
+from gradcheck.oracles.exact.prove import Proof
 from gradcheck.reports.commands.explain import FORMATS, render
-from tests.paths import CASES
+from gradcheck.reports.phrases import say
+from tests.checks.build import case_of
 
-FILES = sorted(path.relative_to(CASES).as_posix() for path in CASES.rglob("*.yaml"))
+ROOT = Path(__file__).parents[2] / "cases"
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.yaml"))
 #: What a document says about gradients as formulas, which the pasted ones replace.
 _CLAIMS = re.compile(r"^(let|formulas|wrong_formulas|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
 
@@ -35,7 +41,7 @@ def texts(found: Explanation) -> dict[str, str]:
 
 
 def find(file: str, name: str) -> Case:
-    (case,) = (case for case in load([str(CASES / file)]).cases if case.name == name)
+    (case,) = (case for case in load([str(ROOT / file)]).cases if case.name == name)
     return case
 
 
@@ -43,14 +49,14 @@ def find(file: str, name: str) -> Case:
 @pytest.mark.parametrize("file", FILES)
 def test_every_shipped_case_takes_its_own_formulas(file: str, expand: bool, tmp_path: Path) -> None:
     """Pasted as YAML, they hold in a run against torch, at the case's own numbers and wherever it generalizes."""
-    text = (CASES / file).read_text(encoding="utf-8")
+    text = (ROOT / file).read_text(encoding="utf-8")
     documents = [part for part in re.split(r"^---\n", text, flags=re.MULTILINE) if part.strip()]
-    cases = load([str(CASES / file)]).cases
+    cases = load([str(ROOT / file)]).cases
     assert len(documents) == len(cases)
     pasted = []
     for document, case in zip(documents, cases, strict=True):
         found = explain(case, expand=expand)
-        assert found.formulas or found.why_not == "no backward pass is completed", found.why_not
+        assert found.formulas or found.why_not == fact("no_pass_completed"), found.why_not
         pasted.append(_CLAIMS.sub("", document + "\n") + render(found, "yaml"))
         for format in FORMATS:
             assert render(found, format)
@@ -58,9 +64,10 @@ def test_every_shipped_case_takes_its_own_formulas(file: str, expand: bool, tmp_
     changed.write_text("---\n".join(pasted), encoding="utf-8")
     result = run(changed)
     assert {case.status for case in result.cases} == {"passed"}, [
-        (case.name, [(c.tensor, c.formula, c.message) for c in case.comparisons if c.status != "passed"], case.errors)
-        for case in result.cases if case.status != "passed"
-    ]  # fmt: skip
+        (case.name, [(c.tensor, c.formula, c.mismatch) for c in case.comparisons if c.status != "passed"], case.errors)
+        for case in result.cases
+        if case.status != "passed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,19 +154,21 @@ def test_a_formula_that_does_not_hold_is_never_shown(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Facts, "alike", lambda *_: True)
 
     def wrong(node: object, know: object) -> object:
-        return parse("3 * x") if to_text(node) == "2 * x" else None
+        return parse("3 * x") if str(node) == "2 * x" else None
 
-    monkeypatch.setattr(derivation, "Simplifier", lambda know: Simplifier(know, (*RULES, wrong)))  # type: ignore[arg-type]
+    monkeypatch.setattr(simplify, "Simplifier", lambda know: Simplifier(know, (*RULES, wrong)))  # type: ignore[arg-type]
     found = of("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}}", tmp_path)
     assert texts(found)["x"] == "expand(grad(y), x.shape) * x + expand(grad(y), x.shape) * x"
 
 
 def test_what_has_no_gradients_says_why(tmp_path: Path) -> None:
     found = of("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: y}", tmp_path)
-    assert found.why_not == "no backward pass is completed"
+    assert found.why_not == fact("no_pass_completed")
     assert list(found.values) == ["x", "y"]
     found = of("{inputs: {x: [1, 2]}, graph: {y: 'x @ zeros(3, 3)'}}", tmp_path)
-    assert "forward pass raises" in found.why_not
+    assert found.why_not is not None
+    assert (found.why_not.kind, found.values) == ("forward_raises", {})
+    assert "forward pass raises" in say(found.why_not)
     for format in FORMATS:
         assert "no gradients: " in render(found, format)
 
@@ -169,3 +178,56 @@ def test_formulas_too_long_to_read_are_steps_or_an_error(tmp_path: Path) -> None
     found = of(f'{{inputs: {{x: "randn(2, 3)"}}, graph: {{y: "({graph} * x).sum()"}}}}', tmp_path)
     assert found.let
     assert max(map(len, texts(found).values())) < 1_000
+
+
+# One pass of many ------------------------------------------------------------------------------------
+
+PASSES = """
+    inputs: {x: [1, 2], w: [3, 4]}
+    graph: {y: x * w, z: y.sum()}
+    steps: [{backward: z}, {zero_grad: all}, {forward: {x: [5, 6]}}, {backward: {y: [7, 8]}}]
+    formulas: {w: grad(y) * x}
+"""
+
+
+def test_a_pass_alone_has_the_inputs_that_it_had_then_and_claims_nothing() -> None:
+    problem = draw(case_of(PASSES))
+    first, last = pass_alone(problem, 0), pass_alone(problem, 3)
+    assert [first.inputs["x"].tolist(), last.inputs["x"].tolist()] == [[1, 2], [5, 6]]
+    assert first.inputs["w"].tolist() == last.inputs["w"].tolist() == [3, 4]
+    (seeds,) = last.seeds
+    assert seeds["y"] is not None
+    assert seeds["y"].tolist() == [7, 8]
+    assert [step.action for step in last.case.steps] == ["backward"]
+    assert not last.case.formulas
+
+
+def test_the_last_pass_is_explained() -> None:
+    found = explain(case_of(PASSES))
+    assert found.step == 3
+    assert texts(found)["w"] == "grad(y) * x"
+    assert all(formula.lasting for formula in found.formulas)
+
+
+def test_steps_are_named_unlike_anything_in_the_case() -> None:
+    case = case_of("{dims: {n: 2}, inputs: {x: 'randn(n)'}, constants: {t1: 2}, graph: {y: (x * t1).sum()}}")
+    assert taken_names(case, draw(case)) == {"n", "x", "t1", "y"}
+
+
+# What is not shown -------------------------------------------------------------------------------------
+
+
+def test_what_the_exact_oracle_refutes_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuted = Proof("refuted")
+    monkeypatch.setattr(derivation, "prove", lambda problem, claims: [refuted for _ in claims])
+    found = of("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}}", tmp_path)
+    assert found.formulas == ()
+    assert found.why_not == fact("derived_is_refuted", tensor="x")
+
+
+def test_what_is_too_long_to_be_written_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derivation, "MAX_NODES", 4)
+    found = of("{inputs: {x: 'randn(3)'}, graph: {y: (x * sin(x)).sum()}}", tmp_path)
+    assert found.why_not is not None
+    assert found.why_not.kind == "formula_too_long"
+    assert found.why_not["parts"] > 4

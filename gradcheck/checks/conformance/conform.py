@@ -56,7 +56,7 @@ def standing(case: CaseResult) -> Standing | None:
 def conform(
     engine: Engine, source: Source | None = None, *, ops: Sequence[str] = (), timeout: float | None = None
 ) -> Conformance:
-    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, for each case and property.
+    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, a case or a property.
 
     Raises UsageError for an op that is unknown.
     """

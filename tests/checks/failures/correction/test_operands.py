@@ -12,7 +12,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.loader.files import load_text
+from tests.checks.build import case_of
 
 LAYER = """
 dims: {n: 4, k: 3}
@@ -25,9 +25,8 @@ SHAPES = {"x": (4, 3), "b": (3,), "y": (4, 3), "z": (4, 3)}
 
 
 def layer() -> tuple[Case, ExpressionPool]:
-    (case,), _ = load_text(LAYER, "case.yaml")
     arrays = {name: np.ones(shape) for name, shape in SHAPES.items()}
-    return case, ExpressionPool({**arrays, "i": np.zeros(2, int), "n": 4, "k": 3}, dict(arrays))
+    return case_of(LAYER), ExpressionPool({**arrays, "i": np.zeros(2, int), "n": 4, "k": 3}, dict(arrays))
 
 
 def texts(pool: ExpressionPool, parts: tuple[int, ...]) -> list[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import correction
 from gradcheck.checks.failures.correction import suggestion
-from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
-from gradcheck.language.loader.files import load_text
+from tests.checks.build import context_of
 from tests.checks.conftest import Check
 
 PRODUCT = """
@@ -198,23 +195,16 @@ def test_the_same_is_said_however_slow_the_machine(check: Check, monkeypatch: py
     assert told(check(text)) == quick != []
 
 
-@pytest.fixture
-def examined() -> Callable[[str], Context]:
+def examined(text: str) -> Context:
     """A case that has gone through all stages, nothing of it explained."""
-
-    def examine(text: str) -> Context:
-        (case,), _ = load_text(text, "case.yaml")
-        options = Options()
-        context = Context.of(case, options, engines_of(options))
-        for stage in STAGES:
-            if stage.applies(context):
-                context.found += stage.check(context)
-        return context
-
-    return examine
+    context = context_of(text)
+    for stage in STAGES:
+        if stage.applies(context):
+            context.found += stage.check(context)
+    return context
 
 
-def test_suggestions_are_made_in_the_context(examined: Callable[[str], Context]) -> None:
+def test_suggestions_are_made_in_the_context() -> None:
     context = examined(wrong(PRODUCT, "B", "A @ grad(C)"))
     before = len(context.found)
     assert correction.suggest(context) is None
@@ -225,14 +215,14 @@ def test_suggestions_are_made_in_the_context(examined: Callable[[str], Context])
     assert c.diagnoses[0].message["formula"] == c.diagnoses[0].formula == "A.T @ grad(C)"
 
 
-def test_the_trials_of_the_run_are_where_a_suggestion_must_hold(examined: Callable[[str], Context]) -> None:
+def test_the_trials_of_the_run_are_where_a_suggestion_must_hold() -> None:
     context = examined(f"{PRODUCT}    generalize: {{trials: 2}}\n    formulas: {{B: A @ grad(C)}}\n")
     claims = suggestion.Suggester(context).claims
     assert [claim.point for claim in claims] == [context.points.own, *context.points.trials]
     assert len(claims) == 3
 
 
-def test_without_trials_numbers_nearby_are(examined: Callable[[str], Context]) -> None:
+def test_without_trials_numbers_nearby_are() -> None:
     context = examined(wrong(SQUARE, "x", "3 * x"))
     own, *others = (claim.point for claim in suggestion.Suggester(context).claims)
     assert own is context.points.own
