@@ -336,7 +336,8 @@ class WrongSweep(Core):
         else:
             self._counted(sums)
         for tensor, gradient in sums.items():
-            tensor.grad = Tensor.wrap(np.array(gradient)) if tensor.grad is None else Tensor.wrap(tensor.grad.data + gradient)
+            before = 0 if tensor.grad is None else tensor.grad.data
+            tensor.grad = Tensor.wrap(np.array(before + gradient))
 
     def _counted(self, sums: dict[Tensor, np.ndarray]) -> None:
         order = _order(list(sums))

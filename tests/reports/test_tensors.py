@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradcheck.reports.tensors import is_small, side_by_side
+from gradcheck.reports.tensors import inline, is_small, side_by_side, wrong_elements
 
 
 def show(got: np.ndarray, want: np.ndarray | None, width: int = 80, mask: np.ndarray | None = None) -> list[str]:
@@ -95,3 +95,22 @@ def test_what_is_small(shape: tuple[int, ...], small: bool) -> None:
 
 def test_nothing_is_not_small() -> None:
     assert not is_small(None)
+
+
+def test_numbers_in_a_line() -> None:
+    assert inline(np.array([[1.0, -0.5], [1e-9, 123456.789]])) == "[[1, -0.5], [1e-09, 1.235e+05]]"
+    assert inline(np.array([1 + 2j, -0.5j])) == "[1+2j, 0-0.5j]"
+    assert inline(np.array([np.nan, np.inf, True])) == "[nan, inf, 1]"
+
+
+def test_wrong_elements_of_large_arrays_are_listed_by_index() -> None:
+    want = np.arange(100.0).reshape(10, 10)
+    got = want.copy()
+    got[1, 2], got[9, 9] = -1, 0
+    lines = wrong_elements(got, want, got != want, ("core", "torch"), limit=5)
+    assert ["".join(span.text for span in line) for line in lines] == [
+        "        core  torch",
+        "[1, 2]    -1     12",
+        "[9, 9]     0     99",
+    ]
+    assert len(wrong_elements(got, want, got != want, ("core", "torch"), limit=1)) == 2

@@ -40,7 +40,7 @@ OF_GENERAL_CLAIMS: tuple[Move, ...] = (unused, smaller_sizes, simpler_numbers)
 OF_KNOWN_NUMBERS: tuple[Move, ...] = (unused,)
 
 #: So many ops, or so many numbers, cost as much again as a candidate does at least.
-_OPS, _NUMBERS = 8, 500
+_OPS, _NUMBERS = 5, 1_000
 
 
 class Budget:

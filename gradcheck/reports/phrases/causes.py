@@ -86,9 +86,7 @@ phrases(
         "nothing_explains_it": lambda found: (
             "no known mistake explains it; tried: " + ", ".join(kind.replace("_", " ") for kind in found["tried"])
         ),
-        "three_uses_show": lambda found: (
-            f"{say(found['evidence'])}; a tensor with three uses shows that it is not another"
-        ),
+        "three_uses_show": "{evidence}; a tensor with three uses shows that it is not another",
         "not_traced": "not traced to its cause: {error}",
     }
 )

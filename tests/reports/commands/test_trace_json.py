@@ -1,0 +1,34 @@
+"""The trace as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from gradcheck.engines.trace import TracedCase
+from gradcheck.reports.commands import trace_json
+
+
+def test_json_tells_every_event(twice: TracedCase, long: TracedCase) -> None:
+    document = json.loads(trace_json.render(twice))
+    (step,) = document["steps"]
+    assert step["order"] == ["z", "y", "x"]
+    assert [event["event"] for event in step["events"]].count("receives") == 5
+    last = step["events"][-1]
+    assert (last["tensor"], last["from"], last["received"], last["expected"], last["ready"]) == ("x", "y", 2, 2, True)
+    assert last["total"]["values"] == [8, 160]
+    assert [kept["tensor"] for kept in step["gradients"]] == ["z", "y", "x"]
+    assert len(json.loads(trace_json.render(long))["steps"][0]["order"]) == 102
+
+
+def test_json_of_an_error(traced: Callable[[str], TracedCase]) -> None:
+    document = json.loads(trace_json.render(traced("{inputs: {x: [1, 2]}, graph: {y: exp(x)}}")))
+    assert document["steps"][0]["error"]["kind"] == "non_scalar_backward"
+    assert document["steps"][0]["expected_error"] is None
+
+
+def test_one_tensor_is_followed_alone(twice: TracedCase) -> None:
+    (step,) = json.loads(trace_json.render(twice, tensor="x"))["steps"]
+    assert [one["tensor"] for one in step["tensors"]] == ["x"]
+    assert [event["tensor"] for event in step["events"]] == ["x", "x"]
+    assert json.loads(trace_json.render(twice, step=1))["steps"] == []
