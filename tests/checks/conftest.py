@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 
 Check = Callable[..., CaseResult]
 

@@ -16,7 +16,7 @@ from gradcheck.autograd.fast import pull
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays, rebuild

@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.checks import derivation
 from gradcheck.checks.derivation import Explanation, explain, pass_alone, taken_names
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text

@@ -10,7 +10,7 @@ from typing import Literal
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import Finding, check_properties
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
-from gradcheck.checks.runner import Source, run
+from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine
 
 Standing = Literal["right", "wrong", "lacking"]

@@ -12,7 +12,7 @@ import pytest
 
 from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.checks.shrinking.case_edits import operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
 from gradcheck.language.loader import load_text

@@ -10,7 +10,7 @@ import pytest
 
 from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
 from gradcheck.checks.failures.diagnosis.catalogue import OF_ENGINES, Hypothesis, hypothesis
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.language.loader import load_text
 from tests.checks.mutants import Applied, WrongRule
 from tests.paths import ROOT
