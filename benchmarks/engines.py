@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from gradcheck.checks.conformance.conform import Conformance, Standing, conform
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 
 #: What is installed under which name, and how it is asked for.

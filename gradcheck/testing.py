@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.checks.conformance.conform import Conformance, conform
-from gradcheck.checks.runner import Source
-from gradcheck.engines import engine as engine_of
+from gradcheck.checks.run import Source
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import as_engine
+from gradcheck.engines.resolve import engine as engine_of
 
 __all__ = ["check_engine"]
 

@@ -14,9 +14,8 @@ from gradcheck import load, run
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Case, Value
 from gradcheck.reports.phrases import say
+from tests.paths import CASES
 
-ROOT = Path(__file__).parents[1]
-CASES = ROOT / "cases"
 FILES = sorted(path.relative_to(CASES).as_posix() for path in CASES.rglob("*.yaml"))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,19 +12,16 @@ import pytest
 import torch
 
 from gradcheck import load, run
+from tests.documents import blocks
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "hand-derived.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PAGE = ROOT / "docs" / "hand-derived.md"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The two cases of the page, by the names that it gives them."""
-    for name, text in zip(("regression", "mended"), blocks("yaml"), strict=True):
+    for name, text in zip(("regression", "mended"), blocks(PAGE, "yaml"), strict=True):
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
     return tmp_path
 
@@ -40,7 +36,7 @@ def gradcheck(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 def test_the_cell_is_the_case() -> None:
     """What PyTorch computes in the cell are the formulas of the mended case."""
     names: dict[str, object] = {}
-    exec(blocks("python")[0], names)
+    exec(blocks(PAGE, "python")[0], names)
     x, w, b, t, n = (names[name] for name in ("x", "w", "b", "t", "n"))
     assert isinstance(x, torch.Tensor)
     assert isinstance(w, torch.Tensor)
@@ -54,7 +50,7 @@ def test_the_cell_is_the_case() -> None:
 @pytest.mark.parametrize(("number", "name", "code"), [(0, "regression", 1), (1, "mended", 0)])
 def test_the_reports_shown_are_what_comes_out(folder: Path, number: int, name: str, code: int) -> None:
     """Line by line, in this order; `…` stands for lines left out."""
-    shown = blocks("text")[number].splitlines()
+    shown = blocks(PAGE, "text")[number].splitlines()
     assert shown[0] == f"$ gradcheck run {name}.yaml"
     result = gradcheck(folder, "run", f"{name}.yaml")
     assert result.returncode == code
@@ -75,7 +71,7 @@ def test_every_formula_of_the_mended_case_is_certified(folder: Path) -> None:
 
 def test_what_reads_the_certificates(folder: Path) -> None:
     """The page's program, on this Python's gradcheck."""
-    code = blocks("python")[1].replace('["gradcheck", "run"', '[sys.executable, "-m", "gradcheck", "run"')
+    code = blocks(PAGE, "python")[1].replace('["gradcheck", "run"', '[sys.executable, "-m", "gradcheck", "run"')
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", f"import sys\n{code}"]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)

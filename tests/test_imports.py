@@ -10,7 +10,8 @@ from pathlib import Path
 import grimp
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
 

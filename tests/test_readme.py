@@ -18,16 +18,12 @@ from gradcheck.cli.config import KEYS
 from gradcheck.cli.run import command
 from gradcheck.language.loader.model import Case as Model
 from gradcheck.reports import Look
+from tests.documents import blocks, without_time
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 CASE_FORMAT = ROOT / "docs" / "case-format.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-
-
-def blocks(file: Path, language: str) -> list[str]:
-    """The fenced blocks of a document in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", file.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
 def whole_cases(file: Path) -> list[str]:
@@ -92,10 +88,6 @@ def test_the_report_shown_is_what_comes_out(tmp_path: Path) -> None:
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
     assert result.returncode == 1
     assert without_time(result.stdout) == without_time(shown)
-
-
-def without_time(text: str) -> str:
-    return re.sub(r"in \d+(\.\d+)?\s?m?s\b", "in …", text).strip()
 
 
 def test_every_key_is_documented() -> None:

@@ -6,34 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks.conformance import properties
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
 from gradcheck.testing import check_engine
+from tests.paths import wrong_engine
 
-
-@pytest.fixture(autouse=True)
-def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(properties, "NODES", 3_000)
-
-
-WRONG = Path(__file__).parent / "engines" / "wrong"
+pytestmark = pytest.mark.usefixtures("shallow")
 
 
 def test_a_sound_engine_passes_by_any_name() -> None:
     assert check_engine("core", ops=["mul"]).holds
     assert check_engine(Core(), ops=["mul"]).engine == "core"
     assert check_engine(Core, ops=["mul"]).holds
-    assert check_engine(f"{WRONG}/right.py:Tensor", ops=["mul", "matmul"]).ops == {"mul": "right", "matmul": "right"}
+    assert check_engine(wrong_engine("right"), ops=["mul", "matmul"]).ops == {"mul": "right", "matmul": "right"}
 
 
 def test_a_wrong_one_fails_with_a_table() -> None:
     with pytest.raises(AssertionError, match=r"FAIL +graphs of 100,000 nodes +recursion"):
-        check_engine(f"{WRONG}/recurses.py:Tensor", ops=["mul"])
+        check_engine(wrong_engine("recurses"), ops=["mul"])
 
 
 def test_a_property_may_be_excused() -> None:
-    assert check_engine(f"{WRONG}/recurses.py:Tensor", ops=["mul"], allow=["graphs of 100,000 nodes"])
+    assert check_engine(wrong_engine("recurses"), ops=["mul"], allow=["graphs of 100,000 nodes"])
 
 
 def test_cases_are_checked_too(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.record import Record
-from gradcheck.autograd.op import TABLE, Op, Parameter
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.signature import Parameter
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.engines.base import Application, Evaluation, Pullback, State
+from gradcheck.engines.base import Application, Cotangents, Evaluation, Pullback, State
 from gradcheck.engines.core import Core, CoreHost
-from gradcheck.engines.define_by_run import Cotangents
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.problem import Problem

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.binding import bind
-from gradcheck.autograd.compute import compute
+from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
+from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 #: `rule(cotangent, output, *arguments)` gives the cotangent of one argument. It is written in ops and operators
@@ -25,21 +26,8 @@ TABLE: dict[str, Op] = {}
 ALIASES: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of an op's signature; `default` is `inspect.Parameter.empty` where it is required."""
-
-    name: str
-    default: Any = inspect.Parameter.empty
-    keyword_only: bool = False
-
-    @property
-    def required(self) -> bool:
-        return self.default is inspect.Parameter.empty
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Op:
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Op(Signature):
     """One operation on tensors.
 
     An elementwise op lists a rule or None for each of its operands; parameters after these are plain settings.
@@ -48,9 +36,7 @@ class Op:
     parameter; an op without rules is a composition of others (`composite`) or has no gradient.
     """
 
-    name: str
     forward: Callable[..., Any]
-    parameters: tuple[Parameter, ...]
     rules: tuple[Rule | None, ...] = ()
     composite: bool = False
     #: Elementwise ops broadcast and promote dtypes; the sweep undoes the broadcasting, for them alone.
@@ -74,8 +60,6 @@ class Op:
     symmetric: bool = False
     #: Which argument is a sequence of tensors (`cat`, `einsum`); its rule returns a list of cotangents.
     sequence: int | None = None
-    #: The parameter that takes sizes or tensors written out, as in `x.reshape(2, 3)`, or in one list.
-    variadic: str | None = None
     #: Dotted path of the counterpart below `torch`.
     torch: str = ""
     #: Whether it is also a method, `x.sum()`.
@@ -91,35 +75,37 @@ class Op:
     rounds: bool = False
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
-    #: What follows the arguments given, by how many were given.
-    _fills: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on plain arrays at once; let a tensor record itself, or a formula build itself."""
+        """Run on plain arrays at once; let a tensor record itself, or a formula build itself.
+
+        Raises the errors of `gradcheck.errors` that say what does not fit: ArgumentError, DomainError, DtypeMismatch,
+        IndexOutOfRange, ShapeMismatch.
+        """
         bound = self.bind(args, kwargs)
         if self.composite:
             return self.forward(*bound)
-        for arg in bound if self.sequence is None else (*bound, *self._listed(bound)):
-            handler = getattr(type(arg), "__apply_op__", None)
+        candidates = bound if self.sequence is None else (*bound, *self._listed(bound[self.sequence]))
+        for candidate in candidates:
+            handler = getattr(type(candidate), "__apply_op__", None)
             if handler is not None:
                 return handler(self, bound)
         return self.compute(bound)
 
-    def _listed(self, bound: tuple[Any, ...]) -> Any:
-        """The tensors of the argument that is a sequence; a tensor is none, although it can be iterated over."""
-        value = bound[self.sequence or 0]
-        if not isinstance(value, (list, tuple)):
-            raise ArgumentError(f"{self.name} takes a list of tensors, not {value!r:.60}")
-        return value
+    def _listed(self, tensors: Any) -> Any:
+        """The argument that is a sequence of tensors; a tensor is none, although it can be iterated over."""
+        if not isinstance(tensors, (list, tuple)):
+            raise ArgumentError(f"{self.name} takes a list of tensors, not {tensors!r:.60}")
+        return tensors
 
-    def compute(self, args: tuple[Any, ...] | list[Any]) -> Any:
-        """The forward on plain arrays, with torch's dtype promotion and gradcheck's typed errors."""
+    def compute(self, args: Sequence[Any]) -> Any:
+        """The forward on plain arrays, with torch's dtype promotion and the errors that calling the op raises."""
         try:
             with quiet():
-                return compute(self, list(args))
+                return self._promoted(list(args))
         except np.linalg.LinAlgError as error:
             raise DomainError(f"{self.name}: {error}") from error
         except IndexError as error:
@@ -131,24 +117,24 @@ class Op:
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
             raise DtypeMismatch(f"{self.name}: {error}") from error
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments in the signature's order, defaults filled in."""
-        if not kwargs and self.variadic is None:
-            fill = self._fills.get(len(args))
-            if fill is not None:
-                return args + fill
-        return bind(self, args, kwargs)
-
-    @property
-    def signature(self) -> str:
-        """As a person writes it: `sum(input, dim=None, keepdim=False)`."""
-        parts: list[str] = []
-        for p in self.parameters:
-            if p.keyword_only and "*" not in "".join(parts):
-                parts.append("*")
-            star = "*" if p.name == self.variadic else ""
-            parts.append(star + p.name + ("" if p.required or star else f"={p.default!r}"))
-        return f"{self.name}({', '.join(parts)})"
+    def _promoted(self, args: list[Any]) -> Any:
+        target: np.dtype | None = None
+        if self.elementwise:
+            target = promote(self.name, args, int(self.masked), len(self.rules), floating=self.floating)
+            if "bifc"[category(target)] not in self.takes:
+                raise DtypeMismatch(f"{self.name} does not take {target}")
+        sequence = () if self.sequence is None else args[self.sequence]
+        arrays = [value for value in (*args, *sequence) if isinstance(value, ARRAYS)]
+        if self.uniform:
+            require_one_dtype(self.name, *arrays)
+        if self.rounds or not any(array.dtype in HALVES for array in arrays):
+            result = self.forward(*args)
+            return result if isinstance(result, (np.ndarray, tuple)) else np.asarray(result)
+        if target is None:
+            target = result_dtype([array for array in arrays if array.dtype.kind in "fVc"])
+        if self.sequence is not None:
+            args[self.sequence] = list(sequence)
+        return rounded_to(target, self.forward(*in_single(args)))
 
 
 def op(
@@ -171,7 +157,6 @@ def op(
             doc=inspect.cleandoc(forward.__doc__ or ""),
             **traits,
         )
-        _prepare_fills(entry)
         _register(entry, aliases)
         return entry
 
@@ -207,14 +192,6 @@ def _parameters(forward: Callable[..., Any]) -> tuple[Parameter, ...]:
     positional += map(Parameter, names[required:count], function.__defaults__ or ())
     named = names[count : count + code.co_kwonlyargcount]
     return (*positional, *(Parameter(name, keywords.get(name, inspect.Parameter.empty), True) for name in named))
-
-
-def _prepare_fills(entry: Op) -> None:
-    defaults = [p.default for p in entry.parameters]
-    required = sum(p.required for p in entry.parameters)
-    positional = sum(not p.keyword_only for p in entry.parameters)
-    for given in range(required, positional + 1):
-        entry._fills[given] = tuple(defaults[given:])
 
 
 def _register(entry: Op, aliases: tuple[str, ...]) -> None:

@@ -1,17 +1,68 @@
-"""One op's part of the reverse sweep: from its output's cotangent to those of its arguments, by its rules."""
+"""One op's part of the reverse sweep: from its result's cotangent to those of its arguments, by its rules."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import HALVES
+from gradcheck.autograd.node import Node, plain
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.errors import ShapeMismatch
+from gradcheck.autograd.promotion import in_single
+from gradcheck.errors import NoGradRequired, ShapeMismatch
+
+#: What one use of a node contributes to the node's gradient.
+Share = tuple[Any, Any]
 
 
-def cotangents(op: Op, cotangent: Any, output: Any, args: list[Any] | tuple[Any, ...], wanted: list[int]) -> list[Any]:
+def pull_arrays(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+    """What each use of an argument of `node` that requires a gradient receives from the node's `gradient`, as arrays.
+
+    Half precision is computed in float32, and each share rounded once. Raises NoGradRequired for a leaf.
+    """
+    op = _creation_op(node)
+    values, output = plain(op, node.arguments), node.data
+    if gradient.dtype not in HALVES and output.dtype not in HALVES:
+        return shares(node, gradient, output, values)
+    found = shares(node, in_single(gradient), in_single(output), in_single(values))
+    return [(creator, cast(share, creator.dtype)) for creator, share in found]
+
+
+def pull_nodes(node: Node, gradient: Node) -> list[Share]:
+    """The same, as nodes that record how they were computed, so that they can be differentiated again."""
+    return shares(node, gradient, node, node.arguments)
+
+
+def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> list[Share]:
+    """The same, as whatever the cotangent, the result and the arguments are given as: arrays, tensors or formulas."""
+    op, args = _creation_op(node), node.arguments
+    wanted = [
+        position
+        for position, arg in enumerate(args)
+        if _wants(arg) or (position == op.sequence and any(_wants(item) for item in arg))
+    ]
+    found: list[Share] = []
+    for position, share in zip(wanted, _cotangents(op, gradient, output, values, wanted), strict=True):
+        if position == op.sequence:
+            found += [(item, part) for item, part in zip(args[position], share, strict=True) if _wants(item)]
+        else:
+            found.append((args[position], share))
+    return found
+
+
+def _creation_op(node: Node) -> Op:
+    if node.creation_op is None:
+        raise NoGradRequired("a leaf passes no gradient on")
+    return node.creation_op
+
+
+def _wants(arg: Any) -> bool:
+    return isinstance(arg, Node) and arg.requires_grad
+
+
+def _cotangents(op: Op, cotangent: Any, output: Any, args: Sequence[Any], wanted: list[int]) -> list[Any]:
     """The cotangents of the arguments at the positions `wanted`, each of its argument's shape and dtype.
 
     Arrays, tensors or formulas alike: whatever goes in comes out. For the argument that is a sequence, a list.
@@ -19,19 +70,19 @@ def cotangents(op: Op, cotangent: Any, output: Any, args: list[Any] | tuple[Any,
     conjugate = op.holomorphic and cotangent.dtype.kind == "c"
     if conjugate:
         cotangent = cotangent.conj()
-    found = []
+
+    def finished(value: Any, arg: Any) -> Any:
+        return _fit(op, value.conj() if conjugate else value, arg)
+
+    found: list[Any] = []
     for position in wanted:
-        rule = op.rules[min(position, len(op.rules) - 1)] if position < len(op.rules) else None
+        rule = op.rules[position] if position < len(op.rules) else None
         arg = args[position]
-        value: Any
-        if rule is None:
-            value = [_zeros_like(a) for a in arg] if position == op.sequence else _zeros_like(arg)
-        else:
-            value = rule(cotangent, output, *args)
         if position == op.sequence:
-            found.append([_fit(op, c.conj() if conjugate else c, a) for c, a in zip(value, arg, strict=True)])
+            values = [_zeros_like(item) for item in arg] if rule is None else rule(cotangent, output, *args)
+            found.append([finished(value, item) for value, item in zip(values, arg, strict=True)])
         else:
-            found.append(_fit(op, value.conj() if conjugate else value, arg))
+            found.append(finished(_zeros_like(arg) if rule is None else rule(cotangent, output, *args), arg))
     return found
 
 
@@ -54,11 +105,4 @@ def cast(value: Any, dtype: np.dtype) -> Any:
 
 
 def _zeros_like(arg: Any) -> Any:
-    return np.zeros_like(arg) if isinstance(arg, np.ndarray) else TABLE["zeros_like"](arg)
-
-
-def in_single(value: Any) -> Any:
-    """Half-precision arrays as float32, in which rules are computed; anything else as it is."""
-    if isinstance(value, np.ndarray) and value.dtype in dtypes.HALVES:
-        return value.astype(np.float32)
-    return [in_single(v) for v in value] if isinstance(value, list) else value
+    return TABLE["zeros_like"](arg)

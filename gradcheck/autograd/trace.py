@@ -150,7 +150,7 @@ class _Watcher:
 
 def _kept(sums: dict[Tensor, Any], before: dict[Tensor, Tensor | None]) -> Iterator[Kept]:
     for tensor, total in sums.items():
-        if tensor.grad is not None and (tensor.creation_op is None or tensor._retains_grad):
+        if tensor.grad is not None and (tensor.creation_op is None or tensor.retains_grad):
             old = before[tensor]
             yield Kept(tensor, glimpse(total), None if old is None else glimpse(old.data), glimpse(tensor.grad.data))
 
@@ -160,7 +160,7 @@ def _freed(roots: Sequence[Tensor]) -> Iterator[Tensor]:
     seen, stack = set(roots), list(roots)
     while stack:
         tensor = stack.pop()
-        if tensor._freed:
+        if tensor.freed:
             yield tensor
         fresh = [creator for creator in tensor.creators if creator not in seen]
         seen.update(fresh)

@@ -25,11 +25,13 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, is_general
+from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic import simplify
 from gradcheck.language.symbolic.derive import MAX_NODES, derived
+from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
 
 #: How many other points formulas are derived and verified at.
@@ -214,7 +216,7 @@ class _Explainer:
             raise _NotDerived(fact("formula_too_long", parts=longest))
 
         def read(expr: Expr) -> Expr:
-            return parse(str(expr), max_length=MAX_LENGTH)
+            return parse(to_text(expr), max_length=MAX_LENGTH)
 
         return Derivation(
             {name: read(expr) for name, expr in shared.let.items()},
@@ -264,7 +266,7 @@ class _Explainer:
 
 
 def _as_claims(exprs: Mapping[str, Expr]) -> dict[str, Claim]:
-    return {name: Claim(str(expr), expr) for name, expr in exprs.items()}
+    return {name: Claim.of(expr) for name, expr in exprs.items()}
 
 
 def names_at(point: Point) -> simplify.Point:

@@ -23,7 +23,7 @@ from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import derived
 
 
-def note_derived(result: CaseResult, case: Case, options: Options) -> CaseResult:
+def note_derived(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
     """The result with a note on each formula that equals the derived one; only where one backward pass is all."""
     if result.status != "passed" or not case.formulas or [step.action for step in case.steps] != ["backward"]:
         return result

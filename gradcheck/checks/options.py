@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.engines import engine
 from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Case, StatedTolerance
 

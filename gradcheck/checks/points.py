@@ -27,8 +27,10 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import nudge, redraw, stream
+from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
+from gradcheck.language.trials import nudged as nudged_array
+from gradcheck.language.trials import other_numbers
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
@@ -277,7 +279,7 @@ def varied(problem: Problem, generator: np.random.Generator) -> Problem:
 
     def nudged(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
         return {
-            name: nudge(array, generator) if name in values and values[name].expr is None else array
+            name: nudged_array(array, generator) if name in values and values[name].expr is None else array
             for name, array in arrays.items()
         }
 
@@ -286,7 +288,7 @@ def varied(problem: Problem, generator: np.random.Generator) -> Problem:
         for name, seed in seeds.items():
             value = step.roots.get(name)
             if seed is not None and value is not None and value.expr is None:
-                found[name] = redraw(seed, seed.shape, generator)
+                found[name] = other_numbers(seed, seed.shape, generator)
         return found
 
     return replace(

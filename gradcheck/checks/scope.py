@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcheck.engines.base import State
 from gradcheck.errors import GradcheckError
-from gradcheck.language.evaluation.evaluate import NUMPY, Host, evaluate
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 

@@ -1,8 +1,8 @@
 """A time limit for one case: the only clock that decides anything, and only where somebody has set it.
 
-It is set by a run's `--timeout`, or by an engine that may never return (`timeout` of an engine, in seconds). A case that
-runs into it is reported as out of time, never as wrong or right. Everything else that is given up after some effort
-counts work; the `seconds` in results are shown and read by nobody.
+It is set by a run's `--timeout`, or by an engine that may never return (`timeout` of an engine, in seconds). A case
+that runs into it is reported as out of time, never as wrong or right. Everything else that is given up after some
+effort counts work; the `seconds` in results are shown and read by nobody.
 
 In the main thread of a POSIX system a timer interrupts the case, though never in the middle of one call into NumPy or
 torch: it waits until that returns. Elsewhere a case cannot be interrupted; it runs to its end and then counts as out

@@ -29,7 +29,7 @@ def command(
 
     from gradcheck.checks.conformance.conform import conform
     from gradcheck.cli.output import width, write_stdout
-    from gradcheck.engines import engine as engine_of
+    from gradcheck.engines.resolve import engine as engine_of
     from gradcheck.reports import Look
     from gradcheck.reports.commands import conform as report
 

@@ -67,7 +67,7 @@ def _run(selection: Selection, given: dict[str, Any]) -> RunResult:
     import sys
 
     from gradcheck.checks.options import Options
-    from gradcheck.checks.runner import run
+    from gradcheck.checks.run import run
     from gradcheck.cli.output import is_terminal, write_stderr
     from gradcheck.language.case import Loaded
     from gradcheck.reports.commands.progress import Progress

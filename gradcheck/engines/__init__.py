@@ -1,60 +1,16 @@
-"""Engines by name. Adding one is a line here; nothing is imported before it is asked for.
+"""Engines: whoever computes gradients, gradcheck's own core, PyTorch, other libraries, anybody's Tensor class.
 
-Anybody else's is named by `file.py:Tensor`, `package.module:Tensor` or an entry point (see `resolve`)."""
+An engine runs cases, evaluates, and pulls ops back. It knows the language (problems, expressions) and the op table; it
+knows nothing of what a case claims, of tolerances, of other engines or of reports, and it decides nothing.
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from difflib import get_close_matches
-
-from gradcheck.engines.base import Engine
-from gradcheck.errors import UsageError
-
-
-def _core() -> Engine:
-    from gradcheck.engines.core import Core
-
-    return Core()
-
-
-def _torch() -> Engine:
-    from gradcheck.engines.torch import Torch
-
-    return Torch(threads=1)
-
-
-def _hips() -> Engine:
-    from gradcheck.engines.hips import Hips
-
-    return Hips()
-
-
-def _jax() -> Engine:
-    from gradcheck.engines.jax import Jax
-
-    return Jax()
-
-
-ENGINES: dict[str, Callable[[], Engine]] = {"core": _core, "torch": _torch, "hips": _hips, "jax": _jax}
-
-
-def engine(name: str) -> Engine:
-    """The engine of this name. Raises UsageError for an unknown name, or one that cannot be imported."""
-    if name not in ENGINES:
-        from gradcheck.engines.resolve import entry_points, from_entry_point, resolve
-
-        if ":" in name:
-            return resolve(name)
-        offered = entry_points()
-        if name in offered:
-            return from_entry_point(offered[name])
-        near = get_close_matches(name, (*ENGINES, *offered), n=1)
-        known = f"{', '.join((*ENGINES, *offered))}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
-        raise UsageError(
-            f"there is no engine {name!r}", hint=f"did you mean {near[0]!r}?" if near else f"there are {known}"
-        )
-    try:
-        return ENGINES[name]()
-    except ImportError as error:
-        hint = "pip install 'gradcheck[engines]'" if name in ("hips", "jax") else ""
-        raise UsageError(f"the engine {name!r} cannot be imported: {error}", hint=hint) from error
+base           what every engine provides, and what it hands back
+resolve        from what is written after `--engine` to an engine; a further engine's name is a line in `ENGINES`
+core, torch    the two that the op table was written for
+define_by_run  the base of engines that record a graph; `graph_run` runs a case's graph and steps, `op_run` an op alone
+functional     the base of engines that differentiate functions, as `hips` and `jax` do
+tensor_class/  anybody's Tensor class, without a line of adapter code; a further dialect is an entry in its `dialects`
+recording      which ops a graph applies, and to what
+perturbation   rounding errors made larger on purpose
+second_order   gradients of gradients
+trace          a case with every backward pass traced
+"""

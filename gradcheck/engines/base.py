@@ -1,7 +1,7 @@
 """What every engine provides, and what it hands back.
 
-A Tensor class in the usual style needs none of this: `--engine file.py:Tensor` makes it an engine (see `duck`). An
-`Engine` of one's own is for all else, such as a library that differentiates functions:
+A Tensor class needs none of this: `--engine file.py:Tensor` makes it an engine (see `tensor_class`). An `Engine` of
+one's own is for all else, such as a library that differentiates functions:
 
     class Mine:
         name = "mine"                                  # in reports; one of its own for each engine of a run
@@ -14,22 +14,28 @@ A Tensor class in the usual style needs none of this: `--engine file.py:Tensor` 
 the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_error`): that is never a pass, and no
 failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
 
-What is optional: `timeout`, seconds for each case unless the run has its own; `output`, whose `take()` gives what was
-printed since the last time; `Evaluation.changed`, what the engine did to its inputs. A define-by-run engine whose
-tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `Tape`.
+Optional are `timeout`, `output` and `session`, which `time_limit`, `take_output` and `session` below read, and
+`Evaluation.changed`. A define-by-run engine whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page
+as a `DefineByRun`, whose `evaluate` can also perturb results and record ops.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.errors import TensorError
+from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
+
+#: For each output of an op its cotangent, of the output's shape; None where there is none.
+Cotangents = Sequence[np.ndarray | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ class Engine(Protocol):
         ...
 
     def pull_back(
-        self, applications: Sequence[Application], cotangents: Sequence[Sequence[np.ndarray | None]], dtype: np.dtype
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """Run each op alone, and its gradient rule on the cotangents of its outputs (None: not differentiable).
 
@@ -104,3 +110,66 @@ class Engine(Protocol):
         `tracked`, in their order, of the array's own shape and dtype. `dtype` is the case's.
         """
         ...
+
+
+def as_tensor_error(error: GradcheckError) -> TensorError:
+    """The same error as one that an engine raises; `Unsupported` and the like keep their kind."""
+    if isinstance(error, TensorError):
+        return error
+    wrapped = TensorError(error.message, hint=error.hint)
+    wrapped.kind, wrapped.lacks = error.kind, error.lacks
+    return wrapped
+
+
+# What an engine may have besides --------------------------------------------------------------------
+
+
+def time_limit(engine: Engine) -> float:
+    """Its `timeout`: seconds for each case, unless the run has its own limit. 0 where it asks for none."""
+    return float(getattr(engine, "timeout", 0.0))
+
+
+def take_output(engine: Engine) -> str:
+    """What its `output.take()` gives: all that was printed since the last time. Empty where it has no `output`."""
+    output = getattr(engine, "output", None)
+    return "" if output is None else str(output.take())
+
+
+def session(engine: Engine, dtype: np.dtype) -> AbstractContextManager[None]:
+    """Its `session(dtype)`: what must hold while cases of this dtype run, restored afterwards. It may be entered once
+    around many cases, each of which enters it again. Nothing where it has none."""
+    found = getattr(engine, "session", None)
+    return nullcontext() if found is None else found(dtype)
+
+
+# Tensors one by one ---------------------------------------------------------------------------------
+
+
+class TensorBackend(Protocol):
+    """Whoever computes with tensors of one type: plain NumPy, or an engine."""
+
+    #: Applies ops.
+    host: Host
+
+    @property
+    @abstractmethod
+    def tensor_type(self) -> type:
+        """What its ops return."""
+
+    @abstractmethod
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
+        """A new tensor with a copy of the array."""
+
+    @abstractmethod
+    def array(self, tensor: Any) -> np.ndarray:
+        """The tensor's values; memory may be shared."""
+
+
+class GradientBackend(TensorBackend, Protocol):
+    """One that records a graph while it computes. Its tensors have `requires_grad`, `grad` and `retain_grad()`."""
+
+    name: str
+
+    @abstractmethod
+    def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass from all roots at once; None stands for a gradient of 1. Raises TensorError."""

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import backward, grad, pull
+from gradcheck.autograd.backward import backward, grad
+from gradcheck.autograd.fast import apply_pair, pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.tensor import Tensor, apply_pair, wrap
-from gradcheck.engines.base import Application, Pullback
-from gradcheck.engines.define_by_run import Cotangents, Tape, as_tensor_error
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, Pullback, as_tensor_error
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
+from gradcheck.language.problem import Problem
 
 
-class Core(Tape):
+class Core(DefineByRun):
     """gradcheck's own `Tensor`."""
 
     name = "core"
@@ -33,7 +36,7 @@ class Core(Tape):
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Tensor:
         """A new tensor with a copy of the array."""
-        tensor = wrap(array.copy())
+        tensor = Tensor.wrap(array.copy())
         tensor.requires_grad = requires_grad
         return tensor
 
@@ -52,7 +55,7 @@ class Core(Tape):
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """As any tape does, but what was recorded as one primitive op is pulled back through its rules at once."""
+        """As any define-by-run engine does, but through its rules at once what was recorded as one primitive op."""
         with np.errstate(all="ignore"):
             found: list[Pullback | None] = [
                 _through_rules(application, incoming)
@@ -64,6 +67,23 @@ class Core(Tape):
             for index, pullback in zip(rest, others, strict=True):
                 found[index] = pullback
         return [pullback for pullback in found if pullback is not None]
+
+
+def evaluate_and_record(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:
+    """What any engine makes of a problem. The ops of the first that computes with the core's tensors are recorded."""
+    if isinstance(engine, Core):
+        return engine.evaluate(problem, recorder=recorder)
+    return engine.evaluate(problem)
+
+
+def applications_of(problem: Problem) -> list[Application]:
+    """The ops that a problem's graph applies, on the core's arrays; none where it cannot be evaluated."""
+    recorder = Recorder(CoreHost())
+    try:
+        Core().evaluate(problem, recorder=recorder)
+    except GradcheckError:
+        return []
+    return recorder.applications()
 
 
 def _through_rules(application: Application, cotangents: Cotangents) -> Pullback | None:
@@ -90,8 +110,8 @@ class CoreHost:
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result
         if type(result) is np.ndarray:  # nothing but numbers went in
-            return wrap(result)
-        return tuple([wrap(part) if type(part) is np.ndarray else part for part in result])
+            return Tensor.wrap(result)
+        return tuple([Tensor.wrap(part) if type(part) is np.ndarray else part for part in result])
 
     def dtype(self, name: str) -> np.dtype:
         """The dtype of this torch name."""

@@ -3,119 +3,127 @@
 HIPS autograd and JAX have no tensors that keep gradients: they turn a function into its derivative. So the ops of a
 graph run on plain arrays first and are noted; a backward pass hands the library the function that replays them. Its
 arguments are the leaves, and a zero for every named tensor, which is added to it: the derivative with respect to that
-zero is the tensor's gradient. Accumulating gradients from pass to pass is done here, for these libraries have no word
-for it.
+zero is the tensor's gradient. Gradients are accumulated from pass to pass here, for these libraries have no word for
+it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.engines.tensor_class.api import Style
-from gradcheck.engines.tensor_class.call_forms import Form, Library
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN
-from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
+from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.errors import translating
-from gradcheck.engines.tensor_class.wrapper import Held, tensors_in
+from gradcheck.engines.tensor_class.foreign import ForeignEngine
+from gradcheck.engines.tensor_class.wrapper import WrappedTensor, tensors_in
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 
-#: A replayed call: the result, the form, the arguments, and the shape for ops that are asked for by it.
-Call = tuple[Held, Op, Form, tuple[Any, ...], tuple[int, ...]]
+
+class _Call(NamedTuple):
+    """An op as it was called; `shape` is the result's, for ops that are asked for by it."""
+
+    result: WrappedTensor
+    op: Op
+    form: Form
+    bound: tuple[Any, ...]
+    shape: Shape
 
 
-class Functional(Duck):
+class FunctionalEngine(ForeignEngine):
     """A library that differentiates functions of arrays."""
 
-    def __init__(self, name: str, array: Callable[[Any], Any], kinds: tuple[type, ...], modules: Sequence[Any]) -> None:
-        style = _Arrays(array, name, tensor_type=kinds[0], flag="none is needed")
-        style.kinds = kinds
-        super().__init__(style, Library(tuple(modules), methods=False), name, UNKNOWN)
-        self._calls: list[Call] = []
-        self._probed: list[Held] = []
-        self._arrived: dict[Held, np.ndarray] = {}
+    def __init__(
+        self, name: str, array_of: Callable[[Any], Any], array_types: tuple[type, ...], modules: Sequence[Any]
+    ) -> None:
+        """`array_of` makes the library's arrays, which are of `array_types`; its functions are in `modules`."""
+        super().__init__(name, name, Library(tuple(modules), methods=False))
+        self._array_of, self._array_types = array_of, array_types
+        self._calls = Calls(self)
+        self.new_graph()
 
     @abstractmethod
     def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
-        """The gradient of a function of arrays to one number, for each of its arguments."""
+        """The gradient of a function of arrays to one number, for each of its arguments, of the argument's shape."""
 
-    # A tape -------------------------------------------------------------------------------------
+    def new_graph(self) -> None:
+        super().new_graph()
+        self._record: list[_Call] = []
+        self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are wanted
+        self._gradients: dict[WrappedTensor, np.ndarray] = {}
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
-        """As any tape does, from an empty record."""
-        self._forget()
-        return super().evaluate(*args, **kwargs)
+    # Tensors ------------------------------------------------------------------------------------
 
-    def _forget(self) -> None:
-        self._calls, self._probed, self._arrived = [], [], {}
+    def make(self, array: np.ndarray, requires_grad: bool) -> Any:
+        """An array of the library. Raises Unsupported for one that it does not differentiate."""
+        if array.dtype.kind == "c":
+            raise Unsupported("complex gradients follow another convention here", lacks=array.dtype.name)
+        if array.dtype.kind != "f":
+            raise Unsupported(f"numbers of {array.dtype} are not what it differentiates", lacks=array.dtype.name)
+        return self._array_of(array.copy())
 
-    def _pull_back_one(self, *args: Any, **kwargs: Any) -> Any:
-        self._forget()
-        return super()._pull_back_one(*args, **kwargs)
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self._array_types)
 
-    def _called(self, op: Op, form: Form, bound: tuple[Any, ...], shape: tuple[int, ...], result: Any) -> Held:
-        """What the library returned, and a note of how it came about."""
-        held = list(tensors_in(bound))
-        values = self.read(result)
-        if values is None:
-            raise Unsupported(f"its {op.name} returned no array but a {type(result).__name__}", lacks=op.name)
-        made = self._held(result, values, any(tensor.requires_grad for tensor in held))
-        self._calls.append((made, op, form, bound, shape))
-        return made
+    def values(self, tensor: Any) -> np.ndarray:
+        return np.asarray(tensor)
 
-    def _leaf(self, array: np.ndarray, requires_grad: bool) -> Held:
-        made = super()._leaf(array, requires_grad)
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        made = super().leaf(array, requires_grad)
         if requires_grad:
-            self._probed.append(made)
+            self._named.append(made)
         return made
 
-    def retain(self, held: Held) -> None:
-        """A named tensor; its gradient is wanted."""
-        self._probed.append(held)
+    def retain(self, tensor: WrappedTensor) -> None:
+        self._named.append(tensor)
 
-    def gradient(self, held: Held) -> np.ndarray | None:
-        found = self._arrived.get(held)
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        found = self._gradients.get(tensor)
         return None if found is None else found.copy()
 
-    def set_gradient(self, held: Held, gradient: Any) -> None:
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
         if gradient is None:
-            self._arrived.pop(held, None)
+            self._gradients.pop(tensor, None)
         else:
-            self._arrived[held] = np.array(gradient)
+            self._gradients[tensor] = np.array(gradient)
 
-    def rehearse(self, form: Form, given: list[Any], shape: tuple[int, ...]) -> None:
+    # Ops ----------------------------------------------------------------------------------------
+
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        return self._calls.apply(op, bound)
+
+    def called(self, result: WrappedTensor, op: Op, form: Form, bound: tuple[Any, ...], shape: Shape) -> None:
+        """It is noted, for backward passes."""
+        self._record.append(_Call(result, op, form, bound, shape))
+
+    def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
-        found = [value for value in _flat(given) if self._differentiates(value)]
+        found: list[Any] = []
+        _mapped(given, self._differentiates, found.append)
         if not found:
             return
-        add_up = self.library.function("sum")
 
         def total(*values: Any) -> Any:
             traced = iter(values)
-
-            def replaced(value: Any) -> Any:
-                if isinstance(value, (list, tuple)):
-                    return type(value)([replaced(item) for item in value])
-                return next(traced) if self._differentiates(value) else value
-
-            result = form.call([replaced(value) for value in given], shape)
+            replaced = _mapped(given, self._differentiates, lambda value: next(traced))
+            result = form.call(self.library, replaced, shape)
             if isinstance(result, np.ndarray) and result.dtype == object:
                 raise TypeError("it makes an array of the library's own boxes")
-            return add_up(result)
+            return self.library.function("sum")(result)
 
         self.derivatives(total, [np.asarray(value) for value in found])
 
     def _differentiates(self, value: Any) -> bool:
-        return self.style.is_tensor(value) and value.dtype.kind == "f"
+        return self.is_tensor(value) and value.dtype.kind == "f"
 
     # Passes -------------------------------------------------------------------------------------
 
-    def backward(self, roots: list[Held], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """The derivative of the sum of roots times gradients, with respect to all that has a name."""
+    def backward(self, roots: list[WrappedTensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """The derivative of the sum of roots times incoming gradients, with respect to all that has a name."""
         if not retain_graph:
             raise Unsupported(f"{self.name} has no graph that could be freed", lacks="retain_graph")
         for root, seed in zip(roots, seeds, strict=True):
@@ -123,43 +131,45 @@ class Functional(Duck):
                 raise NoGradRequired("a backward pass from a tensor that requires no gradient")
             if seed is None and root.array.size != 1:
                 raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")
-        needed, probed = self._needed(roots)
-        leaves = {held: index for index, held in enumerate(probed)}
-        made = {call[0] for call in needed}
-        starts = [np.zeros_like(held.array) if held in made else np.array(held.array) for held in probed]
+        calls, named = self._leading_to(roots)
+        results = {call.result for call in calls}
+        position = {tensor: index for index, tensor in enumerate(named)}
+        starts = [np.zeros_like(t.array) if t in results else np.array(t.array) for t in named]
 
         def total(*values: Any) -> Any:
-            known: dict[Held, Any] = {held: values[i] for held, i in leaves.items() if held not in made}
-            for held, op, form, bound, shape in needed:
-                result = form.call([self._replayed(op, value, known) for value in bound], shape)
-                known[held] = result + values[leaves[held]] if held in leaves else result
+            known = {tensor: values[i] for tensor, i in position.items() if tensor not in results}
+            for call in calls:
+                result = call.form.call(self.library, self._replayed(call, known), call.shape)
+                zero = position.get(call.result)
+                known[call.result] = result if zero is None else result + values[zero]
             return self._sum([known[root] for root in roots], roots, seeds)
 
         with translating(f"{self.name}'s backward pass"):
             gradients = [np.asarray(gradient) for gradient in self.derivatives(total, starts)]
-        for held, gradient in zip(probed, gradients, strict=True):
-            before = self._arrived.get(held)
-            self._arrived[held] = gradient if before is None else before + gradient
+        for tensor, gradient in zip(named, gradients, strict=True):
+            before = self._gradients.get(tensor)
+            self._gradients[tensor] = gradient if before is None else before + gradient
 
-    def _needed(self, roots: list[Held]) -> tuple[list[Call], list[Held]]:
+    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[_Call], list[WrappedTensor]]:
         """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
         wanted = set(roots)
-        needed: list[Call] = []
-        for call in reversed(self._calls):
-            if call[0] in wanted and call[0].requires_grad:
-                needed.append(call)
-                wanted.update(tensors_in(call[3]))
-        probed = [held for held in dict.fromkeys(self._probed) if held in wanted and held.requires_grad]
-        return needed[::-1], probed
+        calls: list[_Call] = []
+        for call in reversed(self._record):
+            if call.result in wanted and call.result.requires_grad:
+                calls.append(call)
+                wanted.update(tensors_in(call.bound))
+        named = [tensor for tensor in dict.fromkeys(self._named) if tensor in wanted and tensor.requires_grad]
+        return calls[::-1], named
 
-    def _replayed(self, op: Op, value: Any, known: dict[Held, Any]) -> Any:
-        if type(value) is Held and value in known:
-            return known[value]
-        if isinstance(value, (list, tuple)):
-            return type(value)([self._replayed(op, item, known) for item in value])
-        return self.native(op, value, False)
+    def _replayed(self, call: _Call, known: dict[WrappedTensor, Any]) -> list[Any]:
+        """The call's arguments, with what is known of this replay."""
 
-    def _sum(self, values: list[Any], roots: list[Held], seeds: list[np.ndarray | None]) -> Any:
+        def is_known(value: Any) -> bool:
+            return type(value) is WrappedTensor and value in known
+
+        return _mapped(call.bound, is_known, known.__getitem__, lambda value: self.native(call.op, value))
+
+    def _sum(self, values: list[Any], roots: list[WrappedTensor], seeds: list[np.ndarray | None]) -> Any:
         add_up = self.library.function("sum")
         terms = [
             value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
@@ -171,31 +181,17 @@ class Functional(Duck):
         return result
 
 
-def _flat(values: Sequence[Any]) -> list[Any]:
-    """The arguments, and the items of those that are lists."""
-    found: list[Any] = []
-    for value in values:
-        found += _flat(value) if isinstance(value, (list, tuple)) else [value]
-    return found
+def _mapped(
+    values: Sequence[Any],
+    chosen: Callable[[Any], bool],
+    function: Callable[[Any], Any],
+    other: Callable[[Any], Any] = lambda value: value,
+) -> list[Any]:
+    """`function(value)` for those that are chosen, `other(value)` for the rest, also inside lists and tuples."""
 
+    def one(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)([one(item) for item in value])
+        return function(value) if chosen(value) else other(value)
 
-class _Arrays(Style):
-    """Arrays that are nobody's tensors."""
-
-    kinds: tuple[type, ...]
-
-    def make(self, array: np.ndarray, requires_grad: bool) -> Any:
-        if array.dtype.kind == "c":
-            raise Unsupported("complex gradients follow another convention here", lacks=array.dtype.name)
-        if array.dtype.kind != "f":
-            raise Unsupported(f"numbers of {array.dtype} are not what it differentiates", lacks=array.dtype.name)
-        return self.kind(array.copy())
-
-    def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, self.kinds)
-
-    def read(self, tensor: Any) -> np.ndarray:
-        return np.asarray(tensor)
-
-    def gradient(self, tensor: Any) -> Any:
-        return None
+    return [one(value) for value in values]

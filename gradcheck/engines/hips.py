@@ -12,10 +12,10 @@ import autograd.numpy
 import autograd.numpy.linalg
 import numpy as np
 
-from gradcheck.engines.functional import Functional
+from gradcheck.engines.functional import FunctionalEngine
 
 
-class Hips(Functional):
+class Hips(FunctionalEngine):
     """The functions of `autograd.numpy`, and of `autograd.scipy.special` where SciPy is, by `make_vjp`."""
 
     def __init__(self) -> None:

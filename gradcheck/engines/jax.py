@@ -13,10 +13,10 @@ import jax.numpy.linalg
 import jax.scipy.special
 import numpy as np
 
-from gradcheck.engines.functional import Functional
+from gradcheck.engines.functional import FunctionalEngine
 
 
-class Jax(Functional):
+class Jax(FunctionalEngine):
     """The functions of `jax.numpy`, `jax.nn` and `jax.scipy.special`, differentiated by `jax.vjp`."""
 
     def __init__(self) -> None:

@@ -1,16 +1,19 @@
-"""Which ops a graph applies, and to what: noted while the core evaluates it."""
+"""Applications of ops: recorded while the core evaluates a graph, and the arrays among their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.engines.arguments import convert
 from gradcheck.engines.base import Application
-from gradcheck.language.evaluation.evaluate import Host
+from gradcheck.language.evaluation.host import Host
+
+_NAMES = {dtype: name for name, dtype in dtypes.BY_NAME.items()}
 
 
 class Recorder:
@@ -81,3 +84,43 @@ def _application(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
 def _shapes(result: Any) -> tuple[tuple[tuple[int, ...], np.dtype] | None, ...]:
     parts = result if isinstance(result, tuple) else (result,)
     return tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
+
+
+# Arguments ------------------------------------------------------------------------------------------
+
+
+def arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[np.ndarray]:
+    """Every array among the arguments, in order, also those in lists and tuples."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from arrays(tuple(value), {})
+
+
+def rebuild(
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    tensor: Callable[[np.ndarray], Any],
+    dtype: Callable[[str], Any],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same arguments with `tensor(array)` for each array, in `arrays`' order, and `dtype(name)` for dtypes."""
+
+    def other(value: Any) -> Any:
+        return dtype(_NAMES[value]) if isinstance(value, np.dtype) else value
+
+    given = tuple(
+        [tensor(value) if type(value) is np.ndarray else convert(value, np.ndarray, tensor, other) for value in args]
+    )
+    return given, {name: convert(value, np.ndarray, tensor, other) for name, value in kwargs.items()}
+
+
+def convert(
+    value: Any, kind: type, tensor: Callable[[Any], Any], other: Callable[[Any], Any] = lambda value: value
+) -> Any:
+    """`tensor(value)` for a value of this kind, also inside lists and tuples; `other(value)` for anything else."""
+    if type(value) is kind:
+        return tensor(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([convert(item, kind, tensor, other) for item in value])
+    return other(value)

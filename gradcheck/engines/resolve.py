@@ -1,7 +1,8 @@
 """Engines by what a person writes after `--engine`: a name, `file.py:Tensor`, `package.module:Tensor`.
 
-A name is one of gradcheck's own engines or of the entry-point group `gradcheck.engines`, which any installed package
-can join. What is found may be an `Engine`, a class of engines, or a Tensor class in the usual style (see `duck`).
+A name is one of `ENGINES` or of the entry-point group `gradcheck.engines`, which any installed package can join. What
+is found may be an `Engine`, a class of engines, or a Tensor class (see `tensor_class`). Nothing is imported before it
+is asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import metadata, util
 from pathlib import Path
 from types import ModuleType
@@ -22,10 +24,42 @@ from gradcheck.engines.tensor_class.output import Output
 from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.suggest import did_you_mean
 
+#: gradcheck's own, by name: where the class is, and what to install where it cannot be imported.
+ENGINES = {
+    "core": ("gradcheck.engines.core:Core", ""),
+    "torch": ("gradcheck.engines.torch:Torch", ""),
+    "hips": ("gradcheck.engines.hips:Hips", "pip install 'gradcheck[engines]'"),
+    "jax": ("gradcheck.engines.jax:Jax", "pip install 'gradcheck[engines]'"),
+}
+#: The entry-point group of other packages' engines.
 GROUP = "gradcheck.engines"
 
 
-def resolve(spec: str) -> Engine:
+def engine(name: str) -> Engine:
+    """The engine of this name, or that `file.py:attr` or `package.module:attr` names. Raises UsageError for an unknown
+    name, or one that cannot be imported."""
+    if name in ENGINES:
+        where, hint = ENGINES[name]
+        module, _, kind = where.partition(":")
+        try:
+            found: Engine = getattr(importlib.import_module(module), kind)()
+        except ImportError as error:
+            raise UsageError(f"the engine {name!r} cannot be imported: {error}", hint=hint) from error
+        return found
+    if ":" in name:
+        return from_spec(name)
+    offered = {point.name: point for point in metadata.entry_points(group=GROUP)}
+    if name in offered:
+        point = offered[name]
+        return as_engine(_loading(point.name, point.load), point.name, point.value)
+    names = (*ENGINES, *offered)
+    near = get_close_matches(name, names, n=1)
+    known = f"{', '.join(names)}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {known}"
+    raise UsageError(f"there is no engine {name!r}", hint=hint)
+
+
+def from_spec(spec: str) -> Engine:
     """The engine that `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
@@ -41,29 +75,23 @@ def resolve(spec: str) -> Engine:
     return as_engine(found, f"{home}.{attribute}", spec)
 
 
-def entry_points() -> dict[str, metadata.EntryPoint]:
-    """The engines that installed packages offer, by name."""
-    return {point.name: point for point in metadata.entry_points(group=GROUP)}
-
-
-def from_entry_point(point: metadata.EntryPoint) -> Engine:
-    """The engine of an installed package. Raises UsageError where it cannot be loaded."""
-    return as_engine(_loading(point.name, point.load), point.name, point.value)
-
-
 def as_engine(found: Any, name: str, spec: str) -> Engine:
-    """An `Engine` as it is, a class of engines made, a Tensor class adopted."""
+    """An `Engine` as it is, a class of engines made, a Tensor class adapted. Raises UsageError for anything else.
+
+    `name` becomes the name of an engine that has none; `spec` is how the person called it, in messages.
+    """
     if isinstance(found, type) and _is_engine(found):
         found = _loading(spec, found)
     if not isinstance(found, type) and _is_engine(found):
         if not getattr(found, "name", ""):
             found.name = name
-        return found  # type: ignore[no-any-return]
+        engine: Engine = found
+        return engine
     if inspect.ismodule(found) or not callable(found):
         raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
-    from gradcheck.engines.tensor_class import adopt
+    from gradcheck.engines.tensor_class.adapt import adapt  # only somebody's class needs it
 
-    return adopt(found, name)
+    return adapt(found, name)
 
 
 def _is_engine(found: Any) -> bool:
@@ -77,7 +105,7 @@ def _what_is_there(attribute: str, module: ModuleType) -> str:
     return did_you_mean(attribute, public, f"it has {', '.join(classes)}" if classes else "")
 
 
-def _loading(spec: str, load: Any) -> Any:
+def _loading(spec: str, load: Callable[[], Any]) -> Any:
     """What the person's code gives; whatever it raises is told in a line, and what it prints is told with it."""
     output = Output()
     try:
@@ -86,16 +114,14 @@ def _loading(spec: str, load: Any) -> Any:
     except GradcheckError:
         raise
     except SystemExit as error:
-        raise UsageError(f"{spec}: it ends the program when it is imported", hint=_guard_hint) from error
+        guard = "put what should run only as a program below  if __name__ == '__main__':"
+        raise UsageError(f"{spec}: it ends the program when it is imported", hint=guard) from error
     except Exception as error:
         text = str(error).strip().splitlines()
         place = _place(error)
         message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
         printed = output.take().strip()
         raise UsageError(message, hint=f"it printed {printed[-200:]!r}" if printed else "") from error
-
-
-_guard_hint = "put what should run only as a program below  if __name__ == '__main__':"
 
 
 def _place(error: BaseException) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.binding import KEYWORD_ALIASES
 from gradcheck.autograd.op import Op
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.torch_errors import no_counterpart, translate
-from gradcheck.errors import BackwardTwice
+from gradcheck.autograd.signature import KEYWORD_ALIASES
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.torch_errors import translate
+from gradcheck.errors import BackwardTwice, Unsupported
+from gradcheck.language.evaluation.scalars import ARITHMETIC
 
 _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)
@@ -25,14 +25,6 @@ _DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_N
 #: What torch raises when a call, or a backward pass, cannot be done.
 _ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
-#: torch's functions want a tensor first; `2 - x` goes to Python's operators, which keep the 2 a number.
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
-    "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-}  # fmt: skip
-
 
 def _settle(dtype: torch.dtype, threads: int, recording: bool) -> None:
     torch.set_default_dtype(dtype)
@@ -40,13 +32,13 @@ def _settle(dtype: torch.dtype, threads: int, recording: bool) -> None:
     torch.set_grad_enabled(recording)
 
 
-class Torch(Tape):
-    """PyTorch on the CPU. `threads` limits its own threads while a case runs."""
+class Torch(DefineByRun):
+    """PyTorch on the CPU. While a case runs it has so many threads of its own; None leaves them as they are."""
 
     name = "torch"
     tensor_type = _Tensor
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = 1) -> None:
         self.host = TorchHost()
         self._threads = threads
         self._freed: set[Any] = set()
@@ -96,8 +88,7 @@ class Torch(Tape):
             self._refuse_freed(roots)
         try:
             if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
-                above: Any = _Incoming.apply(gradients, *roots)  # type: ignore[no-untyped-call]
-                torch.autograd.backward(above, retain_graph=True)
+                torch.autograd.backward(_above(roots, gradients), retain_graph=True)
             else:
                 torch.autograd.backward(roots, gradients, retain_graph=True)
         except _ERRORS as error:
@@ -153,6 +144,12 @@ class _Incoming(torch.autograd.Function):
         return (None, *ctx.gradients)
 
 
+def _above(roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> torch.Tensor:
+    function: Any = _Incoming  # whose `apply` torch gives no types
+    scalar: torch.Tensor = function.apply(gradients, *roots)
+    return scalar
+
+
 def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
     """Whether nothing can be wrong; all else is for torch itself to refuse."""
     return gradient is not None and root.requires_grad and root.shape == gradient.shape
@@ -162,7 +159,7 @@ class TorchHost:
     """Calls an op's counterpart in torch, with the arguments as they were written."""
 
     def __init__(self) -> None:
-        self._plans: dict[Op, tuple[Callable[..., Any], Callable[[Any, Any], Any] | None, int | None]] = {}
+        self._plans: dict[Op, _Plan] = {}
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
@@ -192,17 +189,26 @@ class TorchHost:
         return _DTYPES[name]
 
 
-def _plan(op: Op) -> tuple[Callable[..., Any], Callable[[Any, Any], Any] | None, int | None]:
-    """The counterpart, the infix operator for a number that comes first, and where the variadic argument stands."""
+class _Plan(NamedTuple):
+    """How an op is called: torch's function; the operator for a number that comes first, since torch's functions want
+    a tensor there, and `2 - x` must keep the 2 a number; and where its variadic argument stands."""
+
+    function: Callable[..., Any]
+    infix: Callable[[Any, Any], Any] | None
+    variadic: int | None
+
+
+def _plan(op: Op) -> _Plan:
+    """Raises Unsupported where this version of torch has no counterpart."""
     found: Any = torch
     for part in op.torch.split("."):
         found = getattr(found, part, None)
         if found is None:
-            raise no_counterpart(op.name, op.torch)
+            raise Unsupported(f"this version of torch has no torch.{op.torch}, the counterpart of {op.name}")
     if not callable(found):
         found = found.__get__  # a property of torch.Tensor, such as mT
     names = [parameter.name for parameter in op.parameters]
-    return found, _OPERATORS.get(op.name), names.index(op.variadic) if op.variadic else None
+    return _Plan(found, ARITHMETIC.get(op.name), names.index(op.variadic) if op.variadic else None)
 
 
 def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gradcheck.engines.base import as_tensor_error
 from gradcheck.errors import (
     ArgumentError,
     BackwardTwice,
@@ -17,35 +18,42 @@ from gradcheck.errors import (
     Unsupported,
 )
 
-#: The first pattern found in the text decides; the order is from the particular to the general.
-_MEANINGS: tuple[tuple[type[TensorError], re.Pattern[str]], ...] = tuple(
-    (kind, re.compile("|".join(patterns), re.IGNORECASE))
-    for kind, patterns in (
-        (NonScalarBackward, ("grad can be implicitly created only for",)),
-        (NoGradRequired, ("does not require grad and does not have a grad_fn",)),
-        (BackwardTwice, ("backward through the graph a second time", "after they have already been freed")),
-        (DomainError, ("singular", "not positive-definite", "failed to converge", "not invertible",
-                       "only be raised to a? ?non-negative", "negative integer powers", "zerodivisionerror",
-                       "elements of input should be between 0 and 1")),
-        (ArgumentError, ("is not a valid value for", r"(must|has to) be between [\d.]+ and", "eps must be",
-                         "does not support (non-positive|negative) values", "must be defined in evaluation mode",
-                         "(non-positive|negative) (stride|padding|groups) is not supported", "pad must be non-negative",
-                         "padding string", "(stride|dilation) should", "mask should not be set", "strided convolutions",
-                         "padding mode", "must be tuple of ints")),
-        (IndexOutOfRange, ("class values must be", "padding_idx must be",
-                           r"index \S+ is out of bounds", "out of range", "too many indices",
-                           "out of bounds", r"length \S+ exceeds dimension size", "index out of range")),
-        (DtypeMismatch, ("longtensor", "dtype", "scalar type", "not implemented for '", "can't be cast", "data type",
-                         "expects floating point", "floating.point", "not supported on bool", "same type",
-                         "operator, on", "only integer tensors", "tensors used as indices",
-                         "cannot be converted to type", "expected .* tensor.* but got .* type", "complex")),
-        (ShapeMismatch, (r"should contain \S+ elements", "number of columns", "padding length", "padding value causes",
-                         "narrow", "a single int", "shape",
-                         "size", "dimension", "broadcast", "must be a matrix", "must be batches of square",
-                         r"\b[0-9]d\b", r"[0-9]-d\b", "numel", "number of elements", "non-empty", "square",
-                         "same length", "einsum", "at least", "subscript", "vector", "dim ")),
-    )
-)  # fmt: skip
+#: The first pattern found in the text, in any case, decides; the order is from the particular to the general.
+_MEANINGS: tuple[tuple[type[TensorError], str], ...] = (
+    (NonScalarBackward, "grad can be implicitly created only for"),
+    (NoGradRequired, "does not require grad and does not have a grad_fn"),
+    (BackwardTwice, "backward through the graph a second time|after they have already been freed"),
+    (
+        DomainError,
+        "singular|not positive-definite|failed to converge|not invertible|only be raised to a? ?non-negative"
+        "|negative integer powers|zerodivisionerror|elements of input should be between 0 and 1",
+    ),
+    (
+        ArgumentError,
+        r"is not a valid value for|(must|has to) be between [\d.]+ and|eps must be"
+        "|does not support (non-positive|negative) values|must be defined in evaluation mode"
+        "|(non-positive|negative) (stride|padding|groups) is not supported|pad must be non-negative|padding string"
+        "|(stride|dilation) should|mask should not be set|strided convolutions|padding mode|must be tuple of ints",
+    ),
+    (
+        IndexOutOfRange,
+        r"class values must be|padding_idx must be|index \S+ is out of bounds|out of range|too many indices"
+        r"|out of bounds|length \S+ exceeds dimension size|index out of range",
+    ),
+    (
+        DtypeMismatch,
+        "longtensor|dtype|scalar type|not implemented for '|can't be cast|data type|expects floating point"
+        "|floating.point|not supported on bool|same type|operator, on|only integer tensors|tensors used as indices"
+        "|cannot be converted to type|expected .* tensor.* but got .* type|complex",
+    ),
+    (
+        ShapeMismatch,
+        r"should contain \S+ elements|number of columns|padding length|padding value causes|narrow|a single int"
+        r"|shape|size|dimension|broadcast|must be a matrix|must be batches of square|\b[0-9]d\b|[0-9]-d\b|numel"
+        "|number of elements|non-empty|square|same length|einsum|at least|subscript|vector|dim ",
+    ),
+)
+_PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _MEANINGS)
 
 
 def translate(error: Exception) -> TensorError:
@@ -63,18 +71,11 @@ def translate(error: Exception) -> TensorError:
     if isinstance(error, NotImplementedError) and "derivative" not in message:
         return DtypeMismatch(message)
     if "is not implemented" in message and "derivative" in message:
-        unsupported = TensorError(message, hint="detach what has no gradient here")
-        unsupported.kind, unsupported.lacks = Unsupported.kind, "a derivative"
-        return unsupported
-    for kind, pattern in _MEANINGS:
+        return as_tensor_error(Unsupported(message, hint="detach what has no gradient here", lacks="a derivative"))
+    for kind, pattern in _PATTERNS:
         if pattern.search(message):
             return kind(message)
     return ArgumentError(message) if isinstance(error, TypeError) else TensorError(message)
-
-
-def no_counterpart(op: str, path: str) -> Unsupported:
-    """The error of an op that this torch does not have."""
-    return Unsupported(f"this version of torch has no torch.{path}, the counterpart of {op}")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,20 +1,53 @@
-"""A case on the home-made core with every backward pass watched, and its tensors called by the names of the case."""
+"""A case on the core with every backward pass traced, and its tensors labelled for people.
+
+Tensors are called by the case's names, and where they have none by how they were made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.autograd.trace import Trace, trace
+from gradcheck.autograd.trace import Received, Trace, trace
+from gradcheck.engines.base import as_tensor_error
 from gradcheck.engines.core import Core
-from gradcheck.engines.define_by_run import _Run, as_tensor_error
-from gradcheck.engines.naming import Label, Names
-from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.engines.graph_run import GraphRun
+from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
+from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
+from gradcheck.language.symbolic.formula import Formula, call
+
+#: An unnamed tensor's expression of more parts than this is written `…` inside of others.
+MAX_PARTS = 9
+_ELLIPSIS = Name("…")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A tensor for people. `name` is empty where the case has none for it, and `inside` is then the graph entry that
+    it is a part of; `expression` says how it was made, and is empty for a leaf; `op` is the name of the last op."""
+
+    name: str
+    expression: str = ""
+    op: str = ""
+    inside: str = ""
+    number: int = 1  # of several parts of one entry that are written alike, which
+
+    @property
+    def text(self) -> str:
+        """`y`, or "`x + x` inside y"."""
+        if self.name:
+            return self.name
+        again = f" ({self.number})" if self.number > 1 else ""
+        return f"`{self.expression or 'a constant'}`{again}" + (f" inside {self.inside}" if self.inside else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +80,29 @@ class TracedCase:
 
 def trace_case(problem: Problem) -> TracedCase:
     """Run the graph and every step, as the engine `core` does."""
-    core = _Watched()
+    core = _TracingCore()
     with core.session(problem.dtype), np.errstate(all="ignore"):
-        run = _Run(core, problem, None, None)
+        run = GraphRun(core, problem)
         try:
-            run.run_graph(run.leaves, run.arrays)
+            run.run_graph()
         except GradcheckError as error:
             return TracedCase(problem.case, (), as_tensor_error(error), run.failed_at)
         return TracedCase(problem.case, tuple(_steps(core, run)))
 
 
-def _steps(core: _Watched, run: _Run) -> Iterator[TracedStep]:
+def _steps(core: _TracingCore, run: GraphRun) -> Iterator[TracedStep]:
     for index, step in enumerate(run.problem.case.steps):
         core.last = None
         raised = run.attempt(index, step)
         seen = core.last
-        labels: dict[Tensor, Label] = Names(run.tensors, run.constants).of_trace(seen) if seen else {}
+        labels: dict[Tensor, Label] = _Names(run.tensors, run.constants).of_trace(seen) if seen else {}
         traced = TracedStep(index, step, labels, seen, raised)
         yield traced
         if traced.unexpected:
             return
 
 
-class _Watched(Core):
+class _TracingCore(Core):
     """The core, whose last backward pass is remembered event by event."""
 
     last: Trace | None = None
@@ -78,3 +111,104 @@ class _Watched(Core):
         self.last = trace(roots, seeds, retain_graph=retain_graph)
         if self.last.error is not None:
             raise self.last.error
+
+
+# Labels --------------------------------------------------------------------------------------------
+
+
+class _Names:
+    """The tensors of one evaluation of a graph, constants included, by the names that the case gives them."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], constants: Mapping[str, Tensor]) -> None:
+        self.names: dict[Tensor, str] = {}
+        for name, tensor in (*tensors.items(), *constants.items()):
+            self.names.setdefault(tensor, name)
+        self.owners = _owners(self.names)
+        self._written: dict[Tensor, Expr] = {}
+
+    def of_trace(self, trace: Trace) -> dict[Tensor, Label]:
+        """A label for every tensor that the pass touched, and for its roots."""
+        touched: dict[Tensor, None] = dict.fromkeys(trace.roots)
+        for event in trace.events:
+            touched.setdefault(event.tensor)
+            if isinstance(event, Received) and event.sender is not None:
+                touched.setdefault(event.sender)
+        if trace.freed is not None:
+            touched.setdefault(trace.freed)
+        alike: dict[tuple[str, str], int] = {}
+        return {tensor: self._label(tensor, alike) for tensor in touched}
+
+    def _label(self, tensor: Tensor, alike: dict[tuple[str, str], int]) -> Label:
+        name, op = self.names.get(tensor, ""), tensor.creation_op
+        if op is None:
+            return Label(name)
+        expression = to_text(self._expression(tensor))
+        if name:
+            return Label(name, expression, op.name)
+        owner = self.owners.get(tensor, "").partition("[")[0]
+        number = alike[owner, expression] = alike.get((owner, expression), 0) + 1
+        return Label("", expression, op.name, owner, number)
+
+    def _expression(self, tensor: Tensor) -> Expr:
+        """How the tensor was made of named ones; iterative, since a graph may be deep."""
+        stack = [tensor]
+        while stack:
+            top = stack[-1]
+            missing = [c for c in top.creators if c.creation_op and c not in self.names and c not in self._written]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if top not in self._written:
+                self._written[top] = self._write(top)
+        return self._written[tensor]
+
+    def _write(self, tensor: Tensor) -> Expr:
+        op = tensor.creation_op
+        assert op is not None
+        given = tensor.arguments  # without the defaults at their end, where an operator made it
+        args = (*given, *(parameter.default for parameter in op.parameters[len(given) :]))
+        try:
+            return call(op, tuple(self._argument(op, arg) for arg in args))
+        except Unsupported:  # an array that no name stands for, too large to be written out
+            return Name(f"{op.name}(…)")
+
+    def _argument(self, op: Op, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return Formula(value.data, self._called(value))
+        if isinstance(value, np.ndarray) and value.ndim:
+            return Formula(value, _ELLIPSIS)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._argument(op, item) for item in value)
+        return value
+
+    def _called(self, tensor: Tensor) -> Expr:
+        """How a tensor is written inside of another's expression."""
+        name = self.names.get(tensor)
+        if name:
+            return Name(name)
+        if tensor.creation_op is None:
+            return Name(f"{tensor.data.item():g}") if _is_number(tensor.data) else _ELLIPSIS
+        expr = self._written[tensor]
+        return expr if _is_short(expr) else _ELLIPSIS
+
+
+def _is_number(array: np.ndarray) -> bool:
+    return not array.ndim and array.dtype.kind == "f"
+
+
+def _is_short(expr: Expr) -> bool:
+    return all(count <= MAX_PARTS for count, _ in enumerate(walk(expr), 1))
+
+
+def _owners(names: Mapping[Tensor, str]) -> dict[Tensor, str]:
+    """The graph entry inside of which each unnamed tensor was made: the first that it leads to."""
+    owners: dict[Tensor, str] = {}
+    for tensor, name in names.items():
+        stack = [tensor]
+        while stack:
+            for creator in stack.pop().creators:
+                if creator.creation_op and creator not in names and creator not in owners:
+                    owners[creator] = name
+                    stack.append(creator)
+    return owners

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.printer import to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,11 @@ class Claim:
     text: str
     expr: Expr
     place: Place = field(default_factory=Place, compare=False)
+
+    @classmethod
+    def of(cls, expr: Expr) -> Claim:
+        """The claim that states this expression, in the text that the printer gives it."""
+        return cls(to_text(expr), expr)
 
 
 @dataclass(frozen=True, slots=True)

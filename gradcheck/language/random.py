@@ -46,29 +46,3 @@ class Drawing(NumPy):
             if op.name in _FLOATING:
                 kwargs.setdefault("dtype", self.drawn)
         return op(*args, **kwargs)
-
-
-def redraw(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-    """Other numbers in place of those of a literal: standard normal ones, complex with variance 1; integers and
-    booleans from their own range."""
-    if array.dtype.kind in "biu":
-        if not array.size:
-            return np.zeros(shape, array.dtype)
-        return generator.integers(int(array.min()), int(array.max()), shape, endpoint=True).astype(array.dtype)
-    numbers: Any = generator.standard_normal(shape)
-    if array.dtype.kind == "c":
-        numbers = (numbers + 1j * generator.standard_normal(shape)) * np.sqrt(0.5)
-    return np.asarray(numbers).astype(array.dtype)
-
-
-def nudge(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Numbers near those of a literal, of the same signs, so that they stay where the graph is defined; for a zero, one
-    that is small beside the others. What is symmetric stays so: formulas for covariances hold for no other matrix."""
-    if array.dtype.kind in "biu" or not array.size:
-        return array
-    factors = generator.uniform(0.5, 1.5, array.shape)
-    largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) or 1.0
-    small = generator.uniform(-0.5, 0.5, array.shape) * largest
-    if array.ndim > 1 and array.shape[-1] == array.shape[-2] and np.array_equal(array, array.mT.conj(), equal_nan=True):
-        factors, small = np.tril(factors) + np.tril(factors, -1).mT, np.tril(small) + np.tril(small, -1).mT
-    return np.where(array == 0, small, array * factors).astype(array.dtype)

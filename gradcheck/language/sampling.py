@@ -1,13 +1,12 @@
-"""From a Case to a Problem: values are drawn or taken as they are written, for the case itself and for its trials.
+"""From a Case to a Problem: its values drawn, or taken as they are written.
 
-A trial draws afresh what is symbolic: the creators, the sizes, the literals that have `shapes`, and with them the
-literal incoming gradients. Other literals keep their numbers. See `random` for the streams.
+`trials` says what a trial draws, `random` where numbers come from.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,14 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
-from gradcheck.language.case import Case, Step, Value
+from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
-from gradcheck.language.evaluation.evaluate import NUMPY, evaluate, free_names, ops_in
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Drawn, Problem
-from gradcheck.language.random import RANDOM, Drawing, nudge, redraw, stream
-from gradcheck.language.trial_sizes import symbolic, trial_sizes
+from gradcheck.language.random import Drawing, stream
+from gradcheck.language.trials import nudged, other_numbers, trial_sizes
 
 
 def draw(
@@ -48,22 +48,6 @@ def draw(
         return _Sampler(case, drawn, sizes or {}).problem()
 
 
-def is_general(case: Case) -> bool:
-    """Whether a trial differs from the case itself in anything."""
-    if case.shapes or symbolic(case):
-        return True
-    steps = [value for step in case.steps for value in (*step.roots.values(), *step.inputs.values())]
-    values = (*case.inputs.values(), *case.constants.values(), *steps)
-    return any(v is not None and v.expr is not None and not RANDOM.isdisjoint(ops_in(v.expr)) for v in values)
-
-
-def trials(case: Case, count: int | None = None) -> range:
-    """The trials to verify the case with: none unless `generalize` applies and something changes."""
-    if case.generalize is None or not is_general(case):
-        return range(0)
-    return range(case.generalize.trials if count is None else count)
-
-
 def claimed(problem: Problem, value: Value) -> np.ndarray:
     """The array that the case claims, in `values` or `expected`. Raises InvalidCase."""
     if value.array is not None:
@@ -77,178 +61,158 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
 
 
 class _Sampler:
-    """Draws one problem."""
+    """Draws one problem. `names` holds what values may use: the sizes, and the leaves drawn so far."""
 
     def __init__(self, case: Case, drawn: Drawn, sizes: Mapping[str, int]) -> None:
-        self.case, self.drawn, self.trial = case, drawn, drawn.trial
+        self.case, self.drawn = case, drawn
+        self.is_trial = drawn.trial is not None
         self.dtype = dtypes.BY_NAME[case.dtype]
         own = {**case.words, **case.dims}
         if drawn.trial is not None:
             own = trial_sizes(case, drawn.seed, drawn.trial, drawn.attempt)
         self.sizes = {**own, **sizes}
-        self.names: dict[str, Any] = dict(self.sizes)  # what values may use
-
-    def stream(self, name: str) -> np.random.Generator:
-        """The numbers for one name, others in each trial and for each attempt."""
-        of_trial = () if self.trial is None else (self.trial, self.drawn.attempt)
-        return stream(self.drawn.seed, name, *of_trial)
+        self.names: dict[str, Any] = dict(self.sizes)
 
     def problem(self) -> Problem:
         case = self.case
-        leaves = {name: (value, name in case.inputs) for name, value in _in_file_order(case)}
-        drawn = {name: self._leaf(name, value, leaf) for name, (value, leaf) in leaves.items()}
-        inputs = {name: drawn[name] for name in case.inputs}
-        constants = {name: drawn[name] for name in case.constants}
-        forwards = tuple(self._forward(i, step) for i, step in enumerate(case.steps))
+        for name, value in _in_file_order(case):
+            self.names[name] = self._leaf(name, name, value, is_input=name in case.inputs)
+        forwards = tuple(
+            {name: self._leaf(f"forward[{i}].{name}", name, v, is_input=True) for name, v in step.inputs.items()}
+            for i, step in enumerate(case.steps)
+        )
         return Problem(
             case=case,
-            inputs=inputs,
-            constants=constants,
+            inputs={name: self.names[name] for name in case.inputs},
+            constants={name: self.names[name] for name in case.constants},
             sizes=self.sizes,
-            seeds=self._seeds(forwards),
+            seeds=self._incoming_gradients(forwards),
             forwards=forwards,
             dtype=self.dtype,
             drawn=self.drawn,
         )
 
-    # Leaves --------------------------------------------------------------------------------------
+    def _stream(self, name: str) -> np.random.Generator:
+        """The numbers for one name, others in each trial and for each attempt."""
+        of_trial = () if self.drawn.trial is None else (self.drawn.trial, self.drawn.attempt)
+        return stream(self.drawn.seed, name, *of_trial)
 
-    def _leaf(self, name: str, value: Value, leaf: bool) -> np.ndarray:
-        array = self._value(name, value, self.case.shapes.get(name), floating=leaf)
-        array = self._in_dtype(array, value, leaf)
-        self.names[name] = array
-        return array
+    # Leaves -------------------------------------------------------------------------------------
 
-    def _forward(self, index: int, step: Step) -> dict[str, np.ndarray]:
-        """The new values of inputs in a `forward` step; they have the shapes of the old."""
-        drawn = {}
-        for name, value in step.inputs.items():
-            array = self._value(f"forward[{index}].{name}", value, self.case.shapes.get(name), floating=True)
-            drawn[name] = self._in_dtype(array, value, leaf=True)
-        return drawn
+    def _leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
+        """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
+        array = self._value(key, value, self.case.shapes.get(name), is_input)
+        if value.dtype:
+            return np.array(array, dtype=dtypes.BY_NAME[value.dtype], order="C")
+        if array.dtype.kind in "biu" and not is_input:
+            return _copied(array, array.dtype)
+        if is_input and array.dtype.kind == "c" and self.dtype.kind != "c":
+            hint = "the case's dtype is then complex128 or complex64"
+            raise InvalidCase(f"a complex value does not fit in {self.case.dtype}", place=value.place, hint=hint)
+        return _copied(array, self.dtype)
 
-    def _value(self, name: str, value: Value, shape: Any, *, floating: bool) -> np.ndarray:
+    def _value(self, key: str, value: Value, shape: Any, is_input: bool) -> np.ndarray:
         """The value by its own expression or numbers; in a trial, one with a shape anew."""
-        if value.expr is None and floating and self.drawn.nudged:
-            return nudge(np.asarray(value.array).astype(self.dtype), stream(self.drawn.seed, f"{name}/nudged"))
-        if value.expr is None and (self.trial is None or shape is None):
-            return np.asarray(value.array)
-        generator = self.stream(name)
         if value.expr is not None:
-            return self._evaluate(value, value.expr, generator, self.names)
-        if not isinstance(shape, tuple):
-            return self._evaluate(value, shape, generator, self.names)
+            return self._evaluate(value, value.expr, self._stream(key), self.names)
         array = np.asarray(value.array)
-        return redraw(array.astype(self.dtype) if floating else array, self._concrete(shape), generator)
-
-    def _concrete(self, shape: tuple[str | int, ...]) -> tuple[int, ...]:
+        if is_input and self.drawn.nudged:
+            return nudged(array.astype(self.dtype), stream(self.drawn.seed, f"{key}/nudged"))
+        if shape is None or not self.is_trial:
+            return array
+        if not isinstance(shape, tuple):
+            return self._evaluate(value, shape, self._stream(key), self.names)
         sizes = tuple(self.sizes[size] if isinstance(size, str) else size for size in shape)
         if math.prod(sizes) > MAX_ELEMENTS:
             raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {MAX_ELEMENTS:,} are allowed")
-        return sizes
+        return other_numbers(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
 
     def _evaluate(
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
         try:
-            result = evaluate(expr, names, Drawing(generator, self.dtype))
-            return _as_array(result, self.dtype)
+            return _as_array(evaluate(expr, names, Drawing(generator, self.dtype)), self.dtype)
         except TensorError as error:
-            if self.trial is not None:
+            if self.is_trial:
                 raise
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
 
-    def _in_dtype(self, array: np.ndarray, value: Value, leaf: bool) -> np.ndarray:
-        """A copy in the dtype that the case says: integers of inputs become floats, those of constants stay."""
-        if value.dtype:
-            target = dtypes.BY_NAME[value.dtype]
-        elif array.dtype.kind in "biu" and not leaf:
-            target = array.dtype
-        else:
-            target = self.dtype
-            if array.dtype.kind == "c" and target.kind != "c":
-                if leaf:
-                    message = f"a complex value does not fit in {self.case.dtype}"
-                    raise InvalidCase(
-                        message, place=value.place, hint="the case's dtype is then complex128 or complex64"
-                    )
-                target = dtypes.complex_of(target)
-        return np.array(array, dtype=target, order="C")
+    # Incoming gradients -------------------------------------------------------------------------
 
-    # Incoming gradients --------------------------------------------------------------------------
-
-    def _seeds(self, forwards: tuple[Mapping[str, np.ndarray], ...]) -> tuple[dict[str, np.ndarray | None], ...]:
-        graph = _Graph(self.case, self.names)
-        seeds = []
+    def _incoming_gradients(
+        self, forwards: tuple[Mapping[str, np.ndarray], ...]
+    ) -> tuple[dict[str, np.ndarray | None], ...]:
+        forward = _Forward(self.case, self.names)
+        found: list[dict[str, np.ndarray | None]] = []
         for index, step in enumerate(self.case.steps):
-            if step.action == "forward":
-                graph = graph.after(forwards[index])
-            roots = step.roots if step.action == "backward" else {}
-            seeds.append(
-                {
-                    root: None if value is None else self._incoming(index, root, value, graph)
-                    for root, value in roots.items()
-                }
-            )
-        return tuple(seeds)
+            if step.action == "forward" and forwards[index]:
+                forward = _Forward(self.case, {**self.names, **forwards[index]})
+            found.append({})
+            if step.action == "backward":
+                for root, value in step.roots.items():
+                    found[-1][root] = None if value is None else self._incoming(index, root, value, forward)
+        return tuple(found)
 
-    def _incoming(self, index: int, root: str, value: Value, graph: _Graph) -> np.ndarray | None:
-        generator = self.stream(f"backward[{index}].{root}")
+    def _incoming(self, index: int, root: str, value: Value, forward: _Forward) -> np.ndarray:
+        generator = self._stream(f"backward[{index}].{root}")
         if value.expr is not None:
-            names = graph.names
-            if not set(self.case.graph).isdisjoint(free_names(value.expr)):
-                names = graph.run()
+            uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
+            names = forward.values() if uses_graph else forward.names
             return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
         array = np.asarray(value.array)
-        target = self._root(root, graph) if self.trial is not None or self.dtype.kind == "c" else None
-        if self.trial is not None and target is not None and self._is_anew(array, target):
-            array = redraw(array.astype(self.dtype), target.shape, generator)
+        target = forward.value(root) if self.is_trial or self.dtype.kind == "c" else None
+        if self.is_trial and target is not None and self._is_anew(array, target):
+            array = other_numbers(array.astype(self.dtype), target.shape, generator)
         return self._as_gradient(array, value, target)
 
     def _is_anew(self, array: np.ndarray, root: np.ndarray) -> bool:
         """Whether a literal incoming gradient is drawn afresh with its root; a lone number for one element stays."""
         return root.shape != array.shape or (bool(self.case.shapes) and array.ndim > 0)
 
-    def _root(self, root: str, graph: _Graph) -> np.ndarray | None:
-        base, _, part = root.partition("[")
-        value = graph.run().get(base)
-        value = value[int(part[:-1])] if part and isinstance(value, tuple) else value
-        return value if isinstance(value, np.ndarray) else None
-
     def _as_gradient(self, array: np.ndarray, value: Value, root: np.ndarray | None) -> np.ndarray:
         """In the dtype of its root, or else of the case."""
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
-        target = root.dtype if root is not None and dtypes.is_differentiable(root.dtype) else self.dtype
-        if target.kind != "c" and array.dtype.kind == "c":
-            target = dtypes.complex_of(target)
-        return np.array(array, dtype=target, order="C")
+        if root is None or not dtypes.is_differentiable(root.dtype):
+            return _copied(array, self.dtype)
+        return _copied(array, root.dtype)
 
 
-class _Graph:
-    """The forward values, computed by NumPy when an incoming gradient first depends on them."""
+class _Forward:
+    """The forward values over some `names`, computed by NumPy when an incoming gradient first depends on them."""
 
     def __init__(self, case: Case, names: Mapping[str, Any]) -> None:
         self.case, self.names = case, names
         self._values: dict[str, Any] | None = None
 
-    def after(self, forward: Mapping[str, np.ndarray]) -> _Graph:
-        return _Graph(self.case, {**self.names, **forward}) if forward else self
-
-    def run(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """Every name's value. Ops that change their arguments get copies. Raises TensorError."""
         if self._values is None:
             values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.names.items()}
             for name, claim in self.case.graph.items():
-                values[name] = evaluate(claim.expr, values, NUMPY)
+                values[name] = evaluate(claim.expr, values)
             self._values = values
         return self._values
 
+    def value(self, root: str) -> np.ndarray | None:
+        """The tensor of a root, which may be a part such as `m[0]`; None if there is none."""
+        base, _, part = root.partition("[")
+        value = self.values().get(base)
+        value = value[int(part[:-1])] if part and isinstance(value, tuple) else value
+        return value if isinstance(value, np.ndarray) else None
 
-def _in_file_order(case: Case) -> Iterator[tuple[str, Value]]:
+
+def _in_file_order(case: Case) -> list[tuple[str, Value]]:
     """Inputs and constants as they stand in the file: each may use those above it, of either section."""
     leaves = [*case.inputs.items(), *case.constants.items()]
-    yield from sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))
+    return sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))
+
+
+def _copied(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A copy in a dtype, or in the complex one of its width where only that holds the numbers."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        dtype = dtypes.complex_of(dtype)
+    return np.array(array, dtype=dtype, order="C")
 
 
 def _as_array(value: Any, dtype: np.dtype) -> np.ndarray:

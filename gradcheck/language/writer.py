@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.language.case import Case, Claim, Generalize, Step, StatedTolerance, Value
-from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.case import Case, Claim, Generalize, StatedTolerance, Step, Value
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Call, Dtype, Expr
-from gradcheck.language.loader.scalars import resolve
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.loader.core_schema import resolve
 
 #: Plain scalars that no YAML reader takes for anything else, also inside brackets.
 _PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")
@@ -173,7 +174,7 @@ def _value(value: Value, *, flow: bool = False) -> str:
     """A number, a list, text, or `{values, shape, dtype}`."""
     if value.expr is not None:
         parts = _parts(value.expr, value.dtype)
-        return _mapping(parts) if parts else _text(str(value.expr), flow=flow)
+        return _mapping(parts) if parts else _text(to_text(value.expr), flow=flow)
     array = np.asarray(value.array)
     written = _list(array)
     unreadable = array.ndim > 1 and 0 in array.shape[:-1]
@@ -187,9 +188,9 @@ def _parts(expr: Expr, dtype: str) -> dict[str, str]:
     shape: dict[str, str] = {}
     inner = expr
     if dtype and isinstance(expr, Call) and expr.op == "reshape" and not expr.kwargs:
-        inner, shape = expr.args[0], {"shape": str(expr.args[1])}
+        inner, shape = expr.args[0], {"shape": to_text(expr.args[1])}
     if dtype and isinstance(inner, Call) and inner.op == "to" and inner.args[1:] == (Dtype(dtype),):
-        return {"values": _text(str(inner.args[0]), flow=True), **shape, "dtype": dtype}
+        return {"values": _text(to_text(inner.args[0]), flow=True), **shape, "dtype": dtype}
     return {}
 
 
@@ -215,7 +216,7 @@ def _number(value: complex | bool) -> str:
 
 
 def _shape(shape: tuple[str | int, ...] | Expr) -> str:
-    return f"[{', '.join(map(str, shape))}]" if isinstance(shape, tuple) else _text(str(shape))
+    return f"[{', '.join(map(str, shape))}]" if isinstance(shape, tuple) else _text(to_text(shape))
 
 
 # Text ------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import torch
 
 from gradcheck.autograd import Op, Tensor, dtypes, grad
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.engines.torch import Torch
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy

@@ -13,8 +13,8 @@ import torch
 
 from gradcheck.autograd import ALIASES, TABLE, Op, Tensor, dtypes, grad, ops
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.engines.arguments import arrays
 from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays
 from gradcheck.errors import ArgumentError, TensorError
 from tests.autograd import table
 

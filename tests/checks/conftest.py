@@ -1,17 +1,16 @@
-"""Cases as text, checked; and gradient rules that are wrong on purpose."""
+"""Cases as text, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
-from gradcheck.autograd.op import TABLE
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 
 Check = Callable[..., CaseResult]
 
@@ -38,20 +37,6 @@ def check(run_text: Callable[..., RunResult]) -> Check:
         return result.cases[0]
 
     return checks
-
-
-@pytest.fixture
-def plant() -> Iterator[Callable[..., None]]:
-    """Replace the gradient rules of an op until the test is over."""
-    known: list[tuple[Any, Any]] = []
-
-    def plants(name: str, *rules: Any) -> None:
-        known.append((TABLE[name], TABLE[name].rules))
-        object.__setattr__(TABLE[name], "rules", rules)
-
-    yield plants
-    for op, rules in reversed(known):
-        object.__setattr__(op, "rules", rules)
 
 
 def failed(case: CaseResult, what: str = "") -> list[Comparison]:

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.backward import pull
-from gradcheck.autograd.tensor import Tensor, wrap
+from gradcheck.autograd.fast import pull
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
-from gradcheck.checks.runner import run
-from gradcheck.engines.arguments import arrays, rebuild
+from gradcheck.checks.run import run
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.language.case import Case
 from gradcheck.language.loader.files import load_text
 from gradcheck.reports.phrases import say
@@ -336,7 +336,8 @@ class WrongSweep(Core):
         else:
             self._counted(sums)
         for tensor, gradient in sums.items():
-            tensor.grad = wrap(np.array(gradient)) if tensor.grad is None else wrap(tensor.grad.data + gradient)
+            before = 0 if tensor.grad is None else tensor.grad.data
+            tensor.grad = Tensor.wrap(np.array(before + gradient))
 
     def _counted(self, sums: dict[Tensor, np.ndarray]) -> None:
         order = _order(list(sums))

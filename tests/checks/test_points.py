@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, redrawn, scaled, unusable
+from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, redrawn, scaled, unusable, varied
 from gradcheck.checks.result import Trial
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
@@ -120,3 +120,45 @@ def test_literals_are_moved_a_little() -> None:
     assert nudged.trial.nudged
     assert points.at(nudged.trial) is nudged
     assert nudged.problem.inputs["x"].tolist() != [1.0, 2.0]
+
+
+def test_unseen_points_are_no_runs_and_have_other_numbers() -> None:
+    points = context_of(GENERAL).points
+    first, second = points.unseen(0), points.unseen(1)
+    assert first is not None
+    assert second is not None
+    drawn = [tuple(point.problem.inputs["x"]) for point in (points.own, first, second)]
+    assert len(set(drawn)) == 3
+    assert points.trials == []
+
+
+def test_where_no_other_point_gets_as_far_there_is_none() -> None:
+    """Only 2 elements have the shape that the graph asks for."""
+    points = context_of("""
+        inputs: {x: [1, 2]}
+        shapes: {x: [n]}
+        graph: {y: "x.reshape(2, 1)", z: y.sum()}
+    """).points
+    assert points.own.want.states
+    assert all(point is None or point.problem.sizes["n"] == 2 for point in map(points.unseen, range(5)))
+
+
+def test_varied_numbers_keep_their_signs_and_what_is_made_stays_as_it_is() -> None:
+    own = point_of("""
+        inputs: {a: "randn(3, 3)", s: a @ a.T, x: [[1, 0], [-2, 3]]}
+        graph: {y: (s @ s).sum() + x.sum() + a.sum()}
+        backward: {y: 2}
+    """).problem
+    other = varied(own, np.random.default_rng(0))
+    np.testing.assert_array_equal(other.inputs["s"], own.inputs["s"])
+    assert (np.sign(other.inputs["x"][[0, 1, 1], [0, 0, 1]]) == [1, -1, 1]).all()
+    assert not (other.inputs["x"] == own.inputs["x"]).any()
+    assert not np.array_equal(np.asarray(other.seeds[0]["y"]), np.asarray(own.seeds[0]["y"]))
+
+
+def test_a_point_with_other_claims_is_not_evaluated_again() -> None:
+    point = point_of(GENERAL)
+    other = point.claiming(case_of(GENERAL.replace("2 * x", "3 * x")))
+    assert other.want is point.want
+    assert [claim.text for claim in other.problem.case.formulas["x"]] == ["3 * x * grad(y)"]
+    assert other.trial == point.trial

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance import properties
+from tests.paths import WRONG_ENGINES, wrong_engine
 
-
-@pytest.fixture(autouse=True)
-def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(properties, "NODES", 3_000)
-
-
-WRONG = Path(__file__).parents[1] / "engines" / "wrong"
+pytestmark = pytest.mark.usefixtures("shallow")
 
 
 def test_a_table_and_an_exit_code(cases: Path, gradcheck: Any) -> None:
@@ -29,7 +24,7 @@ def test_a_table_and_an_exit_code(cases: Path, gradcheck: Any) -> None:
 
 
 def test_a_wrong_engine_is_exit_code_1(cases: Path, gradcheck: Any) -> None:
-    outcome = gradcheck("conform", f"{WRONG}/recurses.py:Tensor", "--op", "mul", "--json")
+    outcome = gradcheck("conform", wrong_engine("recurses"), "--op", "mul", "--json")
     assert outcome.code == 1
     found = json.loads(outcome.out)
     assert found["engine"] == "recurses.Tensor"
@@ -43,7 +38,7 @@ def test_an_unknown_engine_is_exit_code_2(gradcheck: Any) -> None:
 
 
 def test_engines_are_repeatable_beside_the_core(cases: Path, gradcheck: Any) -> None:
-    mine = f"{WRONG}/right.py:Tensor"
+    mine = wrong_engine("right")
     outcome = gradcheck("run", "--engine", mine, "--engine", "core", "--output-format", "json")
     assert outcome.code == 0
     engines = {c["engine"] for case in json.loads(outcome.out)["cases"] for c in case["comparisons"]}
@@ -54,7 +49,7 @@ def test_engines_are_repeatable_beside_the_core(cases: Path, gradcheck: Any) -> 
 def test_what_is_lacking_is_in_the_json(tmp_path: Path, gradcheck: Any) -> None:
     file = tmp_path / "case.yaml"
     file.write_text("inputs: {x: [[1, 2]]}\ngraph: {y: 'softmax(x, 1)', z: y.sum()}\n")
-    outcome = gradcheck("run", str(file), "--engine", f"{WRONG}/right.py:Tensor", "--output-format", "json")
+    outcome = gradcheck("run", str(file), "--engine", wrong_engine("right"), "--output-format", "json")
     assert outcome.code == 0
     found = json.loads(outcome.out)
     assert found["lacking"] == [{"engine": "right.Tensor", "lacks": ["softmax"], "unsupported": 1, "cases": 1}]
@@ -66,9 +61,8 @@ def test_two_engines_of_one_name_are_told_apart(tmp_path: Path, gradcheck: Any) 
     file.write_text("inputs: {a: [1, 2], b: [3, 4]}\ngraph: {d: a + b, e: b + a, loss: (d + e).sum()}\n")
     specs = []
     for folder, name in (("one", "right"), ("two", "overwrites")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "mine.py").write_text((WRONG / f"{name}.py").read_text())
-        specs.append(f"{tmp_path / folder}/mine.py:Tensor")
+        copied = shutil.copytree(WRONG_ENGINES, tmp_path / folder)
+        specs.append(f"{(copied / name).with_suffix('.py').rename(copied / 'mine.py')}:Tensor")
     words = [word for spec in specs for word in ("--engine", spec)]
     outcome = gradcheck("run", str(file), *words, "--output-format", "json")
     found = json.loads(outcome.out)["cases"][0]["comparisons"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gradcheck.language.loader import load
 from tests.cli.conftest import Gradcheck
+from tests.paths import ROOT
 
 
 def test_text_shows_the_graph_its_values_and_the_formulas(gradcheck: Gradcheck, cases: Path) -> None:
@@ -80,6 +81,6 @@ def test_it_needs_no_torch(gradcheck: Gradcheck, cases: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def start(*arguments: str, options: tuple[str, ...] = (), **kwargs: Any) -> subprocess.Popen[str]:

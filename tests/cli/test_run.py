@@ -15,8 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gradcheck.checks import runner
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def test_all_right_is_exit_code_0(cases: Path, gradcheck: Any) -> None:

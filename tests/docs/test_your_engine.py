@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance import properties
 from gradcheck.cli import main
+from tests.documents import blocks, without_time
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "your-engine.md"
-
-
-def blocks(language: str) -> list[str]:
-    text = PAGE.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def file_of(block: str) -> str:
@@ -33,10 +27,6 @@ def answer(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [without_time(line) for line in out.splitlines()]
 
 
-def without_time(line: str) -> str:
-    return re.sub(r"in \d+(\.\d+)?s$", "in …", line)
-
-
 def assert_shown(shown: str, capsys: pytest.CaptureFixture[str]) -> None:
     """All lines shown come out, in their order; `…` stands for lines that are left out."""
     command, _, rest = shown.partition("\n")
@@ -50,37 +40,36 @@ def assert_shown(shown: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the page's cases. The deep graph is deep enough for whoever recurses, and quicker."""
-    monkeypatch.setattr(properties, "NODES", 3_000)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shallow: None) -> Path:
+    """A working directory with the page's cases."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
-    (cases,) = blocks("yaml")
+    (cases,) = blocks(PAGE, "yaml")
     (tmp_path / file_of(cases)).write_text(cases, encoding="utf-8")
     return tmp_path
 
 
 def engine(number: int, folder: Path) -> None:
     """The page's first engine, or the mended one."""
-    texts = [block for block in blocks("python") if file_of(block) == "tiny.py"]
+    texts = [block for block in blocks(PAGE, "python") if file_of(block) == "tiny.py"]
     assert len(texts) == 2
     (folder / "tiny.py").write_text(texts[number], encoding="utf-8")
 
 
 def test_the_mistake_is_found_as_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engine(0, folder)
-    assert_shown(blocks("text")[0], capsys)
+    assert_shown(blocks(PAGE, "text")[0], capsys)
 
 
 def test_the_mended_engine_passes_and_conforms_as_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engine(1, folder)
-    for shown in blocks("text")[1:]:
+    for shown in blocks(PAGE, "text")[1:]:
         assert_shown(shown, capsys)
 
 
 def test_the_test_shown_passes_with_the_mended_engine_alone(folder: Path) -> None:
-    (test,) = [block for block in blocks("python") if file_of(block).startswith("test_")]
+    (test,) = [block for block in blocks(PAGE, "python") if file_of(block).startswith("test_")]
     names: dict[str, Any] = {}
     exec(test, names)
     engine(0, folder)
@@ -91,4 +80,4 @@ def test_the_test_shown_passes_with_the_mended_engine_alone(folder: Path) -> Non
 
 
 def test_what_is_shown_is_all_of_it() -> None:
-    assert len(blocks("text")) == 3
+    assert len(blocks(PAGE, "text")) == 3

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from textwrap import dedent
-
 import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines import engine
 from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import engine
 from gradcheck.engines.torch import Torch
-from gradcheck.language.loader import load
-from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw
+from tests.from_text import problem_from
 
 NAMES = ("core", "torch")
-
-
-def problem(tmp_path: Path, text: str) -> Problem:
-    file = tmp_path / "case.yaml"
-    file.write_text(dedent(text))
-    cases, errors = load([file])
-    assert not errors, [str(error) for error in errors]
-    return draw(cases[0])
 
 
 @pytest.fixture(params=NAMES)
@@ -32,9 +19,9 @@ def either(request: pytest.FixtureRequest) -> Engine:
     return engine(request.param)
 
 
-def test_values_and_gradients_have_names(either: Engine, tmp_path: Path) -> None:
+def test_values_and_gradients_have_names(either: Engine) -> None:
     found = either.evaluate(
-        problem(tmp_path, "{inputs: {x: [[1, 5], [7, 3]]}, graph: {m: 'max(x, 1)', loss: 'm[0].sum()'}}")
+        problem_from("{inputs: {x: [[1, 5], [7, 3]]}, graph: {m: 'max(x, 1)', loss: 'm[0].sum()'}}")
     )
     (state,) = found.states
     assert state.values["m[0]"].tolist() == [5, 7]
@@ -45,8 +32,8 @@ def test_values_and_gradients_have_names(either: Engine, tmp_path: Path) -> None
     assert state.gradients["m[1]"] is None
 
 
-def test_each_engine_has_its_own_copies(either: Engine, tmp_path: Path) -> None:
-    one = problem(tmp_path, "{inputs: {x: [1, 2]}, graph: {y: x * 2, loss: y.sum()}}")
+def test_each_engine_has_its_own_copies(either: Engine) -> None:
+    one = problem_from("{inputs: {x: [1, 2]}, graph: {y: x * 2, loss: y.sum()}}")
     found = either.evaluate(one)
     for state in found.states:
         gradient = state.gradients["x"]
@@ -56,22 +43,22 @@ def test_each_engine_has_its_own_copies(either: Engine, tmp_path: Path) -> None:
     assert not np.shares_memory(found.states[0].values["y"], one.inputs["x"])
 
 
-def test_a_gradient_after_one_step_is_not_changed_by_the_next(either: Engine, tmp_path: Path) -> None:
+def test_a_gradient_after_one_step_is_not_changed_by_the_next(either: Engine) -> None:
     text = "{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, steps: [backward: loss, backward: loss, backward: loss]}"
-    states = either.evaluate(problem(tmp_path, text)).states
+    states = either.evaluate(problem_from(text)).states
     assert [state.gradients["x"].tolist() for state in states] == [[1, 1], [2, 2], [3, 3]]  # type: ignore[union-attr]
 
 
-def test_numbers_take_the_cases_dtype(either: Engine, tmp_path: Path) -> None:
+def test_numbers_take_the_cases_dtype(either: Engine) -> None:
     graph = "{{h: 'full([2], 0.5)', i: 'ones(2)', loss: (x * h * i).sum().abs()}}"
     text = f"{{{{dtype: {{}}, inputs: {{{{x: [1, 2]}}}}, graph: {graph}}}}}"
     for dtype, inner in (("float16", "float16"), ("float32", "float32"), ("complex64", "float32")):
-        (state,) = either.evaluate(problem(tmp_path, text.format(dtype))).states
+        (state,) = either.evaluate(problem_from(text.format(dtype))).states
         assert (state.values["h"].dtype.name, state.values["i"].dtype.name) == (inner, inner)
 
 
-def test_torch_is_left_as_it_was(tmp_path: Path) -> None:
-    one = problem(tmp_path, "{dtype: float64, inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
+def test_torch_is_left_as_it_was() -> None:
+    one = problem_from("{dtype: float64, inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
     known = torch.get_default_dtype(), torch.get_num_threads()
     with torch.no_grad():
         (state,) = Torch(threads=1).evaluate(one).states
@@ -81,8 +68,8 @@ def test_torch_is_left_as_it_was(tmp_path: Path) -> None:
     assert torch.get_default_dtype() == torch.float32
 
 
-def test_bfloat16_goes_to_torch_and_back(tmp_path: Path) -> None:
-    one = problem(tmp_path, "{dtype: bfloat16, inputs: {x: [1.5, 2]}, graph: {loss: (x * x).sum()}}")
+def test_bfloat16_goes_to_torch_and_back() -> None:
+    one = problem_from("{dtype: bfloat16, inputs: {x: [1.5, 2]}, graph: {loss: (x * x).sum()}}")
     (state,) = engine("torch").evaluate(one).states
     gradient = state.gradients["x"]
     assert gradient is not None
@@ -112,9 +99,8 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("expression", "kind"), ERRORS)
-def test_errors_have_the_contracts_kinds(either: Engine, tmp_path: Path, expression: str, kind: str) -> None:
-    one = problem(
-        tmp_path,
+def test_errors_have_the_contracts_kinds(either: Engine, expression: str, kind: str) -> None:
+    one = problem_from(
         f"""
         inputs: {{x: [[1, 2, 3], [4, 5, 6]], y: [1, 2]}}
         constants: {{i: [1, 2, 3]}}
@@ -137,17 +123,17 @@ def test_errors_have_the_contracts_kinds(either: Engine, tmp_path: Path, express
         ("y", "x.detach().sum()", "no_grad_required"),
     ],
 )
-def test_errors_of_the_backward_pass(either: Engine, tmp_path: Path, backward: str, graph: str, kind: str) -> None:
-    one = problem(tmp_path, f"{{inputs: {{x: [1.0, 2.0]}}, graph: {{y: {graph}}}, backward: {backward}}}")
+def test_errors_of_the_backward_pass(either: Engine, backward: str, graph: str, kind: str) -> None:
+    one = problem_from(f"{{inputs: {{x: [1.0, 2.0]}}, graph: {{y: {graph}}}, backward: {backward}}}")
     (state,) = either.evaluate(one).states
     assert state.error is not None
     assert state.error.kind == kind
 
 
-def test_a_long_graph(either: Engine, tmp_path: Path) -> None:
+def test_a_long_graph(either: Engine) -> None:
     length = 5_000
     lines = "\n".join(f"  h{i + 1}: h{i} * 0.5 + x" for i in range(length))
-    one = problem(tmp_path, f"inputs:\n  x: [1.0, 2.0]\ngraph:\n  h0: x + 1\n{lines}\n  loss: h{length}.sum()\n")
+    one = problem_from(f"inputs:\n  x: [1.0, 2.0]\ngraph:\n  h0: x + 1\n{lines}\n  loss: h{length}.sum()\n")
     (state,) = either.evaluate(one).states
     gradient = state.gradients["x"]
     assert gradient is not None

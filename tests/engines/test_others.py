@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradcheck import load, run
 from gradcheck.checks.result import RunResult
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 from gradcheck.language.loader import load_text
+from tests.paths import CASES
 
-CASES = Path(__file__).parents[2] / "cases"
 THEMES = [CASES / theme for theme in ("reuse", "matmul", "nn", "reduction", "elementwise")]
 NAMES = {"mygrad": "mygrad:tensor", "autograd": "hips", "micrograd": "micrograd.engine:Value", "jax": "jax"}
 

@@ -8,8 +8,9 @@ from textwrap import dedent
 
 import pytest
 
-from gradcheck.engines import engine, resolve
+from gradcheck.engines import resolve
 from gradcheck.engines.core import Core
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 
 TENSOR = """
@@ -66,7 +67,7 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
     )
     import json
 
-    with pytest.raises(UsageError):  # this one cannot work, but nothing else is disturbed
+    with pytest.raises(UsageError):  # this one cannot work, but nothing else is perturbed
         engine("json.py:Tensor")
     assert json.loads("1") == 1
 

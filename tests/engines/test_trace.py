@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from textwrap import dedent
-
 import numpy as np
-import pytest
 
 from gradcheck.autograd.trace import PassedOn
 from gradcheck.engines.core import Core
 from gradcheck.engines.trace import TracedCase, trace_case
-from gradcheck.language.loader import load, load_text
+from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def traced() -> Callable[[str], TracedCase]:
-    def traces(text: str) -> TracedCase:
-        (case,), errors = load_text(dedent(text), "case.yaml")
-        assert errors == []
-        return trace_case(draw(case))
-
-    return traces
+from tests.from_text import traced_from
+from tests.paths import ROOT
 
 
 def order(found: TracedCase, step: int = 0) -> list[str]:
@@ -34,8 +19,8 @@ def order(found: TracedCase, step: int = 0) -> list[str]:
     return [one.labels[tensor].text for tensor in one.trace.order]
 
 
-def test_names_and_expressions(traced: Callable[[str], TracedCase]) -> None:
-    found = traced("""
+def test_names_and_expressions() -> None:
+    found = traced_from("""
         inputs: {x: [1, 2]}
         constants: {c: [3.0, 4.0]}
         graph:
@@ -45,16 +30,16 @@ def test_names_and_expressions(traced: Callable[[str], TracedCase]) -> None:
     assert order(found) == ["z", "`y * y` inside z", "y", "`x + x` inside y", "x"]
 
 
-def test_parts_that_are_written_alike_are_numbered(traced: Callable[[str], TracedCase]) -> None:
-    found = traced("""
+def test_parts_that_are_written_alike_are_numbered() -> None:
+    found = traced_from("""
         inputs: {x: [1, 2]}
         graph: {y: (exp(x) * exp(x)).sum()}
         """)
     assert order(found) == ["y", "`exp(x) * exp(x)` inside y", "`exp(x)` (2) inside y", "`exp(x)` inside y", "x"]
 
 
-def test_steps(traced: Callable[[str], TracedCase]) -> None:
-    found = traced("""
+def test_steps() -> None:
+    found = traced_from("""
         inputs: {x: [1, 2]}
         graph: {y: exp(x).sum()}
         steps:
@@ -73,8 +58,8 @@ def test_steps(traced: Callable[[str], TracedCase]) -> None:
     assert order(found, 3) == ["y", "`exp(x)` inside y", "x"]
 
 
-def test_an_error_that_nobody_asked_for_ends_it(traced: Callable[[str], TracedCase]) -> None:
-    found = traced("""
+def test_an_error_that_nobody_asked_for_ends_it() -> None:
+    found = traced_from("""
         inputs: {x: [1, 2]}
         graph: {y: exp(x)}
         steps: [{backward: y}, {backward: y}]
@@ -82,8 +67,8 @@ def test_an_error_that_nobody_asked_for_ends_it(traced: Callable[[str], TracedCa
     assert [one.unexpected for one in found.steps] == [True]
 
 
-def test_a_graph_that_breaks(traced: Callable[[str], TracedCase]) -> None:
-    found = traced("""
+def test_a_graph_that_breaks() -> None:
+    found = traced_from("""
         inputs: {x: [1, 2]}
         graph: {y: x + 1, z: "y @ ones(3, 3)"}
         """)
@@ -91,8 +76,8 @@ def test_a_graph_that_breaks(traced: Callable[[str], TracedCase]) -> None:
     assert (found.error.kind, found.failed_at, found.steps) == ("shape_mismatch", "z", ())
 
 
-def test_deep_expressions_are_cut(traced: Callable[[str], TracedCase]) -> None:
-    found = traced(f"""
+def test_deep_expressions_are_cut() -> None:
+    found = traced_from(f"""
         inputs: {{x: [1, 2]}}
         graph: {{y: (x{" * 2" * 500}).sum()}}
         """)

@@ -1,28 +1,21 @@
-"""Engines that are wrong on purpose, each in one way: every one is found out, and their sound twin is not."""
+"""Engines that are wrong on purpose, each in one way: every one is found out, and what they are made of is not."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 from gradcheck import load, run
 from gradcheck.checks.result import RunResult
-from gradcheck.engines import engine
+from tests.paths import CASES, WRONG_ENGINES, wrong_engine
 
-WRONG = Path(__file__).parent / "wrong"
-CASES = Path(__file__).parents[2] / "cases"
-FAULTS = sorted(path.stem for path in WRONG.glob("*.py") if path.stem != "right")
+FAULTS = sorted(path.stem for path in WRONG_ENGINES.glob("*.py") if path.stem != "right")
 
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, RunResult]:
     cases, errors = load([CASES / "reuse"])
     assert not errors
-    return {
-        name: run(cases, engines=[engine(f"{WRONG / name}.py:Tensor")], trials=1, oracle="none")
-        for name in (*FAULTS, "right")
-    }
+    return {name: run(cases, engines=[wrong_engine(name)], trials=1, oracle="none") for name in (*FAULTS, "right")}
 
 
 def failed(result: RunResult) -> set[str]:
@@ -69,5 +62,5 @@ def test_overwriting_is_right_where_nothing_is_reused() -> None:
 
     text = "inputs: {x: [1, 2], y: [3, 4]}\ngraph: {z: x + y}\nbackward: {z: [1, 1]}\n"
     cases, _ = load_text(text, "case.yaml")
-    (found,) = run(cases, engines=[engine(f"{WRONG / 'overwrites'}.py:Tensor")]).cases
+    (found,) = run(cases, engines=[wrong_engine("overwrites")]).cases
     assert found.status == "passed"

@@ -12,8 +12,8 @@ from gradcheck.errors import InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Drawn, Problem
-from gradcheck.language.sampling import claimed, draw, is_general, trials
-from gradcheck.language.trial_sizes import LAST_ATTEMPT, trial_sizes
+from gradcheck.language.sampling import claimed, draw
+from gradcheck.language.trials import LAST_ATTEMPT, is_general, trial_sizes, trials
 
 
 def one(text: str) -> Case:

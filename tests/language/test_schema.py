@@ -9,15 +9,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gradcheck.language.loader import model
-from gradcheck.language.loader.events import Composer
-from gradcheck.language.loader.files import load_text
+from gradcheck.language.loader import load_text, model
+from gradcheck.language.loader.compose import Composer
 from gradcheck.language.loader.limits import DEFAULT
 from gradcheck.language.loader.text import decode, documents
 from gradcheck.language.schema import schema
+from tests.paths import CASES
 
 HERE = Path(__file__).parent
-SHIPPED = sorted((HERE.parent.parent / "cases").rglob("*.y*ml"))
+SHIPPED = sorted(CASES.rglob("*.y*ml"))
 SCHEMA = schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 #: Mistakes that a schema can see, of those in the corpus.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import cache
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -17,13 +16,12 @@ from gradcheck.errors import Place
 from gradcheck.language.case import Case, Value
 from gradcheck.language.loader import load, load_text
 from gradcheck.language.writer import write
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import CASES
 
 
 @cache
 def shipped() -> tuple[Case, ...]:
-    cases, errors = load(ROOT / "cases")
+    cases, errors = load(CASES)
     assert errors == ()
     return cases
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import named
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.creation import named
 from gradcheck.autograd.ops.kinds import converted
 from gradcheck.autograd.ops.shape import expand
 from gradcheck.errors import DtypeMismatch, ShapeMismatch

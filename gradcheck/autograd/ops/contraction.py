@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compute import require_one_dtype
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import canonical_all, integer
 from gradcheck.autograd.ops.order import movedim, permute
 from gradcheck.autograd.ops.products import matmul
 from gradcheck.autograd.ops.shape import expand, reshape, unsqueeze
+from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 #: Below so many multiplications NumPy's plain loop beats the search for a better order.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import complex_of, named
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.dims import integer
@@ -29,19 +29,12 @@ def count(size: Any, *_: Any) -> int:
     return prod(sizes(size))
 
 
-def named(dtype: Any, otherwise: np.dtype) -> np.dtype:
-    """The dtype given, as a dtype or by its torch name, or else `otherwise`."""
-    if dtype is None:
-        return otherwise
-    return dtypes.BY_NAME[dtype] if isinstance(dtype, str) and dtype in dtypes.BY_NAME else np.dtype(dtype)
-
-
 def _natural(*numbers: Any) -> np.dtype:
     """What torch makes of Python numbers: int64, the default dtype, or its complex sibling; bool of booleans."""
     kind = np.result_type(*(np.asarray(n) for n in numbers)).kind
     if kind in "biu":
         return np.dtype(bool if kind == "b" else np.int64)
-    return default_dtype() if kind == "f" else dtypes.complex_of(default_dtype())
+    return default_dtype() if kind == "f" else complex_of(default_dtype())
 
 
 @op(variadic="size", elements=count, samples=("zeros(2, 3)", "zeros([2, 0])", "zeros(3, dtype=torch.int64)"), **_MADE)

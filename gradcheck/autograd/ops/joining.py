@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.dims import canonical, integer
 from gradcheck.autograd.ops.indexing import narrow, select
 from gradcheck.autograd.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
+from gradcheck.autograd.promotion import result_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 # Together ------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 
 
 def _common(tensors: Any) -> np.dtype:
-    return dtypes.result_dtype(list(tensors))
+    return result_dtype(list(tensors))
 
 
 def _stack_rule(g: Any, y: Any, tensors: Any, dim: int = 0) -> list[Any]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.compute import require_one_dtype
 from gradcheck.autograd.ops.by_name import ops
+from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 

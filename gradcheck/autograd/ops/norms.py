@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import HALVES, real_of
+from gradcheck.autograd.dtypes import HALVES, named, real_of
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops import reduction, rounding
 from gradcheck.autograd.ops.cast import to
 from gradcheck.autograd.ops.comparison import isnan
-from gradcheck.autograd.ops.creation import named, zeros_like
+from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.dims import canonical_all
 from gradcheck.autograd.ops.extrema import where
 from gradcheck.autograd.ops.kinds import require_floating

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compute import require_one_dtype
 from gradcheck.autograd.op import TABLE, composite, op
 from gradcheck.autograd.ops.shape import expand, reshape, squeeze, unsqueeze
+from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 

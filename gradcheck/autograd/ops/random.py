@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import named
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.creation import count, named, sizes
+from gradcheck.autograd.ops.creation import count, sizes
 from gradcheck.errors import ArgumentError
 
 _MADE: dict[str, Any] = {"method": False, "rounds": True}

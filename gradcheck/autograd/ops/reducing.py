@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.ops.creation import named
+from gradcheck.autograd.dtypes import named
 from gradcheck.autograd.ops.dims import canonical_all
 from gradcheck.autograd.ops.kinds import converted
 from gradcheck.autograd.ops.shape import unsqueeze

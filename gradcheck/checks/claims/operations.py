@@ -22,10 +22,10 @@ from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, eps
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Operation, Subject, WrongOperation
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine, Pullback
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.perturbation import Disturbance, disturbed
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.perturbation import Perturbation, perturbed
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
 
@@ -176,14 +176,16 @@ class _Pair:
         incoming = [None if c is None else raise_array(c) for c in operation.cotangents]
         answers: list[list[np.ndarray | None]] = []  # the first is that of no perturbation
 
-        def run(disturbance: Disturbance) -> list[np.ndarray | None]:
+        def run(perturbation: Perturbation) -> list[np.ndarray | None]:
             def moved(array: np.ndarray) -> np.ndarray:
                 # A product of 0-d arrays is a NumPy scalar, which is no array.
-                return np.asarray(array * disturbance.factors(array.shape)) if array.dtype.kind in "fc" else array
+                return np.asarray(array * perturbation.factors(array.shape)) if array.dtype.kind in "fc" else array
 
             again = _with_arrays(application, [moved(array) for array in raised])
             cotangents = [None if c is None else moved(c) for c in incoming]
-            reference = disturbed(self.reference, disturbance) if isinstance(self.reference, Tape) else self.reference
+            reference = (
+                perturbed(self.reference, perturbation) if isinstance(self.reference, DefineByRun) else self.reference
+            )
             answers.append(list(reference.pull_back([again], [cotangents], _FLOAT64)[0].gradients))
             return answers[-1]
 

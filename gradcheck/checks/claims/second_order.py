@@ -23,13 +23,13 @@ from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Engine
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.perturbation import Disturbance
-from gradcheck.engines.second_order import Gradients, Second, last_pass, second_order
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.perturbation import Perturbation
+from gradcheck.engines.second_order import Gradients, SecondOrder, last_pass, second_order
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
-from gradcheck.language.evaluation.evaluate import ops_in
+from gradcheck.language.expr.mentions import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.oracles.numeric.differences import derivative
@@ -51,21 +51,21 @@ def check(context: Context) -> Iterable[Comparison]:
     order: that is not the case's claim."""
     reference, point = context.engines.reference, context.points.own
     step = last_pass(point.problem)
-    if step is None or not isinstance(reference, Tape):
+    if step is None or not isinstance(reference, DefineByRun):
         return
-    second = _SecondOrder(point.problem, step, reference)
+    second = _Reference(point.problem, step, reference)
     if second.want.error is not None:
         return
     for engine in context.engines.tested:
-        if isinstance(engine, Tape):
+        if isinstance(engine, DefineByRun):
             yield from _Pair(second, engine, context.options.tolerance, point.conditioning).compare()
 
 
-class _SecondOrder:
+class _Reference:
     """What one backward pass of a problem comes to in second order: by the reference, and by differences of first
     gradients. `probes` are the random v, of each input's shape and dtype."""
 
-    def __init__(self, problem: Problem, step: int, reference: Tape) -> None:
+    def __init__(self, problem: Problem, step: int, reference: DefineByRun) -> None:
         self.problem, self.step, self.reference = problem, step, reference
         self.probes = _probes(problem, step)
         self.want = second_order(reference, problem, step, self.probes)
@@ -99,8 +99,8 @@ class _SecondOrder:
         if self._sensitivity is None:
             raised = raise_precision(self.problem)
 
-            def run(disturbance: Disturbance) -> list[np.ndarray | None]:
-                moved = second_order(self.reference, raised, self.step, self.probes, disturbance)
+            def run(perturbation: Perturbation) -> list[np.ndarray | None]:
+                moved = second_order(self.reference, raised, self.step, self.probes, perturbation)
                 if moved.error is not None:
                     raise moved.error
                 return [moved.second.get(one) for one in self.probes]
@@ -135,7 +135,7 @@ def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
 class _Way:
     """First gradients, in double precision, on the way that the inputs take along the probes."""
 
-    def __init__(self, tape: Tape, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, tape: DefineByRun, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
         self.tape, self.problem, self.step = tape, raise_precision(problem), step
         self.leaves = {n: wide(array) for n, array in _leaves(self.problem, step).items() if n in probes}
         self.probes = {name: wide(probe) for name, probe in probes.items()}
@@ -166,14 +166,14 @@ def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: 
     return {name: np.asarray(leaf + t * ways[name]) for name, leaf in leaves.items()}
 
 
-def _first(tape: Tape, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
+def _first(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
     """The first gradients where the inputs are these."""
     steps = problem.case.steps
     alone = replace(problem.case, steps=(steps[step],))
     moved = replace(
         problem, case=alone, inputs={**problem.inputs, **leaves}, seeds=(problem.seeds[step],), forwards=({},)
     )
-    evaluation = tape.evaluate(moved, Disturbance(0.0, np.random.default_rng(0)))  # raises precision alone
+    evaluation = tape.evaluate(moved, Perturbation(0.0, np.random.default_rng(0)))  # raises precision alone
     error = evaluation.error or (evaluation.states[-1].error if evaluation.states else None)
     if error is not None:
         raise error
@@ -206,7 +206,7 @@ def _step(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> f
 class _Pair:
     """One engine's second order, and the reference's."""
 
-    second: _SecondOrder
+    second: _Reference
     engine: Engine
     run: StatedTolerance | None
     conditioning: Conditioning
@@ -218,7 +218,7 @@ class _Pair:
     def compare(self) -> Iterator[Comparison]:
         """A comparison for each input; nothing where the engine has no second order."""
         second = self.second
-        assert isinstance(self.engine, Tape)
+        assert isinstance(self.engine, DefineByRun)
         got = second_order(self.engine, second.problem, second.step, second.probes)
         if got.error is not None:
             if got.error.kind != "unsupported":
@@ -233,7 +233,7 @@ class _Pair:
         place = place_of(problem.case, name)
         return Subject(ClaimKind.GRADIENT2, name, self.second.step, *self._names, place)
 
-    def _compare(self, name: str, got: Second) -> Comparison:
+    def _compare(self, name: str, got: SecondOrder) -> Comparison:
         mine, theirs = got.second.get(name), self.second.want.second.get(name)
         either = theirs if theirs is not None else mine
         dtype = either.dtype if either is not None else _FLOAT64

@@ -21,7 +21,7 @@ from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
-from gradcheck.language.evaluation.evaluate import NUMPY, Host
+from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.sampling import claimed
 
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)

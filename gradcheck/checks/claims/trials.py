@@ -19,7 +19,7 @@ from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
-from gradcheck.language.sampling import trials
+from gradcheck.language.trials import trials
 
 #: Of these kinds of error a derivation is refuted: its shape is wrong.
 _REFUTES = ("shape_mismatch", "index_out_of_range")

@@ -28,8 +28,8 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.engines.define_by_run import Tape
-from gradcheck.engines.perturbation import Disturbance, DisturbingHost, PlainArrays
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.perturbation import Perturbation, PerturbingHost, PlainArrays
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Dtype
@@ -55,24 +55,24 @@ _JUMP, _VALUES, _APART = 30.0, 3, 1e-3
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 
-def sensitivity(run: Callable[[Disturbance], Arrays], seed: int) -> list[np.ndarray | None]:
+def sensitivity(run: Callable[[Perturbation], Arrays], seed: int) -> list[np.ndarray | None]:
     """What each element of the arrays that `run` computes moves by, for a relative perturbation of 1; None where there
     is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
     of the answer."""
     generator = stream(seed, "conditioning")
-    still = run(Disturbance(0.0, generator))
+    still = run(Perturbation(0.0, generator))
     fine = _moves(run, still, _FINE, generator)
     coarse = _moves(run, still, _COARSE, generator)
     return [_smooth(a, b) for a, b in zip(fine, coarse, strict=True)]
 
 
 def _moves(
-    run: Callable[[Disturbance], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
+    run: Callable[[Perturbation], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
 ) -> list[np.ndarray | None]:
     """How far each array moves in each draw, relative to the amplitude; draws come first."""
     found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
-        for moves, base, moved in zip(found, still, run(Disturbance(amplitude, generator)), strict=True):
+        for moves, base, moved in zip(found, still, run(Perturbation(amplitude, generator)), strict=True):
             if base is not None and moved is not None and moved.shape == base.shape:
                 with np.errstate(all="ignore"):
                     moves.append(np.abs(moved - base) / amplitude)
@@ -166,9 +166,9 @@ class Conditioning:
         """The value or the gradient in double precision, by the reference. None where it cannot be had."""
         if self._truth is None:
             self._truth = {}
-            if isinstance(self._reference, Tape):
+            if isinstance(self._reference, DefineByRun):
                 keys = [key for key, _ in self._arrays()]
-                exact = Disturbance(0.0, np.random.default_rng(0))
+                exact = Perturbation(0.0, np.random.default_rng(0))
                 evaluation = self._reference.evaluate(raise_precision(self._problem), exact)
                 self._truth = dict(zip(keys, _answers(evaluation, keys), strict=True))
         return self._truth.get((what, step, tensor))
@@ -176,15 +176,15 @@ class Conditioning:
     def of_claim(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
         """How sensitive to roundings the `differences` are that a claim after a step is about; empty where that cannot
         be estimated."""
-        if not isinstance(self._reference, Tape):
+        if not isinstance(self._reference, DefineByRun):
             return []
         reference, raised = self._reference, raise_precision(self._problem)
 
-        def run(disturbance: Disturbance) -> list[np.ndarray]:
-            states = reference.evaluate(raised, disturbance).states
+        def run(perturbation: Perturbation) -> list[np.ndarray]:
+            states = reference.evaluate(raised, perturbation).states
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
-            return differences(Scope(raised, states[step], DisturbingHost(PlainArrays(), disturbance)))
+            return differences(Scope(raised, states[step], PerturbingHost(PlainArrays(), perturbation)))
 
         try:
             with using_default_dtype(dtypes.real_of(raised.dtype)):
@@ -212,7 +212,7 @@ class Conditioning:
     def _measure(self) -> dict[Key, np.ndarray | None]:
         reference, problem = self._reference, self._problem
         keys = [key for key, _ in self._arrays()]
-        if not isinstance(reference, Tape):
+        if not isinstance(reference, DefineByRun):
             self.why_not = fact("no_conditioning_by", engine=reference.name)
             return {}
         raised = raise_precision(problem)

@@ -10,7 +10,7 @@ from typing import Literal
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import Finding, check_properties
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
-from gradcheck.checks.runner import Source, run
+from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine
 
 Standing = Literal["right", "wrong", "lacking"]
@@ -56,7 +56,7 @@ def standing(case: CaseResult) -> Standing | None:
 def conform(
     engine: Engine, source: Source | None = None, *, ops: Sequence[str] = (), timeout: float | None = None
 ) -> Conformance:
-    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, for each case and property.
+    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, a case or a property.
 
     Raises UsageError for an op that is unknown.
     """

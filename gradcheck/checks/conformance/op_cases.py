@@ -12,7 +12,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.engines.arguments import arrays, convert
+from gradcheck.engines.recording import arrays, convert
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
@@ -20,6 +20,7 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.random import stream
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.symbolic.formula import to_expr
@@ -121,14 +122,14 @@ def _case(op: Op, number: int, applied: _Applied, generator: np.random.Generator
     roots = _roots(op, applied, generator)
     if not inputs or not roots or not _is_finite(op(*args, **kwargs)):
         return None
-    title = f"{op.name}: {expr}"
+    title = f"{op.name}: {to_text(expr)}"
     return Case(
         id=f"{title} #{number}",
         name=f"{title} #{number}",
         place=Place("ops"),
         inputs=inputs,
         constants=constants,
-        graph={"y": Claim(str(expr), expr)},
+        graph={"y": Claim.of(expr)},
         steps=(Step("backward", roots=roots),),
         tags=(op.name,),
     )

@@ -22,8 +22,8 @@ from gradcheck.language.problem import Problem
 
 #: Nodes of the deep graph, and uses of one tensor.
 NODES, USES = 100_000, 1_000
-#: Seconds for each property of an engine that may never return (see `timeout`), unless the run has its own limit. A deep
-#: graph may well take such an engine longer than any case.
+#: Seconds for each property of an engine that may never return (see `timeout`), unless the run has its own limit. A
+#: deep graph may well take such an engine longer than any case.
 PATIENCE = 60.0
 _RTOL = 1e-10
 

@@ -22,9 +22,10 @@ from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.failures.subgradients import at_a_kink
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, WrongOperation
-from gradcheck.engines.arguments import arrays, rebuild
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
-from gradcheck.language.evaluation.evaluate import NUMPY, evaluate
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.oracles.numeric.derivative import Estimate, Numeric, of_tensor
 from gradcheck.oracles.numeric.objective import Alone, WideHost
 

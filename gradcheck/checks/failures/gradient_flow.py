@@ -10,9 +10,10 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.arrays import largest_finite, wide
-from gradcheck.autograd.backward import pull, sweep
+from gradcheck.autograd.backward import sweep
+from gradcheck.autograd.fast import pull
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.tensor import Tensor, wrap
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.failures.diagnosis.evidence import Use, origin
 from gradcheck.engines.core import CoreHost
 from gradcheck.facts import Fact, fact
@@ -68,7 +69,7 @@ class GradientFlow:
             arrays |= changed
         scope: dict[str, Any] = dict(problem.sizes)
         for name, array in arrays.items():
-            scope[name] = leaf = wrap(array.copy())
+            scope[name] = leaf = Tensor.wrap(array.copy())
             leaf.requires_grad = name in problem.inputs and dtypes.is_differentiable(array.dtype)
             self.tensors[name] = leaf
             self.names[leaf] = name

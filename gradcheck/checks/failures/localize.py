@@ -16,8 +16,8 @@ from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
 from gradcheck.checks.result import Cause, WrongOperation
-from gradcheck.engines.arguments import arrays
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.recording import arrays
 from gradcheck.facts import Fact, fact
 
 #: A gradient follows from its children's if it is so many times nearer than engines must be to each other.

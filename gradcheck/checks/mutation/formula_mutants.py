@@ -15,6 +15,7 @@ from gradcheck.checks.result import Mutant
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.printer import to_text
 from gradcheck.oracles.exact.prove import prove
 
 #: A factor this far from 1 must be seen, or a few times the tolerance of the claim where that is coarser.
@@ -29,14 +30,14 @@ def formula_mutants(points: PointSet) -> Iterator[Mutant | None]:
             for kind, wrong in mutations_of(claim.expr, _factor(points, name)):
                 mutated = replace(case, formulas={name: (_claim(wrong),)}, checks=())
                 caught_by = evidence(points, mutated)
-                where = fact("in_formula", tensor=name, formula=str(wrong))
+                where = fact("in_formula", tensor=name, formula=to_text(wrong))
                 yield None if caught_by is None else Mutant(kind, where, caught_by)
     if not (case.formulas or case.checks):
         return
     for name, claim in case.let.items():
         for kind, wrong in mutations_of(claim.expr, _factor(points, "")):
             caught_by = evidence(points, replace(case, let={**case.let, name: _claim(wrong)}))
-            where = fact("in_step", name=name, formula=str(wrong))
+            where = fact("in_step", name=name, formula=to_text(wrong))
             yield None if caught_by is None else Mutant(kind, where, caught_by)
 
 
@@ -71,4 +72,4 @@ def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
 
 
 def _claim(expr: Expr) -> Claim:
-    return Claim(str(expr), expr)
+    return Claim.of(expr)

@@ -11,9 +11,9 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.mutation.core_mutation import Mutation, Shares, positions
 from gradcheck.checks.mutation.sweep_mutations import Reused, reused
-from gradcheck.engines.base import Application, Pullback
+from gradcheck.engines.base import Application, Cotangents, Pullback
 from gradcheck.engines.core import Core
-from gradcheck.engines.define_by_run import Cotangents, Tape
+from gradcheck.engines.define_by_run import DefineByRun
 
 
 class MutantCore(Core):
@@ -37,7 +37,7 @@ class MutantCore(Core):
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """Always by a sweep, which the mutation is in."""
-        return Tape.pull_back(self, applications, cotangents, dtype)
+        return DefineByRun.pull_back(self, applications, cotangents, dtype)
 
 
 def _forget(roots: Sequence[Tensor]) -> None:

@@ -9,7 +9,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Point, unusable
 from gradcheck.language.case import Case, StatedTolerance
-from gradcheck.language.sampling import trials
+from gradcheck.language.trials import trials
 
 #: At how many unseen points an equivalent mutation must leave everything as it is.
 _UNSEEN = 3

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.backward import Pull
+from gradcheck.autograd.node import plain
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.tensor import Tensor, plain
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.mutation.core_mutation import Mutation, Shares, positions
 from gradcheck.facts import fact

@@ -53,7 +53,7 @@ def value_of(expr: Expr, values: Mapping[str, Any]) -> Any:
 
 def with_entry(case: Case, name: str, expr: Expr) -> Case:
     """Another expression for one entry of the graph."""
-    return replace(case, graph={**case.graph, name: Claim(str(expr), expr)})
+    return replace(case, graph={**case.graph, name: Claim.of(expr)})
 
 
 def with_leaf(case: Case, name: str, array: np.ndarray) -> Case:

@@ -66,7 +66,7 @@ def _renamed(claim: Claim, name: str, other: Name) -> Claim:
         return other if isinstance(node, Name) and node.name == name else node
 
     expr = rewrite(claim.expr, changed)
-    return claim if expr is claim.expr else Claim(str(expr), expr)
+    return claim if expr is claim.expr else Claim.of(expr)
 
 
 def fewer_steps(case: Case) -> Iterator[Case]:

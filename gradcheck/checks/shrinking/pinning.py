@@ -13,7 +13,7 @@ from gradcheck.checks.result import ClaimKind
 from gradcheck.checks.shrinking.failure_signature import Signature
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import is_general
+from gradcheck.language.trials import is_general
 
 
 def pin(problem: Problem) -> Case:

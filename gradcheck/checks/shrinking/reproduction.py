@@ -16,7 +16,7 @@ from gradcheck.checks.shrinking.pinning import bare, pin
 from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
 from gradcheck.checks.shrinking.snippet import snippet
 from gradcheck.checks.shrinking.unused import without_unused
-from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
@@ -108,7 +108,11 @@ class Reproductions:
     def _in_python(self, case: Case, result: CaseResult) -> str:
         """For an engine that is somebody's Tensor class, the case in a few lines of Python."""
         lead = lead_of(result)
-        engines = [e for e in self.engines.tested if isinstance(e, Duck) and (lead is None or lead.engine == e.name)]
+        engines = [
+            e
+            for e in self.engines.tested
+            if isinstance(e, TensorClassEngine) and (lead is None or lead.engine == e.name)
+        ]
         if not engines:
             return ""
         if lead is None or lead.what is not ClaimKind.GRADIENT:

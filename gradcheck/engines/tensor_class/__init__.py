@@ -1,12 +1,16 @@
 """Anybody's Tensor class as an engine, without a line of adapter code.
 
-style      how the class wants to be made, read and asked for gradients: found out by trying
-spelling   under which names, and with which arguments, an op might be called there
-speaker    which of these the class understands, for each op and kind of arguments
-held       one of its tensors, with what gradcheck's language asks of any tensor
-applying   ops on them; `engine` the engine itself, `grid` the one for classes that hold one number each
+How a class is made, read and asked for gradients is found out by trying the words of `dialects`: a class in another
+dialect is one more entry there. Nothing here knows what a case claims, or another engine's answers.
+
+dialects        what Tensor classes differ in, a table for each difference
+api             how one class is made, read and asked for gradients
+capabilities    what its backward pass takes and keeps
+call_forms      how an op might be called; `op_lookup` finds out which of these a class understands
+wrapper         one tensor, with what the language and a define-by-run engine ask of any tensor
+calls           ops on wrapped tensors; `decompositions` writes those that a class lacks in others
+foreign         what is the same for every library that gradcheck did not write; `errors` and `output` are its own
+engine          an engine of a class that holds arrays; `scalars` of one that holds a number a node
+adapt           from a class to its engine
+source_code     a problem as Python that needs the class and NumPy alone
 """
-
-from __future__ import annotations
-
-from gradcheck.engines.tensor_class.adapt import adopt as adopt

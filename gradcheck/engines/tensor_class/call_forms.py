@@ -2,7 +2,8 @@
 
 A `Form` is one way of calling. `exact` ones cannot be misunderstood: an operator, or the op's own name with nothing but
 tensors; where such a form exists it is the one to be tested, whatever it returns. Others (`sum(0)` might set another
-parameter than the dimension) are believed only when they return what the op should.
+parameter than the dimension) are believed only when they return what the op should. A further name of an op, or of a
+parameter, is an entry in `dialects`.
 """
 
 from __future__ import annotations
@@ -10,24 +11,24 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gradcheck.autograd.op import Op
+from gradcheck.engines.tensor_class.dialects import AMBIGUOUS, KEYWORDS, SYNONYMS
+from gradcheck.language.evaluation.scalars import ARITHMETIC
 
-#: Values, in place of the op's parameters, as the library takes them.
+#: An op's arguments in the signature's order, as the library takes them.
 Arguments = Sequence[Any]
 Shape = tuple[int, ...]
-Call = Callable[[Arguments, Shape], Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One way of calling an op. `call` takes the arguments and, for ops in `SHAPED`, the result's shape; it raises
-    `Absent` where the library has no such thing."""
-
-    label: str
-    call: Call
-    exact: bool = False
+_INFIX = ("add", "sub", "mul", "div", "pow", "floor_divide", "remainder")
+OPERATORS: dict[str, Callable[..., Any]] = {name: ARITHMETIC[name] for name in _INFIX} | {
+    "matmul": operator.matmul,
+    "neg": operator.neg,
+    "positive": operator.pos,
+    "abs": operator.abs,
+    "getitem": operator.getitem,
+}
 
 
 class Absent(Exception):
@@ -35,66 +36,92 @@ class Absent(Exception):
 
 
 class Library(NamedTuple):
-    """Where names are looked up: methods on the tensor, functions in modules."""
+    """Where names are looked up: methods on the tensor, functions in modules (or in a class)."""
 
     modules: tuple[Any, ...]
     methods: bool = True
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The first public function of this name."""
+        """The first public function of this name. Raises Absent."""
         for module in self.modules:
-            found = getattr(module, name, None)
+            found: Any = getattr(module, name, None)
             if callable(found):
-                return found  # type: ignore[no-any-return]
+                function: Callable[..., Any] = found
+                return function
         raise Absent(name)
 
 
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
-    "neg": operator.neg, "matmul": operator.matmul, "remainder": operator.mod, "floor_divide": operator.floordiv,
-    "abs": operator.abs, "positive": operator.pos, "getitem": operator.getitem,
-}  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call: the op's own at `index`, or sizes (those of the result's shape if `dims` is None).
 
-#: Other names, torch's and NumPy's first.
-_SYNONYMS: dict[str, tuple[str, ...]] = {
-    "add": ("plus",), "sub": ("subtract", "minus"), "mul": ("multiply", "times"), "div": ("divide", "true_divide"),
-    "pow": ("power",), "neg": ("negative", "negate"), "matmul": ("mm", "dot", "bmm", "mv"), "mm": ("dot",),
-    "mv": ("dot",), "bmm": ("matmul",), "abs": ("absolute",), "asin": ("arcsin",), "acos": ("arccos",),
-    "atan": ("arctan",), "asinh": ("arcsinh",), "acosh": ("arccosh",), "atanh": ("arctanh",), "atan2": ("arctan2",),
-    "amax": ("max",), "amin": ("min",), "cat": ("concatenate", "concat"), "clamp": ("clip",), "softmax": ("soft_max",),
-    "log_softmax": ("logsoftmax",), "softplus": ("soft_plus",), "sigmoid": ("expit", "logistic"), "silu": ("swish",),
-    "conj": ("conjugate",), "linalg.norm": ("norm",), "linalg.vector_norm": ("norm",), "repeat": ("tile",),
-    "movedim": ("moveaxis",), "linalg.solve": ("solve",), "linalg.inv": ("inverse",), "ravel": ("flatten",),
-    "logaddexp": ("log_add_exp",), "logsumexp": ("log_sum_exp",), "index_select": ("take",),
-    "take_along_dim": ("take_along_axis",), "logsigmoid": ("log_sigmoid",), "unsqueeze": ("expand_dims",),
-}  # fmt: skip
+    The items of one that is `spread` are written out, `2, 3` in place of `(2, 3)`.
+    """
 
-#: Names that mean different things to different libraries: another value there is another convention, not a mistake.
-AMBIGUOUS = frozenset({
-    "std", "var", "repeat", "tile", "gelu", "linalg.norm", "linalg.vector_norm", "norm", "round", "remainder", "fmod",
-    "cross_entropy", "nll_loss", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss",
-    "l1_loss", "huber_loss", "smooth_l1_loss", "hinge_embedding_loss", "margin_ranking_loss", "softplus", "batch_norm",
-    "layer_norm", "leaky_relu", "elu", "flatten", "take", "dot", "normalize", "linear", "conv1d", "conv2d", "pad",
-    "getitem",
-})  # fmt: skip
+    index: int | None = None
+    dims: Shape | None = None
+    spread: bool = False
 
-_NUMPY_WORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis"}
+    def value(self, args: Arguments, shape: Shape) -> Any:
+        """What is given, for an op's arguments and its result's shape."""
+        if self.index is not None:
+            return args[self.index]
+        return shape if self.dims is None else self.dims
 
 
-def names_of(op: Op) -> tuple[str, ...]:
-    """What it may be called, its own name first."""
-    short = op.name.rpartition(".")[2]
-    counterpart = op.torch.rpartition(".")[2]
-    return tuple(dict.fromkeys((short, counterpart, *_SYNONYMS.get(op.name, ()))))
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way of calling an op. A method's first argument is the tensor that has it; a method that takes nothing else
+    may be a property."""
+
+    kind: Literal["operator", "method", "function"]
+    name: str
+    positional: tuple[Argument, ...]
+    keywords: tuple[tuple[str, Argument], ...] = ()
+    exact: bool = False
+
+    @property
+    def label(self) -> str:
+        """For messages: `operator add`, `.sum(dim=…)`, `softmax(…)`."""
+        if self.kind == "operator":
+            return f"operator {self.name}"
+        given = [*(["…"] if len(self.positional) > 1 else []), *(f"{word}=…" for word, _ in self.keywords)]
+        return f"{'.' if self.kind == 'method' else ''}{self.name}({', '.join(given)})"
+
+    def given(self, args: Arguments, shape: Shape) -> tuple[list[Any], dict[str, Any]]:
+        """The positional arguments and the keywords of the call."""
+        positional: list[Any] = []
+        for argument in self.positional:
+            value = argument.value(args, shape)
+            positional += value if argument.spread else [value]
+        return positional, {word: argument.value(args, shape) for word, argument in self.keywords}
+
+    def call(self, library: Library, args: Arguments, shape: Shape) -> Any:
+        """Call it. `shape` is the result's, for ops in `SHAPED`. Raises Absent where the library has no such thing, and
+        whatever the library raises."""
+        given, keywords = self.given(args, shape)
+        if self.kind == "operator":
+            return OPERATORS[self.name](*given)
+        if self.kind == "function":
+            return library.function(self.name)(*given, **keywords)
+        try:
+            method = getattr(given[0], self.name)
+        except AttributeError:
+            raise Absent(self.name) from None
+        if callable(method):
+            return method(*given[1:], **keywords)
+        if len(given) > 1 or keywords:
+            raise Absent("a property takes no arguments")
+        return method
 
 
 def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
     """Every way of calling the op with these arguments (their values matter only where they are no tensors); `ndim` is
     the first argument's number of dimensions."""
     settings = _settings(op, bound)
-    infix = _OPERATORS.get(op.name)
-    if infix is not None and not settings:
-        yield Form(f"operator {op.name}", _infix(infix, _operands(op)), exact=not _is_mixed(op, bound))
+    if op.name in OPERATORS and not settings:
+        operands = tuple(Argument(index) for index in range(_operands(op)))
+        yield Form("operator", op.name, operands, exact=not _is_mixed(op, bound))
     if op.name in SHAPED:
         yield from SHAPED[op.name](bound, ndim, library)
         return
@@ -103,15 +130,18 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[For
         yield from _named(op, name, settings, library, exact and op.name not in AMBIGUOUS)
 
 
+def names_of(op: Op) -> tuple[str, ...]:
+    """What it may be called, its own name first."""
+    short = op.name.rpartition(".")[2]
+    counterpart = op.torch.rpartition(".")[2]
+    return tuple(dict.fromkeys((short, counterpart, *SYNONYMS.get(op.name, ()))))
+
+
 def _is_mixed(op: Op, bound: Arguments) -> bool:
     """An index of arrays and other things, of which NumPy and torch make different shapes."""
     if op.name != "getitem" or not isinstance(bound[1], tuple):
         return False
     return len(bound[1]) > 1 and any(hasattr(item, "dtype") or isinstance(item, list) for item in bound[1])
-
-
-def _infix(function: Callable[..., Any], count: int) -> Call:
-    return lambda args, shape: function(*args[:count])
 
 
 def _settings(op: Op, bound: Arguments) -> list[int]:
@@ -139,104 +169,69 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _named(op: Op, name: str, settings: list[int], library: Library, exact: bool) -> Iterator[Form]:
-    """Method, function, property; positional, torch's keywords, NumPy's."""
-    count = _operands(op)
-    last = max(settings, default=count - 1) + 1
-    names = [parameter.name for parameter in op.parameters]
-    keywords = [{names[i]: i for i in settings}, {_NUMPY_WORDS.get(names[i], names[i]): i for i in settings}]
+    """Method, function, property."""
+    listed = next((i for i, parameter in enumerate(op.parameters) if parameter.name == op.variadic), None)
+    arguments = [Argument(i, spread=i == listed) for i in range(len(op.parameters))]  # einsum("ij,jk", a, b) is spread
+    for count, words in _ways_of_giving(op, settings):
+        positional, keywords = tuple(arguments[:count]), tuple((word, arguments[i]) for word, i in words)
+        if library.methods and op.sequence is None:
+            yield Form("method", name, positional, keywords, exact)
+        yield Form("function", name, positional, keywords, exact)
+
+
+def _ways_of_giving(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    """How many arguments are given by position, and which settings by which keyword: torch's or NumPy's."""
+    operands = _operands(op)
     if not settings:
-        styles: list[tuple[int, dict[str, int]]] = [(count, {})]
-    else:
-        styles = [(count, words) for words in keywords] + [(last, {}), (len(op.parameters), {})]
-        if len(settings) == 2:  # sum(0, keepdims=True)
-            first, second = settings
-            styles += [(first + 1, {word: second}) for word in (names[second], _NUMPY_WORDS.get(names[second], ""))]
-    for positional, words in styles:
-        yield from _places(op, name, positional, words, library, exact)
-
-
-def _places(op: Op, name: str, positional: int, words: dict[str, int], library: Library, exact: bool) -> Iterator[Form]:
-    listed = [p.name for p in op.parameters].index(op.variadic) if op.variadic else None
-
-    def split(args: Arguments) -> tuple[list[Any], dict[str, Any]]:
-        given = list(args[:positional])
-        if listed is not None and listed < positional:  # einsum("ij,jk", a, b)
-            given[listed : listed + 1] = args[listed]
-        return given, {word: args[i] for word, i in words.items() if word}
-
-    def method(args: Arguments, shape: Shape) -> Any:
-        given, kwargs = split(args)
-        found = _attribute(given[0], name)
-        return found(*given[1:], **kwargs) if callable(found) else _only(found, given, kwargs)
-
-    def function(args: Arguments, shape: Shape) -> Any:
-        given, kwargs = split(args)
-        return library.function(name)(*given, **kwargs)
-
-    told = ", ".join([*(["…"] if positional > 1 else []), *(f"{word}=…" for word in words if word)])
-    if library.methods and op.sequence is None:
-        yield Form(f".{name}({told})", method, exact)
-    yield Form(f"{name}({told})", function, exact)
-
-
-def _attribute(tensor: Any, name: str) -> Any:
-    try:
-        return getattr(tensor, name)
-    except AttributeError:
-        raise Absent(name) from None
-
-
-def _only(found: Any, given: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A property, where nothing else was to be said."""
-    if len(given) > 1 or kwargs:
-        raise Absent("a property takes no arguments")
-    return found
+        yield operands, []
+        return
+    torch = [parameter.name for parameter in op.parameters]
+    numpy = [KEYWORDS.get(word, word) for word in torch]
+    for words in (torch, numpy):
+        yield operands, [(words[i], i) for i in settings]
+    yield max(settings) + 1, []
+    yield len(op.parameters), []
+    if len(settings) == 2:  # sum(0, keepdims=True)
+        first, second = settings
+        for words in (torch, numpy):
+            yield first + 1, [(words[second], second)]
 
 
 # Ops whose arguments are sizes and dimensions -------------------------------------------------------
 
-Shaped = Callable[[Arguments, int, Library], Iterator[Form]]
+_TENSOR = Argument(0)
 
 
-def _spread(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[Form]:
+def _sized(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[Form]:
     """`reshape(2, 3)` and `reshape((2, 3))`, methods and functions; of the result's shape unless `dims` are given."""
     for name in names:
-        yield from _spread_one(name, library, dims)
-
-
-def _spread_one(name: str, library: Library, dims: Shape | None) -> Iterator[Form]:
-    def value(shape: Shape) -> Shape:
-        return shape if dims is None else dims
-
-    if library.methods:
-        yield Form(f".{name}(*…)", lambda args, shape: _attribute(args[0], name)(*value(shape)))
-        yield Form(f".{name}((…))", lambda args, shape: _attribute(args[0], name)(value(shape)))
-    yield Form(f"{name}(x, (…))", lambda args, shape: library.function(name)(args[0], value(shape)))
+        if library.methods:
+            yield Form("method", name, (_TENSOR, Argument(dims=dims, spread=True)))
+            yield Form("method", name, (_TENSOR, Argument(dims=dims)))
+        yield Form("function", name, (_TENSOR, Argument(dims=dims)))
 
 
 def _reshape(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _spread(("reshape", "view"), library)
+    return _sized(("reshape", "view"), library)
 
 
 def _expand(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _spread(("expand", "broadcast_to"), library)
+    return _sized(("expand", "broadcast_to"), library)
 
 
 def _axes(dims: Shape, library: Library) -> Iterator[Form]:
     """Dimensions in another order."""
-    yield from _spread(("permute", "transpose"), library, dims)
+    yield from _sized(("permute", "transpose"), library, dims)
     if library.methods:
-        yield Form(".transpose(axes=…)", lambda args, shape: _attribute(args[0], "transpose")(axes=dims))
+        yield Form("method", "transpose", (_TENSOR,), (("axes", Argument(dims=dims)),))
     if dims == (1, 0):
-        yield Form(".T", lambda args, shape: _transposed(args[0], "T"))
-        yield Form(".t()", lambda args, shape: _transposed(args[0], "t"))
-        yield Form(".transpose()", lambda args, shape: _transposed(args[0], "transpose"))
-        yield Form("transpose(x)", lambda args, shape: library.function("transpose")(args[0]))
+        for name in ("T", "t", "transpose"):
+            yield Form("method", name, (_TENSOR,))
+        yield Form("function", "transpose", (_TENSOR,))
 
 
-def _transposed(tensor: Any, name: str) -> Any:
-    found = _attribute(tensor, name)
-    return found() if callable(found) else found
+def _permute(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
+    return _axes(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
 
 
 def _swap(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
@@ -244,17 +239,13 @@ def _swap(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
     order = list(range(ndim))
     if ndim:
         order[first], order[second] = order[second], order[first]
-    yield from _spread(("transpose", "swapaxes"), library, (first, second))
-    yield Form("swapaxes(x, i, j)", lambda args, shape: library.function("swapaxes")(args[0], first, second))
+    yield from _sized(("transpose", "swapaxes"), library, (first, second))
+    yield Form("function", "swapaxes", (_TENSOR, Argument(dims=(first, second), spread=True)))
     yield from _axes(tuple(order), library)
 
 
-def _turn(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
+def _swap_last(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
     return _swap((bound[0], -2, -1), ndim, library) if ndim > 1 else iter(())
-
-
-def _permute(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _axes(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
 
 
 def _operator_only(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
@@ -262,7 +253,7 @@ def _operator_only(bound: Arguments, ndim: int, library: Library) -> Iterator[Fo
 
 
 #: Ops that are asked for by the shape or the order of dimensions that comes out.
-SHAPED: dict[str, Shaped] = {
+SHAPED: dict[str, Callable[[Arguments, int, Library], Iterator[Form]]] = {
     "reshape": _reshape,
     "view": _reshape,
     "flatten": _reshape,
@@ -273,8 +264,8 @@ SHAPED: dict[str, Shaped] = {
     "permute": _permute,
     "transpose": _swap,
     "swapaxes": _swap,
-    "T": _turn,
-    "mT": _turn,
-    "t": _turn,
+    "T": _swap_last,
+    "mT": _swap_last,
+    "t": _swap_last,
     "getitem": _operator_only,
 }

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.api import Style
+from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.errors import ANYTHING, said
 
 Seed = Literal["array", "tensor", "none"]
@@ -18,9 +18,13 @@ _FACTOR, _FIRST, _SECOND = 3.0, 0.5, 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
-    """seed: what `backward` takes. keeps_intermediates: gradients of what is no leaf can be read afterwards.
-    keeps_graph: a second pass over the same graph does something."""
+class Capabilities:
+    """What a backward pass takes and keeps.
+
+    seed                 the incoming gradient as `backward` takes it; "none" where it takes none
+    keeps_intermediates  gradients of what is no leaf can be read afterwards
+    keeps_graph          a second pass over the same graph does something
+    """
 
     seed: Seed
     keeps_intermediates: bool
@@ -28,113 +32,112 @@ class Abilities:
 
 
 #: Of a class about which nothing could be learned.
-UNKNOWN = Abilities("array", keeps_intermediates=True, keeps_graph=True)
+UNKNOWN = Capabilities("array", keeps_intermediates=True, keeps_graph=True)
 
 
-def abilities_of(style: Style) -> Abilities:
+def capabilities_of(api: Api) -> Capabilities:
     """What the class can do; where not even `(x * 3).backward()` works, what its signature promises."""
-    seed = _seed(style)
-    return Abilities(seed, _keeps_intermediates(style), _keeps_graph(style, seed))
+    seed = _seed(api)
+    return Capabilities(seed, _keeps_intermediates(api), _keeps_graph(api, seed))
 
 
-def seeded(style: Style, seed: Seed, incoming: np.ndarray) -> tuple[Any, ...]:
-    """The arguments of `backward` for an incoming gradient."""
+def seeded(api: Api, seed: Seed, incoming: np.ndarray) -> tuple[Any, ...]:
+    """The positional arguments of `backward` for an incoming gradient."""
     if seed == "none":
         return ()
-    return (style.make(incoming, False),) if seed == "tensor" else (incoming.copy(),)
+    return (api.make(incoming, False),) if seed == "tensor" else (incoming.copy(),)
 
 
-def _shape(style: Style) -> tuple[int, ...]:
-    return () if style.scalar else (2, 3)
+def _shape(api: Api) -> tuple[int, ...]:
+    return () if api.scalar else (2, 3)
 
 
-def _leaf(style: Style, number: float = 2.0, shape: tuple[int, ...] | None = None) -> Any:
-    return style.make(np.full(_shape(style) if shape is None else shape, number), True)
+def _leaf(api: Api, number: float = 2.0, shape: tuple[int, ...] | None = None) -> Any:
+    return api.make(np.full(_shape(api) if shape is None else shape, number), True)
 
 
-def _graphs(style: Style) -> Iterator[tuple[Callable[[Any], Any], float]]:
+def _graphs(api: Api) -> Iterator[tuple[Callable[[Any], Any], float]]:
     """The simplest that a class might understand, each with its derivative."""
     yield (lambda x: x * _FACTOR), _FACTOR
-    yield (lambda x: x * _leaf(style, _FACTOR, np.shape(style.read(x)))), _FACTOR
-    yield (lambda x: x + _leaf(style, _FACTOR, np.shape(style.read(x)))), 1.0
+    yield (lambda x: x * _leaf(api, _FACTOR, np.shape(api.read(x)))), _FACTOR
+    yield (lambda x: x + _leaf(api, _FACTOR, np.shape(api.read(x)))), 1.0
     yield (lambda x: -x), -1.0
 
 
-def _build(style: Style, x: Any) -> tuple[Any, float]:
+def _build(api: Api, x: Any) -> tuple[Any, float]:
     problem: BaseException | None = None
-    for graph, derivative in _graphs(style):
+    for graph, derivative in _graphs(api):
         try:
             y = graph(x)
         except ANYTHING as error:
             problem = error
             continue
-        if style.is_tensor(y):
+        if api.is_tensor(y):
             return y, derivative
-    raise ArithmeticError(f"{style.name} can neither multiply, add nor negate: {said(problem) if problem else ''}")
+    raise ArithmeticError(f"{api.name} can neither multiply, add nor negate: {said(problem) if problem else ''}")
 
 
-def _seed(style: Style) -> Seed:
-    if style.scalar or not style.takes_seed():
+def _seed(api: Api) -> Seed:
+    if api.scalar or not api.takes_seed():
         return "none"
-    order: tuple[Seed, ...] = ("tensor", "array") if _gradients_are_tensors(style) else ("array", "tensor")
+    order: tuple[Seed, ...] = ("tensor", "array") if _gradients_are_tensors(api) else ("array", "tensor")
     ran: list[Seed] = []
     for seed in order:
         try:
-            found, wanted = _one_pass(style, seed)
+            found, wanted = _one_pass(api, seed)
         except ANYTHING:  # not understood; the next may be
             continue
         ran.append(seed)
-        if found is not None and found.shape == _shape(style) and np.allclose(found, wanted):
+        if found is not None and found.shape == _shape(api) and np.allclose(found, wanted):
             return seed
     return ran[0] if ran else order[0]
 
 
-def _one_pass(style: Style, seed: Seed) -> tuple[np.ndarray | None, float]:
-    x = _leaf(style)
-    y, derivative = _build(style, x)
-    style.backward(y, *seeded(style, seed, np.full(_shape(style), _FIRST)))
-    return style.gradient_array(x), derivative * _FIRST
+def _one_pass(api: Api, seed: Seed) -> tuple[np.ndarray | None, float]:
+    x = _leaf(api)
+    y, derivative = _build(api, x)
+    api.backward(y, *seeded(api, seed, np.full(_shape(api), _FIRST)))
+    return api.gradient_array(x), derivative * _FIRST
 
 
-def _gradients_are_tensors(style: Style) -> bool:
+def _gradients_are_tensors(api: Api) -> bool:
     for shape in ((), (1,)):
         try:
-            x = _leaf(style, shape=shape)
-            style.backward(_build(style, x)[0])
-            if style.gradient(x) is not None:
-                return style.is_tensor(style.gradient(x))
+            x = _leaf(api, shape=shape)
+            api.backward(_build(api, x)[0])
+            if api.gradient(x) is not None:
+                return api.is_tensor(api.gradient(x))
         except ANYTHING:  # not understood; the other may be
             continue
     return False
 
 
-def _keeps_intermediates(style: Style) -> bool:
+def _keeps_intermediates(api: Api) -> bool:
     """Whether the y of `z = 3 (3 x)` has a gradient after the pass, once asked to retain it."""
     try:
-        x = _leaf(style, shape=())
-        y, _ = _build(style, x)
-        if callable(getattr(y, "retain_grad", None)):
-            y.retain_grad()
-        z, _ = _build(style, y)
-        style.backward(z)
-        found = style.gradient_array(y)
+        x = _leaf(api, shape=())
+        y, _ = _build(api, x)
+        api.keep_gradient(y)
+        z, _ = _build(api, y)
+        api.backward(z)
+        found = api.gradient_array(y)
     except ANYTHING:  # where nothing can be learned, nothing is done about it
         return True
     return found is not None and bool(np.any(found))
 
 
-def _keeps_graph(style: Style, seed: Seed) -> bool:
+def _keeps_graph(api: Api, seed: Seed) -> bool:
     """Whether the gradient moves in a second pass, with another incoming gradient."""
     try:
-        x = _leaf(style, shape=() if seed == "none" else None)
-        y, _ = _build(style, x)
-        shape = np.shape(style.read(x))
-        keep = True if style.retaining else None
-        style.backward(y, *seeded(style, seed, np.full(shape, _FIRST)), retain_graph=keep)
-        first = style.gradient_array(x)
+        x = _leaf(api, shape=() if seed == "none" else None)
+        y, _ = _build(api, x)
+        shape = np.shape(api.read(x))
+        keep = True if api.retaining else None
+        api.backward(y, *seeded(api, seed, np.full(shape, _FIRST)), retain_graph=keep)
+        first = api.gradient_array(x)
         first = np.zeros(shape) if first is None else first.copy()
-        style.backward(y, *seeded(style, seed, np.full(shape, _SECOND)), retain_graph=keep)
-        second = style.gradient_array(x)
+        api.backward(y, *seeded(api, seed, np.full(shape, _SECOND)), retain_graph=keep)
+        second = api.gradient_array(x)
     except ANYTHING:  # it refuses
         return False
     if seed == "none":  # one that overwrites has the same again

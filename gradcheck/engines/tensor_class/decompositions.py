@@ -53,7 +53,8 @@ def _unsqueeze(input: Any, dim: int) -> Any:
     return TABLE["reshape"](input, shape)
 
 
-REWRITES: dict[str, Callable[..., Any]] = {
+#: By name, an op as a function of all its arguments; NotImplemented where these are not covered.
+DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "add": _add,
     "sub": _sub,
     "div": _div,

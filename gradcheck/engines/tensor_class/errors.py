@@ -1,4 +1,4 @@
-"""What somebody's engine raises, in gradcheck's words."""
+"""What somebody's library raises, in gradcheck's kinds of errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from gradcheck.engines.base import Evaluation, State
+from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
 
@@ -27,12 +27,13 @@ class EndlessRecursion(TensorError):
 #: All that somebody's code may raise and be blamed for; an interruption, and the end of a case's time, are not its own.
 ANYTHING = (Exception, SystemExit)
 #: Exceptions of code that meant something else; no engine refuses a request in these words.
-_SLIPS = ("AttributeError", "NameError", "UnboundLocalError", "KeyError", "ImportError")
+_SLIPS = (AttributeError, NameError, KeyError, ImportError)
 
 
 @contextmanager
 def translating(what: str) -> Iterator[None]:
-    """Raise what an engine raises inside as TensorErrors that say where; lack of memory and of time pass through."""
+    """Raise what a library raises inside as errors that say what was asked of it: Unsupported, EndlessRecursion,
+    EngineError. Lack of memory and of time pass through."""
     try:
         yield
     except (GradcheckError, MemoryError):
@@ -61,26 +62,21 @@ def said(error: BaseException) -> str:
 def as_asked(case: Case, evaluation: Evaluation) -> Evaluation:
     """The same, where an exception is taken for the kind of error that its step asks for: an engine's own exceptions
     have no kinds, and a refusal is a refusal."""
-    first = case.steps[0] if case.steps else None
     states = tuple(
         replace(state, error=_meant(step, state.error)) if state.error else state
         for step, state in zip(case.steps, evaluation.states, strict=False)
     )
     error = evaluation.error
-    if error is not None and first is not None and not states:
-        error = _meant(first, error)
+    if error is not None and not states and case.steps:
+        error = _meant(case.steps[0], error)
     elif states and error is evaluation.states[-1].error:
         error = states[-1].error
     return replace(evaluation, states=states, error=error)
 
 
 def _meant(step: Step, error: TensorError) -> TensorError:
-    cause = error.__cause__
-    if step.raises is None or not isinstance(error, EngineError) or type(cause).__name__ in _SLIPS:
+    if step.raises is None or not isinstance(error, EngineError) or isinstance(error.__cause__, _SLIPS):
         return error
     meant = TensorError(error.message, hint=error.hint)
     meant.kind = step.raises
     return meant
-
-
-__all__ = ["ANYTHING", "EndlessRecursion", "EngineError", "State", "as_asked", "said", "translating"]

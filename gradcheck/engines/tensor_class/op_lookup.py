@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.engines.tensor_class.call_forms import AMBIGUOUS, Absent, Form, Library, forms
+from gradcheck.engines.recording import convert
+from gradcheck.engines.tensor_class.call_forms import Absent, Form, forms
+from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
 from gradcheck.engines.tensor_class.errors import ANYTHING, said
+from gradcheck.engines.tensor_class.foreign import ForeignEngine
+from gradcheck.engines.tensor_class.wrapper import WrappedTensor, plain
 from gradcheck.errors import GradcheckError, Unsupported
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
@@ -22,22 +26,8 @@ _IN_WORDS = re.compile(
 )
 
 
-class Dialect(Protocol):
-    """What the speaker needs of a library."""
-
-    library: Library
-
-    def native(self, op: Op, value: Any, fresh: bool) -> Any:
-        """An argument as the library takes it; `fresh`: tensors of its own."""
-        ...
-
-    def rehearse(self, form: Form, given: list[Any], shape: tuple[int, ...]) -> None:
-        """Raise whatever a form would raise later."""
-        ...
-
-    def read(self, result: Any) -> np.ndarray | None:
-        """The values of one of the library's tensors; None for anything else."""
-        ...
+class NoForm(Unsupported):
+    """A library has no way of calling an op with such arguments."""
 
 
 @dataclass(slots=True)
@@ -50,33 +40,31 @@ class Trial:
     error: BaseException | None = None
 
 
-@dataclass(slots=True)
-class Speaker:
-    """Finds the form for each op and kind of arguments, and remembers it."""
+class OpLookup:
+    """Finds a library's form for each op and kind of arguments, and remembers it."""
 
-    dialect: Dialect
-    _known: dict[Any, Form | str] = field(default_factory=dict)
+    def __init__(self, engine: ForeignEngine) -> None:
+        self._engine = engine
+        self._known: dict[Any, Form | str] = {}  # a text says why there is none
 
     def form(self, op: Op, bound: Sequence[Any]) -> Form:
-        """Raises Unsupported where the library has none."""
+        """How the op is called with arguments of these kinds. Raises NoForm where the library has no such thing."""
         key = (op, *[_kind(value) for value in bound])
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._find(op, bound)
         if isinstance(found, str):
-            raise Unsupported(found, lacks=op.name)
+            raise NoForm(found, lacks=op.name)
         return found
 
     def _find(self, op: Op, bound: Sequence[Any]) -> Form | str:
         values, expected = _rehearsal(op, bound)
         if isinstance(expected, tuple):
             return f"its {op.name} is not asked for several tensors at once"
-        shape = () if expected is None else expected.shape
         first = values[0][0] if op.sequence == 0 and values[0] else values[0]
-        ndim = getattr(first, "ndim", 0)
         trials: list[Trial] = []
-        for form in forms(op, bound, ndim, self.dialect.library):
-            trial = self._try(op, form, values, expected, shape)
+        for form in forms(op, bound, getattr(first, "ndim", 0), self._engine.library):
+            trial = self._try(op, form, values, expected)
             if trial is None:
                 continue
             trials.append(trial)
@@ -84,15 +72,15 @@ class Speaker:
                 return form
         return _best(op, trials)
 
-    def _try(
-        self, op: Op, form: Form, values: Sequence[Any], expected: np.ndarray | None, shape: tuple[int, ...]
-    ) -> Trial | None:
-        trial = Trial(form)
+    def _try(self, op: Op, form: Form, values: Sequence[Any], expected: np.ndarray | None) -> Trial | None:
+        """None where the library has nothing of that name."""
+        engine, trial = self._engine, Trial(form)
+        shape = () if expected is None else expected.shape
         try:
-            given = [self.dialect.native(op, value, True) for value in values]
-            result = form.call(given, shape)
-            self.dialect.rehearse(form, given, shape)
-            array = self.dialect.read(result)
+            given = [engine.native(op, value, True) for value in values]
+            result = form.call(engine.library, given, shape)
+            engine.rehearse(form, given, shape)
+            array = engine.read(result)
         except Absent:
             return None
         except (GradcheckError, MemoryError):
@@ -111,16 +99,16 @@ class Speaker:
 
 
 def _best(op: Op, trials: list[Trial]) -> Form | str:
-    """Where no form was right: the first of the right shape, unless conventions differ."""
+    """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
     if op.name not in AMBIGUOUS:
         for trial in trials:
             if trial.fits:
                 return trial.form
     if any(trial.fits for trial in trials):
         return f"its {op.name} follows another convention than torch's"
-    refused = next((trial for trial in trials if trial.error is not None), None)
-    if refused is not None and refused.error is not None:
-        return f"its {op.name} does not take these arguments: {said(refused.error)}"
+    errors = [trial.error for trial in trials if trial.error is not None]
+    if errors:
+        return f"its {op.name} does not take these arguments: {said(errors[0])}"
     return f"it has no {op.name}" + (" with these settings" if trials else "")
 
 
@@ -131,7 +119,7 @@ def _refused(error: BaseException | None) -> bool:
 
 def _kind(value: Any) -> Any:
     """What a form may depend on: the kind of an argument, and a setting's own value."""
-    if hasattr(value, "array"):
+    if type(value) is WrappedTensor:
         return ("tensor", value.ndim, value.dtype.char, value.tensor is None, min(value.array.size, 1))
     if isinstance(value, (list, tuple)):
         return (type(value).__name__, *map(_kind, value))
@@ -145,8 +133,9 @@ def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
     """Arguments with other values, and what the op makes of them: an array, or several; the given ones where others
     make no sense, and None where even these do not."""
     generator = np.random.default_rng(0)
-    for draw in (lambda array: _other(array, generator), lambda array: array):
-        values = [_mapped(value, draw) for value in bound]
+    given = [plain(value) for value in bound]
+    others = [convert(value, WrappedTensor, lambda tensor: _other(tensor.array, generator)) for value in bound]
+    for values in (others, given):
         try:
             with np.errstate(all="ignore"):
                 expected = op.forward(*values) if op.composite else op.compute(values)
@@ -156,21 +145,13 @@ def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
             return values, expected
         if np.isfinite(np.asarray(expected, np.complex128)).all():
             return values, expected
-    return [_mapped(value, lambda array: array) for value in bound], None
+    return given, None
 
 
 def _other(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
     return generator.uniform(0.2, 0.9, array.shape).astype(array.dtype)
-
-
-def _mapped(value: Any, draw: Any) -> Any:
-    if hasattr(value, "array"):
-        return draw(value.array)
-    if isinstance(value, (list, tuple)):
-        return type(value)([_mapped(item, draw) for item in value])
-    return value
 
 
 def _close(array: np.ndarray, expected: np.ndarray) -> bool:

@@ -1,37 +1,56 @@
-"""One tensor of somebody's engine, with what the language and a `Tape` ask of any tensor."""
+"""One tensor of somebody's library, with what the language and a `DefineByRun` ask of any tensor."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
-
-if TYPE_CHECKING:
-    from gradcheck.engines.tensor_class.engine import Duck
+from gradcheck.engines.recording import convert
 
 
-class Held(Operators):
-    """A value on its way through somebody's engine.
+class Owner(Protocol):
+    """What a wrapped tensor asks of its engine."""
 
-    tensor         the engine's own object; None where NumPy alone knows the value (an index, a mask, a creator)
+    @abstractmethod
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        """An op on all its arguments in order: a wrapped tensor, or a tuple of them. Raises GradcheckError."""
+
+    @abstractmethod
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        """A copy of the gradient that has arrived, of the tensor's shape; None where none has."""
+
+    @abstractmethod
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
+        """Forget the gradient (None), or carry one over. Raises Unsupported where the library cannot."""
+
+    @abstractmethod
+    def retain(self, tensor: WrappedTensor) -> None:
+        """Make sure that the gradient of a tensor that is no leaf can be read after a backward pass."""
+
+
+class WrappedTensor(Operators):
+    """A value on its way through somebody's library.
+
+    tensor         the library's own object; None where NumPy alone knows the value (an index, a mask, a creator)
     array          its values when it was made: a copy, so that nobody changes them
     requires_grad  whether a gradient must flow through it, by gradcheck's own reckoning
-    initial        what the engine has for its gradient before any has arrived: None, 0, zeros
-    probe          a leaf of zeros added to it, whose gradient is its own, where the engine keeps none
+    initial        what the library has for its gradient before any has arrived: None, 0, zeros
+    probe          a leaf of zeros added to it, whose gradient is its own, where the library keeps none
     """
 
-    __slots__ = ("array", "engine", "initial", "probe", "requires_grad", "tensor")
+    __slots__ = ("array", "initial", "owner", "probe", "requires_grad", "tensor")
 
     def __init__(
-        self, engine: Duck, tensor: Any, array: np.ndarray, requires_grad: bool = False, initial: Any = None
+        self, owner: Owner, tensor: Any, array: np.ndarray, requires_grad: bool = False, initial: Any = None
     ) -> None:
-        self.engine, self.tensor, self.array = engine, tensor, array
+        self.owner, self.tensor, self.array = owner, tensor, array
         self.requires_grad, self.initial = requires_grad, initial
-        self.probe: Held | None = None
+        self.probe: WrappedTensor | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,30 +68,41 @@ class Held(Operators):
         return len(self.array)
 
     def __repr__(self) -> str:
-        return f"Held({self.array!r})"
+        return f"WrappedTensor({self.array!r})"
 
     @property
     def grad(self) -> np.ndarray | None:
         """The gradient that has arrived."""
-        return self.engine.gradient(self)
+        return self.owner.gradient(self)
 
     @grad.setter
-    def grad(self, gradient: Any) -> None:
-        self.engine.set_gradient(self, gradient)
+    def grad(self, gradient: np.ndarray | None) -> None:
+        self.owner.set_gradient(self, gradient)
 
     def retain_grad(self) -> None:
         """Make sure that the gradient can be read after a backward pass."""
-        self.engine.retain(self)
+        self.owner.retain(self)
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        return next(tensors_in(args)).engine.apply(op, args)
+        return next(tensors_in(args)).owner.apply(op, args)
 
 
-def tensors_in(values: Sequence[Any]) -> Iterator[Held]:
-    """Every held tensor among arguments, also those in lists."""
+def tensors_in(values: Sequence[Any]) -> Iterator[WrappedTensor]:
+    """Every wrapped tensor among arguments, also those in lists."""
     for value in values:
-        if type(value) is Held:
+        if type(value) is WrappedTensor:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from tensors_in(value)
+
+
+def plain(value: Any) -> Any:
+    """An argument with arrays in place of wrapped tensors, also of those in lists."""
+    return convert(value, WrappedTensor, lambda tensor: tensor.array)
+
+
+def compute(op: Op, bound: tuple[Any, ...]) -> Any:
+    """What the op table makes of the arguments' arrays: an array, or a tuple of them. Raises TensorError."""
+    values = [plain(value) for value in bound]
+    return op.forward(*values) if op.composite else op.compute(values)

@@ -54,8 +54,8 @@ def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
 def _check_operands(op: Op, args: tuple[Any, ...]) -> None:
     for arg in args[: len(op.rules)]:
         if type(arg) in _NO_OPERANDS:
-            raise ArgumentError(f"{op.name} takes tensors and numbers, not {scalars.kind(arg)}",
-                                hint=scalars.tensor_hint(arg))  # fmt: skip
+            message = f"{op.name} takes tensors and numbers, not {scalars.kind(arg)}"
+            raise ArgumentError(message, hint=scalars.tensor_hint(arg))
 
 
 def _check_repetition(op: Op, args: tuple[Any, ...], limit: int) -> None:

@@ -80,12 +80,11 @@ def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
 def _estimated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """What comes of the arguments' shapes if they are broadcast, or joined where they stand in a list."""
     shapes: list[tuple[int, ...]] = []
-    for arg in (*args, *kwargs.values()) if kwargs else args:
-        if isinstance(arg, (list, tuple)):
-            sizes = [math.prod(shape) for item in arg if (shape := shape_of(item)) is not None]
-            shapes += [(sum(sizes),)] if sizes else []
-        elif (shape := shape_of(arg)) is not None:
-            shapes.append(shape)
+    for arg in (*args, *kwargs.values()):
+        parts = arg if isinstance(arg, (list, tuple)) else (arg,)
+        known = [shape for shape in map(shape_of, parts) if shape is not None]
+        joined = known if parts is not arg else [(sum(map(math.prod, known)),)]
+        shapes += joined if known else []
     if not shapes or shapes.count(shapes[0]) == len(shapes):
         return math.prod(shapes[0]) if shapes else 0
     return _broadcast(shapes)

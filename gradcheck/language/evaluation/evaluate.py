@@ -12,13 +12,20 @@ from gradcheck.language.evaluation import scalars
 from gradcheck.language.evaluation.apply import apply, operate
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.host import NUMPY, Host
-from gradcheck.language.evaluation.program import APPLY, ATTRIBUTE, DTYPE, LOAD, OPERATE, PUSH, SEQUENCE, SLICE, program
-from gradcheck.language.expr.names import constant
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
-from gradcheck.language.expr.traverse import walk
+from gradcheck.language.evaluation.program import (
+    APPLY,
+    ATTRIBUTE,
+    DTYPE,
+    GRADIENT,
+    LOAD,
+    OPERATE,
+    PUSH,
+    SEQUENCE,
+    program,
+)
+from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.notation import constant
 from gradcheck.language.suggest import did_you_mean
-
-__all__ = ["MAX_ELEMENTS", "NUMPY", "Host", "evaluate", "free_names", "gradient_names", "ops_in"]
 
 
 def evaluate(
@@ -50,19 +57,23 @@ def evaluate(
                 push(apply(what, _take(stack, count), host, max_elements))
             elif code == PUSH:
                 push(what)
-            elif code == SEQUENCE:
-                items = _take(stack, count)
-                push(tuple(items) if what else items)
-            elif code == ATTRIBUTE:
-                push(_attribute(pop(), what))
-            elif code == SLICE:
-                parts = [scalars.bound(pop()) if there else None for there in reversed(what)]
-                push(slice(*reversed(parts)))
-            elif code == DTYPE:
-                push(host.dtype(what))
-            else:
+            elif code == GRADIENT:
                 push(_gradient(what, gradients))
+            else:
+                push(_plain(code, what, _take(stack, count), host))
     return pop()
+
+
+def _plain(code: int, what: Any, parts: list[Any], host: Host) -> Any:
+    """What neither an op nor a name makes: a sequence, a slice, an attribute or a dtype."""
+    if code == SEQUENCE:
+        return tuple(parts) if what else parts
+    if code == ATTRIBUTE:
+        return _attribute(parts[0], what)
+    if code == DTYPE:
+        return host.dtype(what)
+    rest = iter(parts)
+    return slice(*(scalars.bound(next(rest)) if there else None for there in what))
 
 
 def _take(stack: list[Any], count: int) -> list[Any]:
@@ -73,23 +84,19 @@ def _take(stack: list[Any], count: int) -> list[Any]:
 
 
 def _attribute(value: Any, name: str) -> Any:
+    """`x.shape` and its like; `len` of a shape too. Raises ArgumentError."""
     if name == "len" and isinstance(value, (tuple, list)):
         return len(value)
     if not hasattr(value, "dtype"):
         hint = "it is several tensors; index it first" if isinstance(value, (tuple, list)) else ""
         raise ArgumentError(f"only a tensor has .{name}", hint=hint)
     shape = tuple(value.shape)
-    if name == "shape":
-        return shape
-    if name == "ndim":
-        return len(shape)
-    if name == "numel":
-        return math.prod(shape)
-    if name == "dtype":
-        return value.dtype
-    if not shape:
-        raise ArgumentError("a tensor without dimensions has no len")
-    return shape[0]
+    if name == "len":
+        if not shape:
+            raise ArgumentError("a tensor without dimensions has no len")
+        return shape[0]
+    known = {"shape": shape, "ndim": len(shape), "numel": math.prod(shape), "dtype": value.dtype}
+    return known[name]
 
 
 def _word(name: str, names: Mapping[str, Any], host: Host) -> Any:
@@ -101,40 +108,10 @@ def _word(name: str, names: Mapping[str, Any], host: Host) -> Any:
 
 def _gradient(name: str, gradients: Mapping[str, Any] | None) -> Any:
     if gradients is None:
-        raise InvalidCase(f"grad({name}) where no backward pass has run",
-                          hint="it is for `formulas`, `wrong_formulas`, `let` and `checks`")  # fmt: skip
+        hint = "it is for `formulas`, `wrong_formulas`, `let` and `checks`"
+        raise InvalidCase(f"grad({name}) where no backward pass has run", hint=hint)
     if name not in gradients:
         raise InvalidCase(f"grad({name}) names no tensor of the case", hint=did_you_mean(name, gradients))
     if gradients[name] is None:
         raise ArgumentError(f"grad({name}) is asked for, but the backward pass leaves no gradient there")
     return gradients[name]
-
-
-# What an expression mentions ---------------------------------------------------------------------
-
-
-def free_names(expr: Expr) -> dict[str, int]:
-    """The names that it uses, in order, each with the column where it stands first. `grad(p)` does not use `p`."""
-    found: dict[str, int] = {}
-    for node in walk(expr):
-        if isinstance(node, Name):
-            found.setdefault(node.name, node.at)
-    return found
-
-
-def gradient_names(expr: Expr) -> dict[str, int]:
-    """The names in its `grad(…)`s, in order, each with the column where it stands first."""
-    found: dict[str, int] = {}
-    for node in walk(expr):
-        if isinstance(node, Gradient):
-            found.setdefault(node.name, node.at)
-    return found
-
-
-def ops_in(expr: Expr) -> dict[str, int]:
-    """The ops that it applies, in order, each with the column where it stands first."""
-    found: dict[str, int] = {}
-    for node in walk(expr):
-        if isinstance(node, Call):
-            found.setdefault(node.op, node.at)
-    return found

@@ -8,6 +8,7 @@ from gradcheck.autograd.op import Op, lookup
 from gradcheck.errors import InvalidCase
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.traverse import postorder
 
 # What an instruction does to the stack. Plain integers: an enum's cost more to compare than the rest of a step.
 LOAD = 0  # push the value of a name
@@ -15,7 +16,7 @@ OPERATE = 1  # take two operands, push what an operator makes of them
 APPLY = 2  # take the arguments, push an op's result
 PUSH = 3  # push a constant
 SEQUENCE = 4  # take the items, push a list or a tuple
-ATTRIBUTE = 5  # replace a value by its shape, …
+ATTRIBUTE = 5  # take a value, push its shape, …
 SLICE = 6  # take the parts that are there, push a slice
 DTYPE = 7  # push the host's dtype of that name
 GRADIENT = 8  # push the gradient of a name
@@ -33,7 +34,8 @@ class Application(NamedTuple):
     repeats: bool  # it is written in Python's operators, which would repeat a list
 
 
-Instruction = tuple[int, Any, Any]
+#: What to do, with which name, op or constant, and how many values it takes from the stack.
+Instruction = tuple[int, Any, int]
 Program = tuple[Instruction, ...]
 
 _OPERATORS = frozenset({*ARITHMETIC, "neg", "bitwise_not"})
@@ -56,35 +58,28 @@ def program(expr: Expr) -> Program:
 
 def compile_expr(expr: Expr) -> Program:
     """The instructions of an expression. Raises InvalidCase for an op that is not in the table."""
-    found: list[Instruction] = []
-    stack = [expr]
-    while stack:  # last operand first; turned round at the end
-        node = stack.pop()
-        found.append(_instruction(node))
-        stack.extend(node.children)
-    found.reverse()
-    return tuple(found)
+    return tuple(_instruction(node) for node in postorder(expr))
 
 
 def _instruction(node: Expr) -> Instruction:
     match node:
         case Name(name):
-            return (LOAD, name, None)
+            return (LOAD, name, 0)
         case Call(op, args, kwargs):
             call = _application(op, len(args), tuple(key for key, _ in kwargs))
             return (OPERATE if call.operator and len(args) == 2 else APPLY, call, len(args) + len(kwargs))
         case Literal(value):
-            return (PUSH, value, None)
+            return (PUSH, value, 0)
         case Sequence(items, is_tuple):
             return (SEQUENCE, is_tuple, len(items))
         case Attribute(_, name):
-            return (ATTRIBUTE, name, None)
+            return (ATTRIBUTE, name, 1)
         case Slice():
-            return (SLICE, tuple(not missing for missing in node.label), None)
+            return (SLICE, tuple(not missing for missing in node.label), len(node.children))
         case Dtype(name):
-            return (DTYPE, name, None)
+            return (DTYPE, name, 0)
         case Gradient(name):
-            return (GRADIENT, name, None)
+            return (GRADIENT, name, 0)
     raise TypeError(f"{type(node).__name__} is no expression")
 
 

@@ -22,11 +22,33 @@ _LONGEST = 64  # entries of a shape
 _FARTHEST = 2**62  # where a slice may begin or end: beyond every tensor, but an integer that torch takes
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "pow": operator.pow,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-}  # fmt: skip
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": operator.pow,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+_KINDS: dict[type, str] = {
+    int: "an integer",
+    float: "a float",
+    bool: "a boolean",
+    complex: "a complex number",
+    str: "a text",
+    list: "a list",
+    tuple: "a tuple",
+    type(None): "None",
+}
 _EQUALITY = frozenset({"eq", "ne"})
 
 
@@ -126,9 +148,7 @@ def _is_shape(value: Any) -> bool:
 
 def kind(value: Any) -> str:
     """What a value is, in words."""
-    words = {int: "an integer", float: "a float", bool: "a boolean", complex: "a complex number", str: "a text",
-             list: "a list", tuple: "a tuple", type(None): "None"}  # fmt: skip
-    return words.get(type(value), f"a {type(value).__name__}")
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
 
 
 def tensor_hint(*values: Any) -> str:

@@ -44,13 +44,9 @@ class Expr:
     def __hash__(self) -> int:
         return hash(tuple((type(node), node.label) for node in walk(self)))
 
-    def __str__(self) -> str:
-        from gradcheck.language.expr.printer import to_text
-
-        return to_text(self)
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}[{self}]"
+        """Every part by its kind and label, in reading order; `printer.to_text` writes it as a person would."""
+        return " ".join(f"{type(node).__name__}({', '.join(map(repr, node.label))})" for node in walk(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

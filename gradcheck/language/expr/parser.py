@@ -14,11 +14,11 @@ from typing import Any
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.expr import names
-from gradcheck.language.expr.calls import NUMPY, plan_call
+from gradcheck.language.expr.calls import plan_call
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.source import MAX_LENGTH, MAX_NESTING, Source
-from gradcheck.language.expr.syntax import Build, dotted, fits, signed, unsigned
+from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
+from gradcheck.language.expr.special_forms import CallSite
+from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Source, dotted, fits, signed, unsigned
 from gradcheck.language.suggest import nearest
 
 MAX_STRING = 1_000
@@ -27,10 +27,25 @@ ATTRIBUTES = frozenset({"shape", "ndim", "dtype"})
 _LISTED = "the attributes are .T .mT .H .mH .shape .ndim .dtype .real .imag"
 
 BINARY: dict[type[ast.AST], str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floor_divide",
-    ast.Mod: "remainder", ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
-}  # fmt: skip
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+}
+COMPARISONS: dict[type[ast.AST], str] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
 UNARY: dict[type[ast.AST], str] = {ast.USub: "neg", ast.Invert: "bitwise_not"}
 
 #: What Python has and the language has not: how it is called, and what to write instead.
@@ -60,7 +75,6 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.IsNot: ("`is not`", "write !="),
     ast.In: ("`in`", "write (x == y).any()"),
     ast.NotIn: ("`not in`", "write (x != y).all()"),
-    ast.Slice: ("a slice", "it belongs into an index, as in x[1:3]"),
 }
 
 
@@ -156,7 +170,7 @@ def _name(reader: _Reader, node: ast.Name, depth: int) -> None:
 
 def _attribute(reader: _Reader, node: ast.Attribute, depth: int) -> None:
     name, at = node.attr, reader.at(node)
-    known = names.member(dotted(node.value), name)
+    known = member(dotted(node.value), name)
     if known is not None:
         reader.done.append(replace(known, at=at))
     elif name in PROPERTIES:
@@ -168,13 +182,13 @@ def _attribute(reader: _Reader, node: ast.Attribute, depth: int) -> None:
 
 
 def _bad_attribute(owner: str, name: str) -> tuple[str, str]:
-    if names.NAMESPACES.get(owner) and owner != "F":
-        found = names.find_op(owner, name)
+    if NAMESPACES.get(owner) and owner != "F":
+        found = find_op(owner, name)
         return f"'{owner}.{name}' is no number and no dtype", f"call it: {owner}.{name}(…)" if found else ""
-    if owner in NUMPY and name in names.NUMBERS:
+    if owner in NUMPY and name in NUMBERS:
         return f"'{owner}.{name}' is not part of the language", f"write {name}"
-    if name in names.INSTEAD:
-        return f"'{name}' is not an attribute of the language", names.INSTEAD[name]
+    if name in INSTEAD:
+        return f"'{name}' is not an attribute of the language", INSTEAD[name]
     if lookup(name) is not None:
         return f"'{name}' is not an attribute of the language", f"call it: .{name}()"
     close = nearest(name, PROPERTIES | ATTRIBUTES)
@@ -203,14 +217,14 @@ def _binary(reader: _Reader, node: ast.BinOp, depth: int) -> None:
 def _complex_literal(node: ast.BinOp) -> complex | None:
     """`1 + 2j` as one number. The parts are put together, not added, so that their signs of zero survive."""
     right = node.right
-    if not isinstance(right, ast.Constant) or type(right.value) is not complex:
+    if not isinstance(right, ast.Constant) or not isinstance(right.value, complex):
         return None
     left = signed(node.left)
-    if type(left) not in (int, float):
+    if left is None or isinstance(left, complex):
         return None
-    if type(node.op) is ast.Add:
-        return complex(left, right.value.imag)  # type: ignore[arg-type]
-    return complex(left, -right.value.imag) if type(node.op) is ast.Sub else None  # type: ignore[arg-type]
+    if isinstance(node.op, ast.Add):
+        return complex(left, right.value.imag)
+    return complex(left, -right.value.imag) if isinstance(node.op, ast.Sub) else None
 
 
 def _unary(reader: _Reader, node: ast.UnaryOp, depth: int) -> None:
@@ -228,7 +242,7 @@ def _unary(reader: _Reader, node: ast.UnaryOp, depth: int) -> None:
 def _compare(reader: _Reader, node: ast.Compare, depth: int) -> None:
     if len(node.ops) > 1:
         raise reader.error(node, "a chained comparison is not part of the language", "write (a < b) & (b < c)")
-    op = BINARY.get(type(node.ops[0]))
+    op = COMPARISONS.get(type(node.ops[0]))
     if op is None:
         raise reader.refuse(node, type(node.ops[0]))
     children = [(node.left, depth + 1), (node.comparators[0], depth + 1)]
@@ -246,35 +260,22 @@ def _sequence(reader: _Reader, node: ast.List | ast.Tuple, depth: int) -> None:
 
 def _subscript(reader: _Reader, node: ast.Subscript, depth: int) -> None:
     build = partial(_build_call, "getitem", reader.at(node))
-    index = node.slice
-    if isinstance(index, ast.Tuple) and any(isinstance(item, ast.Slice) for item in index.elts):
-        reader.todo.append((None, 0, build, 2))
-        at = reader.at(index)
-        reader.todo.append((None, 0, lambda parts: Sequence(tuple(parts), True, at=at), len(index.elts)))
-        for item in reversed(index.elts):
-            _plan_index(reader, item, depth + 1)
-    else:
-        reader.todo.append((None, 0, build, 2))
-        _plan_index(reader, index, depth + 1)
-    reader.todo.append((node.value, depth, None, 0))
+    reader.later(build, [(node.value, depth), (node.slice, depth + 1)])
 
 
-def _plan_index(reader: _Reader, node: ast.expr, depth: int) -> None:
-    if not isinstance(node, ast.Slice):
-        reader.todo.append((node, depth, None, 0))
-        return
-    given = [part is not None for part in (node.lower, node.upper, node.step)]
-    at = reader.at(node)
+def _slice(reader: _Reader, node: ast.Slice, depth: int) -> None:
+    """Python's grammar has it inside an index alone."""
+    bounds, at = (node.lower, node.upper, node.step), reader.at(node)
 
     def build(parts: list[Expr]) -> Expr:
         rest = iter(parts)
-        return Slice(*(next(rest) if there else None for there in given), at=at)
+        return Slice(*(None if bound is None else next(rest) for bound in bounds), at=at)
 
-    reader.later(build, [(part, depth) for part in (node.lower, node.upper, node.step) if part is not None])
+    reader.later(build, [(bound, depth) for bound in bounds if bound is not None])
 
 
 def _call(reader: _Reader, node: ast.Call, depth: int) -> None:
-    children, build = plan_call(reader.source, node, depth)
+    children, build = plan_call(CallSite(reader.source, node, depth))
     reader.later(build, children)
 
 
@@ -288,5 +289,6 @@ _VISITORS: dict[type[ast.AST], Callable[[_Reader, Any, int], None]] = {
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Subscript: _subscript,
+    ast.Slice: _slice,
     ast.Call: _call,
 }

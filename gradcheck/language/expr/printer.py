@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.words import WORDS
+from gradcheck.language.expr.special_forms import FUNCTIONS
+from gradcheck.language.expr.syntax import is_number
 
-#: Python's operators by op: sign, how strongly it binds, and how strongly its left and right operands must.
-INFIX: dict[str, tuple[str, int, int, int]] = {
-    **{op: (sign, 1, 2, 2) for op, sign in
-       {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items()},
-    "bitwise_or": ("|", 2, 2, 3),
-    "bitwise_and": ("&", 4, 4, 5),
-    "add": ("+", 5, 5, 6),
-    "sub": ("-", 5, 5, 6),
-    **{op: (sign, 6, 6, 7) for op, sign in
-       {"mul": "*", "div": "/", "floor_divide": "//", "remainder": "%", "matmul": "@"}.items()},
-    "pow": ("**", 8, 9, 7),
-}  # fmt: skip
+#: How strongly sums, signs and names bind; the other operators' strengths stand in the table.
+SUM, UNARY, ATOM = 5, 7, 9
+
+
+class Infix(NamedTuple):
+    """Python's operator of an op: how strongly it binds, and how strongly its left and right operands must."""
+
+    sign: str
+    binds: int
+    left: int
+    right: int
+
+
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_PRODUCTS = {"mul": "*", "div": "/", "floor_divide": "//", "remainder": "%", "matmul": "@"}
+INFIX: dict[str, Infix] = {
+    **{op: Infix(sign, 1, 2, 2) for op, sign in _COMPARISONS.items()},
+    "bitwise_or": Infix("|", 2, 2, 3),
+    "bitwise_and": Infix("&", 4, 4, 5),
+    "add": Infix("+", SUM, SUM, 6),
+    "sub": Infix("-", SUM, SUM, 6),
+    **{op: Infix(sign, 6, 6, UNARY) for op, sign in _PRODUCTS.items()},
+    "pow": Infix("**", 8, ATOM, UNARY),
+}
 PREFIX = {"neg": "-", "bitwise_not": "~"}
-_SUM, _UNARY, _ATOM = 5, 7, 9
 
 #: Text as it stands, or an expression and how strongly it must bind to need no brackets.
-Piece = str | tuple[Expr, int]
+Piece: TypeAlias = str | tuple[Expr, int]
+#: How strongly a node binds, and its pieces.
+Spelling: TypeAlias = tuple[int, list[Piece]]
 
 
 def to_text(expr: Expr) -> str:
@@ -34,8 +49,8 @@ def to_text(expr: Expr) -> str:
     return written(expr, _spell, "(", ")")
 
 
-def written(expr: Expr, spell: Callable[[Expr], tuple[int, list[Piece]]], opening: str, closing: str) -> str:
-    """An expression in some notation; `spell` says how strongly a node binds, and what its pieces are."""
+def written(expr: Expr, spell: Callable[[Expr], Spelling], opening: str, closing: str) -> str:
+    """An expression in some notation: `spell` spells one node of it, and brackets are added where they are needed."""
     out: list[str] = []
     stack: list[Piece] = [(expr, 0)]
     while stack:
@@ -49,79 +64,75 @@ def written(expr: Expr, spell: Callable[[Expr], tuple[int, list[Piece]]], openin
     return "".join(out)
 
 
-def _spell(expr: Expr) -> tuple[int, list[Piece]]:
-    """How strongly an expression binds, and its pieces."""
-    match expr:
-        case Name(name):
-            return _ATOM, [name]
-        case Literal(value):
-            return _spell_literal(value)
-        case Call():
-            return _spell_call(expr)
-        case Attribute(value, "len"):
-            return _ATOM, ["len(", (value, 0), ")"]
-        case Attribute(value, "numel"):
-            return _ATOM, [_owner(value), ".numel()"]
-        case Attribute(value, name):
-            return _ATOM, [_owner(value), f".{name}"]
-        case Sequence(items, is_tuple):
-            return _ATOM, _spell_sequence(items, is_tuple)
-        case Dtype(name):
-            return _ATOM, [f"torch.{name}"]
-        case Gradient(name):
-            return _ATOM, [f"grad({name})"]
-        case Slice(start, stop, step):
-            bounds = (start, stop) if step is None else (start, stop, step)
-            return _ATOM, ["slice(", *_commas(tuple(Literal(None) if b is None else b for b in bounds)), ")"]
-    raise TypeError(f"{type(expr).__name__} is no expression")
-
-
-def _owner(value: Expr) -> Piece:
-    """What stands before a dot: a number needs brackets there."""
-    return (value, _ATOM + 1) if isinstance(value, Literal) else (value, _ATOM)
-
-
-def _commas(items: tuple[Expr, ...]) -> list[Piece]:
+def commas(items: Iterable[Expr]) -> list[Piece]:
+    """Expressions in a row."""
     pieces: list[Piece] = []
     for item in items:
         pieces += [", ", (item, 0)]
     return pieces[1:]
 
 
-def _spell_sequence(items: tuple[Expr, ...], is_tuple: bool) -> list[Piece]:
-    if not is_tuple:
-        return ["[", *_commas(items), "]"]
-    return ["(", *_commas(items), ",)" if len(items) == 1 else ")"]
+def _spell(expr: Expr) -> Spelling:
+    match expr:
+        case Name(name):
+            return ATOM, [name]
+        case Literal(value):
+            return _spell_literal(value)
+        case Call():
+            return _spell_call(expr)
+        case Attribute(value, "len"):
+            return ATOM, ["len(", (value, 0), ")"]
+        case Attribute(value, "numel"):
+            return ATOM, [_owner(value), ".numel()"]
+        case Attribute(value, name):
+            return ATOM, [_owner(value), f".{name}"]
+        case Sequence(items, False):
+            return ATOM, ["[", *commas(items), "]"]
+        case Sequence(items, True):
+            return ATOM, ["(", *commas(items), ",)" if len(items) == 1 else ")"]
+        case Dtype(name):
+            return ATOM, [f"torch.{name}"]
+        case Gradient(name):
+            return ATOM, [f"grad({name})"]
+        case Slice(start, stop, step):
+            bounds = (start, stop) if step is None else (start, stop, step)
+            return ATOM, ["slice(", *commas(Literal(None) if b is None else b for b in bounds), ")"]
+    raise TypeError(f"{type(expr).__name__} is no expression")
 
 
-def _spell_call(call: Call) -> tuple[int, list[Piece]]:
+def _owner(value: Expr) -> Piece:
+    """What stands before a dot: a number needs brackets there."""
+    return (value, ATOM + 1) if isinstance(value, Literal) else (value, ATOM)
+
+
+def _spell_call(call: Call) -> Spelling:
     op, args = call.op, call.args
     if not call.kwargs and len(args) == 2:
-        if op in INFIX and not _is_complex_sum(op, args):
+        if op in INFIX and not _is_complex_sum(op, *args):
             sign, binds, left, right = INFIX[op]
             return binds, [(args[0], left), f" {sign} ", (args[1], right)]
         if op == "getitem":
-            return _ATOM, [_owner(args[0]), "[", *_spell_index(args[1]), "]"]
+            return ATOM, [_owner(args[0]), "[", *_spell_index(args[1]), "]"]
     if not call.kwargs and len(args) == 1:
         if op in PREFIX and not (op == "neg" and _is_plain_number(args[0])):
-            return _UNARY, [PREFIX[op], (args[0], _UNARY)]
+            return UNARY, [PREFIX[op], (args[0], UNARY)]
         if op in PROPERTIES:
-            return _ATOM, [_owner(args[0]), f".{op}"]
-    return _ATOM, _spell_function(call)
+            return ATOM, [_owner(args[0]), f".{op}"]
+    return ATOM, _spell_function(call)
 
 
 def _spell_function(call: Call) -> list[Piece]:
     """`sum(x, dim=0)`; where the name alone means something else, `x.float()` or `torch.complex(x, y)`."""
     op, args = call.op, call.args
     before: list[Piece] = [f"{op}("]
-    if op in WORDS:
+    if op in FUNCTIONS:
         entry = lookup(op)
         as_method = bool(args) and entry is not None and entry.method
         before = [_owner(args[0]), f".{op}("] if as_method else [f"torch.{op}("]
         args = args[1:] if as_method else args
     elif "." in op and args and isinstance(args[0], Literal):  # else `linalg.norm(2)` might be a method of `linalg`
         before = [f"torch.{op}("]
-    inside = _commas(args)
+    inside = commas(args)
     for name, value in call.kwargs:
         inside += [", " if inside else "", f"{name}=", (value, 0)]
     return [*before, *inside, ")"]
@@ -141,40 +152,36 @@ def _spell_entry(entry: Expr) -> list[Piece]:
     if not isinstance(entry, Slice):
         return [(entry, 0)]
     last: list[Piece] = [] if entry.step is None else [":", (entry.step, 1)]
-    return [*_part(entry.start), ":", *_part(entry.stop), *last]
+    return [*_bound(entry.start), ":", *_bound(entry.stop), *last]
 
 
-def _part(expr: Expr | None) -> list[Piece]:
+def _bound(expr: Expr | None) -> list[Piece]:
     return [] if expr is None else [(expr, 1)]
 
 
 def _is_plain_number(expr: Expr) -> bool:
     """Whether a sign before it would be read as part of it: `2`, `2j`, `torch.inf`."""
-    return (
-        isinstance(expr, Literal)
-        and type(expr.value) in (int, float, complex)
-        and _spell_literal(expr.value)[0] == _ATOM
-    )
+    return isinstance(expr, Literal) and is_number(expr.value) and _spell_literal(expr.value)[0] == ATOM
 
 
-def _is_complex_sum(op: str, args: tuple[Expr, ...]) -> bool:
+def _is_complex_sum(op: str, left: Expr, right: Expr) -> bool:
     """Whether the operator would be read as part of a number: `1 + 2j`."""
-    left, right = args
-    real = isinstance(left, Literal) and type(left.value) in (int, float)
-    return op in ("add", "sub") and real and _is_plain_number(right) and type(right.value) is complex  # type: ignore[attr-defined]
+    real = isinstance(left, Literal) and is_number(left.value) and not isinstance(left.value, complex)
+    imaginary = isinstance(right, Literal) and isinstance(right.value, complex) and _is_plain_number(right)
+    return op in ("add", "sub") and real and imaginary
 
 
-# Literals ----------------------------------------------------------------------------------------
+# Literals ---------------------------------------------------------------------------------------
 
 
-def _spell_literal(value: object) -> tuple[int, list[Piece]]:
+def _spell_literal(value: object) -> Spelling:
     if value is Ellipsis:
-        return _ATOM, ["..."]
-    if type(value) is complex:
+        return ATOM, ["..."]
+    if isinstance(value, complex):
         return _spell_complex(value)
-    if type(value) in (int, float):
-        return (_UNARY if _negative(value) else _ATOM), [_spell_real(value)]  # type: ignore[arg-type]
-    return _ATOM, [repr(value)]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return (UNARY if _negative(value) else ATOM), [_spell_real(value)]
+    return ATOM, [repr(value)]
 
 
 def _negative(value: float) -> bool:
@@ -187,13 +194,13 @@ def _spell_real(value: float) -> str:
     return "torch.nan" if math.isnan(value) else "torch.inf" if value > 0 else "-torch.inf"
 
 
-def _spell_complex(value: complex) -> tuple[int, list[Piece]]:
+def _spell_complex(value: complex) -> Spelling:
     """`2j`, `-2j` (whose real part is -0.0), `1 + 2j`; `complex(torch.inf, 2.0)` where a part is not finite."""
     real, imag = value.real, value.imag
     if not (math.isfinite(real) and math.isfinite(imag)):
-        return _ATOM, [f"complex({_spell_real(real)}, {_spell_real(imag)})"]
+        return ATOM, [f"complex({_spell_real(real)}, {_spell_real(imag)})"]
     size = f"{abs(imag):.17g}j" if float(f"{abs(imag):.15g}") != abs(imag) else f"{abs(imag):.15g}j"
     if real == 0 and _negative(real) == _negative(imag):
-        return (_UNARY, [f"-{size}"]) if _negative(imag) else (_ATOM, [size])
+        return (UNARY, [f"-{size}"]) if _negative(imag) else (ATOM, [size])
     number = f"{real:.0f}" if real.is_integer() and abs(real) < 1e15 and real != 0 else repr(real)
-    return _SUM, [f"{number} {'-' if _negative(imag) else '+'} {size}"]
+    return SUM, [f"{number} {'-' if _negative(imag) else '+'} {size}"]

@@ -1,21 +1,126 @@
-"""Small questions about Python's syntax trees, shared by what reads them."""
+"""The text of one expression as Python's syntax tree: what is refused beforehand, and where in a file errors stand."""
 
 from __future__ import annotations
 
 import ast
 import cmath
+import re
+import warnings
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
-from gradcheck.language.expr import names
+from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.notation import member
 
+MAX_LENGTH = 10_000
+MAX_NESTING = 100
+MAX_INTEGER = 2**63
+
+Number: TypeAlias = int | float | complex
+#: What makes an Expr of the parts of a node, once these are read.
 Build: TypeAlias = Callable[[list[Expr]], Expr]
-#: The parts of a node that are to be read first, each with its depth, and what makes an Expr of them.
+#: How to read a node: its parts, each with its depth, and what makes an Expr of them.
 Plan: TypeAlias = tuple[list[tuple[ast.expr, int]], Build]
 
-MAX_INTEGER = 2**63
-_NUMBERS = (int, float, complex)
+_SPLIT_HINT = "give its parts names, in `graph` or `let`"
+_FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression there needs quotes: {z: "randn(n, m)"}'
+
+#: Texts (also unfinished ones), and what is looked at outside of them.
+_TOKEN = re.compile(
+    r"'''(?:\\.|[^\\])*?(?:'''|\Z)|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)"
+    r"|'(?:\\.|[^'\\])*(?:'|\Z)|\"(?:\\.|[^\"\\])*(?:\"|\Z)|[()\[\]{}#,]",
+    re.DOTALL,
+)
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+_BLANKS = str.maketrans(dict.fromkeys("\n\r\t\f\v", " "))
+#: What makes Python's parser warn, on standard error: an odd escape, a keyword right after a number.
+_WARNS = re.compile(r"\\|\d[a-z]")
+
+
+class Source:
+    """An expression's text, and the place of its first character."""
+
+    __slots__ = ("_indent", "_plain", "place", "text")
+
+    def __init__(self, text: str, place: Place | None = None) -> None:
+        self.text = text.translate(_BLANKS)
+        self.place = place or Place()
+        self._indent = len(self.text) - len(self.text.lstrip(" "))
+        self._plain = text.isascii()
+
+    def error(self, at: int, message: str, hint: str = "") -> InvalidCase:
+        """An error that stands `at` characters into the text."""
+        place = Place(self.place.file, self.place.line, self.place.column + max(at, 0))
+        return InvalidCase(message, place=place, hint=hint)
+
+    def offset(self, column: int) -> int:
+        """Where in the text a column of its syntax tree is; Python counts UTF-8 bytes there."""
+        if not self._plain:
+            column = len(self.text.lstrip(" ").encode()[:column].decode(errors="ignore"))
+        return column + self._indent
+
+    def name_at(self, node: ast.expr, name: str) -> int:
+        """Where the name at a node's end starts: `sum`, in `x.sum`."""
+        return self.offset(node.end_col_offset or 0) - len(name)
+
+    def tree(self, max_length: int = MAX_LENGTH) -> ast.expr:
+        """The syntax tree. Raises InvalidCase for a text that is too long, too deep, or no expression."""
+        if len(self.text) > max_length:
+            message = f"an expression of {len(self.text):,} characters, where {max_length:,} are allowed"
+            raise self.error(0, message, _SPLIT_HINT)
+        self._check_characters()
+        try:
+            return self._parse().body
+        except SyntaxError as error:
+            raise self._syntax_error(error) from None
+        except (RecursionError, MemoryError):
+            raise self.error(0, "an expression of too many parts", _SPLIT_HINT) from None
+        except ValueError as error:
+            raise self.error(0, f"not an expression: {error}") from None
+
+    def _parse(self) -> ast.Expression:
+        text = self.text.lstrip(" ")
+        if not _WARNS.search(text):
+            return ast.parse(text, mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval")
+
+    def _syntax_error(self, error: SyntaxError) -> InvalidCase:
+        if error.msg.startswith("Exceeds the limit"):  # of digits that Python converts; it has no other way to say so
+            return self.error(self._indent, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
+        if not error.offset:
+            return self.error(len(self.text.rstrip()), "the expression ends too early")
+        at = error.offset - 1 + self._indent
+        hint = "equality is written ==, and keywords stand in calls" if self.text[at : at + 1] == "=" else ""
+        return self.error(at, f"not an expression: {error.msg}", hint)
+
+    def _check_characters(self) -> None:
+        if not self.text.strip():
+            raise self.error(0, "an empty expression")
+        if "\0" in self.text:
+            raise self.error(self.text.index("\0"), "a NUL character in an expression")
+        opened: list[tuple[str, int]] = []
+        for token in _TOKEN.finditer(self.text):
+            mark, at = token.group(), token.start()
+            if mark == "#":
+                raise self.error(at, "a comment inside an expression", "put it on a line of its own, in the YAML")
+            if mark == "," and not opened:
+                hint = "one expression is expected; a tuple needs brackets"
+                raise self.error(at, "a comma outside of brackets", hint)
+            if mark in "([{":
+                opened.append((mark, at))
+                if len(opened) > MAX_NESTING:
+                    raise self.error(at, f"an expression nested more than {MAX_NESTING} levels deep")
+            elif mark in _CLOSES and (not opened or opened.pop()[0] != _CLOSES[mark]):
+                raise self.error(at, f"unbalanced brackets: '{mark}' closes nothing", _FLOW_HINT)
+        if opened:
+            mark, at = opened[-1]
+            raise self.error(at, f"unbalanced brackets: '{mark}' is never closed", _FLOW_HINT)
+
+
+# Questions about a node -------------------------------------------------------------------------
 
 
 def dotted(node: ast.expr) -> str:
@@ -31,18 +136,15 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def unsigned(node: ast.expr) -> int | float | complex | None:
+def unsigned(node: ast.expr) -> Number | None:
     """The number that stands there as such, without a sign: `2`, `2j`, `torch.inf`; else None."""
     if isinstance(node, ast.Constant):
-        value = node.value
-        return value if type(value) in _NUMBERS and fits(value) else None  # type: ignore[return-value]
-    if isinstance(node, ast.Attribute):
-        known = names.member(dotted(node.value), node.attr)
-        return known.value if isinstance(known, Literal) else None  # type: ignore[return-value]
-    return None
+        return node.value if is_number(node.value) and fits(node.value) else None
+    known = member(dotted(node.value), node.attr) if isinstance(node, ast.Attribute) else None
+    return known.value if isinstance(known, Literal) and is_number(known.value) else None
 
 
-def signed(node: ast.expr) -> int | float | complex | None:
+def signed(node: ast.expr) -> Number | None:
     """The same, with or without a minus."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = unsigned(node.operand)
@@ -50,8 +152,13 @@ def signed(node: ast.expr) -> int | float | complex | None:
     return unsigned(node)
 
 
+def is_number(value: object) -> TypeGuard[Number]:
+    """Whether it is a Python number, and no boolean."""
+    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+
+
 def fits(value: object) -> bool:
     """Whether a literal is no integer too large for 64 bits, and no float that overflowed to infinity."""
-    if type(value) is int:
+    if isinstance(value, int):
         return value <= MAX_INTEGER
-    return type(value) not in (float, complex) or cmath.isfinite(value)  # type: ignore[arg-type]
+    return not isinstance(value, (float, complex)) or cmath.isfinite(value)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.loader import model, tolerances
+from gradcheck.language.loader.document import Document, Path
+from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
-from gradcheck.language.loader.tensors import Values
-from gradcheck.language.loader.tree import Document, Path
-from gradcheck.language.loader.validate import Checked, check, dotted
+from gradcheck.language.loader.validate import Checked, check
+from gradcheck.language.loader.values import Values
+from gradcheck.language.loader.wording import way
 from gradcheck.language.suggest import did_you_mean
 
 #: What may be claimed about: anything has a value, but only these have gradients.
 _TENSORS = ("inputs", "constants", "graph")
 _DIFFERENTIABLE = ("inputs", "graph")
-#: The keys whose own place errors may be told at later on.
-_PLACED = ("expected", "values", "formulas", "wrong_formulas", "graph", "inputs", "constants", "tolerance", "shapes")
-
 Names: TypeAlias = set[str]
 
 
@@ -39,58 +38,51 @@ class _Reader:
     """Reads one case; whatever is wrong becomes an error of the scope's, and reading goes on."""
 
     def __init__(self, document: Document, checked: Checked, limits: Limits) -> None:
-        self.document = document
+        self.document, self.checked = document, checked
         self.said = said = checked.model
-        self.broken = checked.broken
-        self.scope = scope = Scope(document, checked.errors, checked.excused, said.dims, limits)
-        self.values = Values(scope, said.dtype, limits.elements)
+        self.scope = scope = Scope(document, checked.errors, checked.excused, said.dims)
+        self.expressions = Expressions(scope, limits.elements)
+        self.values = Values(self.expressions, said.dtype)
         for section in ("dims", "inputs", "constants", "graph", "let"):
             scope.define(section, getattr(said, section))
-        self.shapes = Shapes(scope, said.shapes, said.dims)
+        self.shapes = Shapes(self.expressions, said.shapes)
         self.sizes = {*said.dims, *self.shapes.words}
         self.leaves = {*self.sizes, *said.inputs, *said.constants}
         self.tensors = {*self.leaves, *said.graph}
+        self.known = {*self.tensors, *said.let}
 
     def case(self, file: str, name: str) -> Case:
+        """The case, as far as it can be read; it is whole if there are no errors."""
         said = self.said
         self._require()
-        inputs, constants = self._leaf_values()
-        graph = self._ordered("graph", said.graph, self.leaves, gradients=False)
-        steps = self._steps()
-        let = self._ordered("let", said.let, self.tensors, gradients=True)
-        known = {*self.tensors, *said.let}
-        formulas = self._derivations("formulas", said.formulas, known)
-        wrong = self._derivations("wrong_formulas", said.wrong_formulas, known)
-        checks = self._checks(("checks",), said.checks, known)
-        words = self.shapes.settle({**inputs, **constants})
-        tolerance, engines = tolerances.read(self.scope, said.tolerance)
         self._check_name()
-        claims = bool(formulas or wrong or checks or any(step.checks for step in steps))
+        inputs, constants = self._leaf_values()
+        tolerance, engine_tolerance = tolerances.read(self.scope, said.tolerance)
         return Case(
             id=f"{file}::{name}",
             name=name,
             place=self.document.place(),
-            inputs=inputs,
-            graph=graph,
-            steps=steps,
             description=said.description,
             source=said.source,
             tags=tuple(said.tags),
             dtype=said.dtype,
             seed=said.seed,
             dims=said.dims,
+            inputs=inputs,
             constants=constants,
+            graph=self._ordered("graph", said.graph, self.leaves, gradients=False),
+            steps=self._steps(),
+            let=self._ordered("let", said.let, self.tensors, gradients=True),
+            formulas=self._derivations("formulas", said.formulas),
+            wrong_formulas=self._derivations("wrong_formulas", said.wrong_formulas),
+            checks=self._checks(("checks",), said.checks),
+            shapes=self.shapes.shapes,
+            words=self.shapes.settle({**inputs, **constants}),
             values=self._claimed_values(("values",), said.values),
             expected=self._expected(("expected",), said.expected),
-            formulas=formulas,
-            wrong_formulas=wrong,
-            let=let,
-            checks=checks,
-            shapes=self.shapes.shapes,
-            words=words,
-            generalize=self._generalize(claims),
+            generalize=self._generalize(),
             tolerance=tolerance,
-            engine_tolerance=engines,
+            engine_tolerance=engine_tolerance,
             only=tuple(said.only),
             skip=said.skip or None,
             xfail=said.xfail or None,
@@ -100,16 +92,12 @@ class _Reader:
     def _require(self) -> None:
         """`inputs` and `graph` must be there, and have entries."""
         for section, example in (("inputs", "'x: [1, 2, 3]'"), ("graph", "'loss: (x * x).sum()'")):
-            if getattr(self.said, section) or section in self.broken or self._suggested(section):
+            if getattr(self.said, section) or section in self.checked.broken | self.checked.meant:
                 continue
             there = section in self.document.data
             place = self.document.key_place((section,)) if there else self.document.place()
             message = f"'{section}' is empty" if there else f"a case needs '{section}'"
             self.scope.refuse(message, place, f"below '{section}:' stand lines such as {example}")
-
-    def _suggested(self, section: str) -> bool:
-        """Whether an unknown key was probably meant for this section."""
-        return any(f"did you mean '{section}'?" == error.hint for error in self.scope.errors)
 
     def _check_name(self) -> None:
         name = self.said.name
@@ -117,7 +105,7 @@ class _Reader:
             hint = "one line of at most 200 characters, without blanks around it"
             self.scope.refuse("the name cannot be used on a command line", self.document.place(("name",)), hint)
 
-    # Tensors -------------------------------------------------------------------------------------
+    # Tensors ------------------------------------------------------------------------------------
 
     def _leaf_values(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Inputs and constants, in the file's order: each may use those above it, of either section."""
@@ -139,13 +127,13 @@ class _Reader:
         names = set(names)
         read = {}
         for name, data in said.items():
-            claim = self.scope.expression((section, name), data, names, gradients=gradients)
+            claim = self.expressions.read((section, name), data, names, gradients=gradients)
             if claim is not None:
                 read[name] = claim
             names.add(name)
         return read
 
-    # The backward pass ---------------------------------------------------------------------------
+    # The backward pass --------------------------------------------------------------------------
 
     def _steps(self) -> tuple[Step, ...]:
         said = self.said
@@ -155,27 +143,23 @@ class _Reader:
         if said.steps:
             return tuple(self._step(("steps", i), step) for i, step in enumerate(said.steps))
         if said.backward:
-            return (
-                Step(
-                    "backward",
-                    roots=self._roots(("backward",), said.backward),
-                    place=self.document.place(("backward",)),
-                ),
-            )
-        last = next(reversed(said.graph), None)
-        return (Step("backward", roots={last: None}, place=self.document.key_place(("graph", last))),) if last else ()
+            place = self.document.place(("backward",))
+            return (Step("backward", roots=self._roots(("backward",), said.backward), place=place),)
+        if not said.graph:
+            return ()
+        last = next(reversed(said.graph))
+        return (Step("backward", roots={last: None}, place=self.document.key_place(("graph", last))),)
 
     def _step(self, path: Path, said: model.Step) -> Step:
         given = [action for action in ("backward", "zero_grad", "forward") if action in said.model_fields_set]
-        if len(given) != 1 and tuple(path) not in self.broken:
+        if len(given) != 1 and tuple(path) not in self.checked.broken:
             found = " and ".join(f"'{action}'" for action in given) or "none"
             message = f"a step is one action: backward, zero_grad or forward; found {found}"
             self.scope.refuse(message, self.document.place(path), "write each as a step of its own")
         action: Any = given[0] if given else "backward"
         if "retain_graph" in said.model_fields_set and action != "backward":
-            self.scope.refuse(
-                "'retain_graph' belongs to a backward pass", self.document.key_place((*path, "retain_graph"))
-            )
+            place = self.document.key_place((*path, "retain_graph"))
+            self.scope.refuse("'retain_graph' belongs to a backward pass", place)
         return Step(
             action=action,
             roots=self._roots((*path, "backward"), said.backward),
@@ -185,17 +169,16 @@ class _Reader:
             raises=said.raises,
             values=self._claimed_values((*path, "values"), said.values),
             expected=self._expected((*path, "expected"), said.expected),
-            checks=self._checks((*path, "checks"), said.checks, {*self.tensors, *self.said.let}),
+            checks=self._checks((*path, "checks"), said.checks),
             place=self.document.place(path),
         )
 
     def _roots(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
         """The roots, each with its incoming gradient, None where it is left out."""
-        roots: dict[str, Value | None] = {}
-        for name, data in said.items():
-            if self.scope.refers((*path, name), _TENSORS, "the root"):
-                roots[name] = None if data is None else self.values.read((*path, name), data, self.tensors)
-        return roots
+        return {
+            name: None if data is None else self.values.read(at, data, self.tensors)
+            for name, at, data in self._referring(path, said, _TENSORS, "the root")
+        }
 
     def _cleared(self, path: Path, said: list[str]) -> tuple[str, ...]:
         if said == [model.EVERYTHING]:
@@ -205,55 +188,52 @@ class _Reader:
         return tuple(said)
 
     def _new_inputs(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
-        read = {}
-        for name, data in said.items():
-            if self.scope.refers((*path, name), ("inputs",), "the input"):
-                value = self.values.read((*path, name), data, self.leaves, leaf=True)
-                if value is not None:
-                    read[name] = value
-        return read
+        entries = self._referring(path, said, ("inputs",), "the input")
+        return _readable({name: self.values.read(at, data, self.leaves, leaf=True) for name, at, data in entries})
 
-    # Claims --------------------------------------------------------------------------------------
+    # Claims -------------------------------------------------------------------------------------
 
     def _claimed_values(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
-        read = {}
-        for name, data in said.items():
-            if self.scope.refers((*path, name), _TENSORS, "the tensor"):
-                value = self.values.read((*path, name), data, self.leaves, random=False)
-                if value is not None:
-                    read[name] = value
-        return read
+        entries = self._referring(path, said, _TENSORS, "the tensor")
+        return _readable({name: self.values.read(at, data, self.leaves, random=False) for name, at, data in entries})
 
     def _expected(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
         """Known gradients. That a constant has none may be said too."""
         read: dict[str, Value | None] = {}
         for name, data in said.items():
-            sections = _DIFFERENTIABLE if data is not None else _TENSORS
-            if self.scope.refers((*path, name), sections, "the gradient of"):
-                read[name] = None if data is None else self.values.read((*path, name), data, self.leaves, random=False)
+            at = (*path, name)
+            if self.scope.refers(at, _TENSORS if data is None else _DIFFERENTIABLE, "the gradient of"):
+                read[name] = None if data is None else self.values.read(at, data, self.leaves, random=False)
         return read
 
-    def _derivations(self, section: str, said: Mapping[str, Any], names: Names) -> dict[str, tuple[Claim, ...]]:
+    def _derivations(self, section: str, said: Mapping[str, Any]) -> dict[str, tuple[Claim, ...]]:
         read = {}
-        for name, data in said.items():
-            if not self.scope.refers((section, name), _DIFFERENTIABLE, "the gradient of"):
-                continue
+        for name, at, data in self._referring((section,), said, _DIFFERENTIABLE, "the gradient of"):
             if data == []:
-                self.scope.refuse(f"{dotted((section, name))} is an empty list", self.document.place((section, name)))
-            paths = (
-                [((section, name, i), d) for i, d in enumerate(data)]
-                if isinstance(data, list)
-                else [((section, name), data)]
-            )
-            claims = [self.scope.expression(path, text, names, gradients=True) for path, text in paths]
-            read[name] = tuple(claim for claim in claims if claim is not None)
+                self.scope.refuse(f"{way(at)} is an empty list", self.document.place(at))
+            if isinstance(data, list):
+                read[name] = self._checks(at, data)
+            else:
+                claim = self.expressions.read(at, data, self.known, gradients=True)
+                read[name] = () if claim is None else (claim,)
         return read
 
-    def _checks(self, path: Path, said: list[Any], names: Names) -> tuple[Claim, ...]:
-        claims = [self.scope.expression((*path, i), data, names, gradients=True) for i, data in enumerate(said)]
+    def _checks(self, path: Path, said: list[Any]) -> tuple[Claim, ...]:
+        """The expressions of a list."""
+        claims = [self.expressions.read((*path, i), data, self.known, gradients=True) for i, data in enumerate(said)]
         return tuple(claim for claim in claims if claim is not None)
 
-    def _generalize(self, claims: bool) -> Generalize | None:
+    def _referring(
+        self, path: Path, said: Mapping[str, Any], sections: tuple[str, ...], what: str
+    ) -> Iterator[tuple[str, Path, Any]]:
+        """The entries whose key names a tensor of these sections: the name, the way there, what it says."""
+        for name, data in said.items():
+            if self.scope.refers((*path, name), sections, what):
+                yield name, (*path, name), data
+
+    # Settings -----------------------------------------------------------------------------------
+
+    def _generalize(self) -> Generalize | None:
         said = self.said.generalize
         bounds: dict[str, tuple[int, int]] = {}
         for word, (low, high) in said.dims.items():
@@ -264,7 +244,9 @@ class _Reader:
             if low > high:
                 self.scope.refuse(f"the lowest size {low} is above the highest, {high}", self.document.place(path))
             bounds[word] = (low, high)
-        enabled = self.document.data.get("generalize", claims) is not False
+        case = self.said
+        claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
+        enabled = self.document.data.get("generalize", bool(claims)) is not False
         return Generalize(trials=said.trials, dims=bounds) if enabled else None
 
     def _places(self) -> dict[str, Place]:
@@ -275,3 +257,7 @@ class _Reader:
                 found = self.document.key_places((section,))
                 places.update({f"{section}.{name}": place for name, place in found.items()})
         return places
+
+
+def _readable(values: Mapping[str, Value | None]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if value is not None}

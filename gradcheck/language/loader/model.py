@@ -5,13 +5,20 @@ Values and expressions are only passed on here: what they say is checked where t
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
-ErrorKind = Literal["non_scalar_backward", "no_grad_required", "backward_twice", "shape_mismatch", "dtype_mismatch",
-                    "index_out_of_range", "domain_error"]  # fmt: skip
+ErrorKind = Literal[
+    "non_scalar_backward",
+    "no_grad_required",
+    "backward_twice",
+    "shape_mismatch",
+    "dtype_mismatch",
+    "index_out_of_range",
+    "domain_error",
+]
 
 # `x-ref` becomes a reference to one of the schema's own definitions.
 Value = Annotated[Any, WithJsonSchema({"x-ref": "Value"})]
@@ -69,7 +76,7 @@ class Step(Strict):
         default_factory=dict, description="Evaluate the graph again, optionally with new values of inputs."
     )
     retain_graph: bool = Field(default=True, description="Of `backward`: keep the graph for another pass.")
-    raises: ErrorKind = Field(default=None, description="The kind of error that every engine must raise.")  # type: ignore[arg-type]
+    raises: ErrorKind = Field(default=cast(Any, None), description="The kind of error that every engine must raise.")
     values: dict[str, Value] = Field(default_factory=dict, description="Forward values that must then have come out.")
     expected: dict[str, MaybeValue] = Field(
         default_factory=dict, description="Gradients accumulated by then; null for none."

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.language.case import Value
-from gradcheck.language.expr.names import constant, is_usable
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
+from gradcheck.language.expr.notation import constant, is_usable
 from gradcheck.language.expr.traverse import walk
-from gradcheck.language.loader.scope import Scope
-from gradcheck.language.loader.tree import BROKEN
-from gradcheck.language.loader.validate import Everything, describe
+from gradcheck.language.loader.document import BROKEN
+from gradcheck.language.loader.expressions import Expressions
+from gradcheck.language.loader.validate import Everything
+from gradcheck.language.loader.wording import describe
 
 Shape = tuple[str | int, ...] | Expr
 #: The sizes of these are written out, or one list; those of the others are one argument, at this position.
@@ -22,22 +23,22 @@ _SIZE_AT = {"uniform": 2, "randint": 2, "full": 0, "normal": 2}
 class Shapes:
     """The shapes of one case, and their `words`."""
 
-    def __init__(self, scope: Scope, said: Mapping[str, Any], dims: Mapping[str, int]) -> None:
-        self.scope = scope
-        self.dims = dims
+    def __init__(self, expressions: Expressions, said: Mapping[str, Any]) -> None:
+        self.expressions, self.scope = expressions, expressions.scope
+        self.dims = self.scope.sizes
         self.shapes: dict[str, Shape] = {}
         self.words: set[str] = set()
         for name, data in said.items():
             shape = self._read(name, data)
             if shape is not None:
                 self.shapes[name] = shape
-                self.words |= _words(shape) - set(dims)
+                self.words |= _words(shape) - set(self.dims)
 
     def _read(self, name: str, data: Any) -> Shape | None:
         if not self.scope.refers(("shapes", name), ("inputs", "constants"), "the tensor"):
             return None
         if isinstance(data, str):
-            claim = self.scope.expression(("shapes", name), data, Everything(), random=True)
+            claim = self.expressions.read(("shapes", name), data, Everything(), random=True)
             if claim is None or isinstance(claim.expr, Call):
                 return claim.expr if claim else None
         if not isinstance(data, list):
@@ -69,7 +70,8 @@ class Shapes:
                 hint = "shapes are for literals: write the size into the expression, with a word of `dims`"
                 self.scope.refuse(f"'{name}' is given as an expression", place, hint)
                 continue
-            for symbols in [shape] if isinstance(shape, tuple) else size_lists(shape):
+            symbols = shape if isinstance(shape, tuple) else creator_sizes(shape)
+            if symbols is not None:
                 self._settle_one(name, symbols, value.array.shape, sizes)
         missing = self.words - set(sizes)
         if missing and not self.scope.errors:
@@ -101,11 +103,11 @@ class Shapes:
 def _words(shape: Shape) -> set[str]:
     if isinstance(shape, tuple):
         return {size for size in shape if isinstance(size, str)}
-    sized = {size for sizes in size_lists(shape) for size in sizes if isinstance(size, str)}
+    sized = {size for size in creator_sizes(shape) or () if isinstance(size, str)}
     return sized | {node.name for node in walk(shape) if isinstance(node, Name) and constant(node.name) is None}
 
 
-def size_lists(expr: Expr) -> list[tuple[str | int, ...]]:
+def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
     """The sizes of the creator that a shape's expression is, where they are all words and integers.
 
     Only those of the outermost creator are the tensor's own; an expression around creators (`rand(n, n) + 1`) is
@@ -115,8 +117,8 @@ def size_lists(expr: Expr) -> list[tuple[str | int, ...]]:
         if isinstance(node, Call):
             sizes = _sizes(node)
             if sizes is not None:
-                return [sizes]
-    return []
+                return sizes
+    return None
 
 
 def _sizes(call: Call) -> tuple[str | int, ...] | None:

@@ -11,8 +11,11 @@ from gradcheck.errors import InvalidCase, Place
 _ALLOWED = bytes([9, 10, 13, *range(0x20, 0x7F), *range(0x80, 0x100)])
 #: Not allowed in YAML, or line breaks by YAML 1.1 alone: an editor would count other lines.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_OTHER_ENCODINGS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16",
-                    b"\xfe\xff": "UTF-16"}  # fmt: skip
+#: What other encodings begin with; those of UTF-16 begin UTF-32 as well.
+_OTHER_ENCODINGS = (
+    ("UTF-32", (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")),
+    ("UTF-16", (b"\xff\xfe", b"\xfe\xff")),
+)
 #: A marker in the first column always divides documents, whatever stands around it.
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\n]|\Z)", re.MULTILINE)
 _COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*\Z")
@@ -23,8 +26,8 @@ def decode(raw: bytes, file: str) -> str:
     """The text of a file, with `\\n` as its line break. Raises InvalidCase."""
     if raw.startswith(b"\xef\xbb\xbf"):
         raw = raw[3:]
-    for start, name in _OTHER_ENCODINGS.items():
-        if raw.startswith(start):
+    for name, starts in _OTHER_ENCODINGS:
+        if raw.startswith(starts):
             raise InvalidCase(f"the file is in {name}", place=Place(file, 1, 1), hint="save it as UTF-8")
     try:
         text = raw.decode("utf-8")
@@ -45,13 +48,9 @@ def _unify_breaks(text: str) -> str:
 def _refuse_controls(text: str, file: str) -> None:
     found = _CONTROL.search(text)
     if found:
-        code = f"U+{ord(found[0]):04X}"
-        what = "a NUL byte" if found[0] == "\0" else f"the character {code}"
-        hint = (
-            "is this a text file in UTF-8?"
-            if found[0] == "\0"
-            else "remove it, or write it as an escape in double quotes"
-        )
+        what, hint = f"the character U+{ord(found[0]):04X}", "remove it, or write it as an escape in double quotes"
+        if found[0] == "\0":
+            what, hint = "a NUL byte", "is this a text file in UTF-8?"
         raise InvalidCase(f"{what} is not allowed", place=_place(file, text[: found.start()]), hint=hint)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.language.case import StatedTolerance
+from gradcheck.language.loader.document import BROKEN, Path
 from gradcheck.language.loader.scope import Scope
-from gradcheck.language.loader.tree import BROKEN, Path
-from gradcheck.language.loader.validate import describe
+from gradcheck.language.loader.wording import describe
 from gradcheck.language.suggest import did_you_mean
 
 _KEYS = ("rtol", "atol")

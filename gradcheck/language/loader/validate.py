@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from gradcheck.errors import InvalidCase
 from gradcheck.language.loader import model
-from gradcheck.language.loader.tree import BROKEN, Document
+from gradcheck.language.loader.document import BROKEN, Document
+from gradcheck.language.loader.wording import describe, shorten, way
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.model_fields)
 _STEP_KEYS = tuple(model.Step.model_fields)
 _GENERALIZE_KEYS = tuple(model.Generalize.model_fields)
+_DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
+#: The words that a key takes, where it takes nothing else.
+_CHOICES: dict[Any, tuple[str, ...]] = {"dtype": get_args(model.Dtype), "raises": get_args(model.ErrorKind)}
+#: Of very many errors, only the first get a hint, which costs more than the error.
+_MOST_HINTS = 50
 _validate = model.Case.__pydantic_validator__.validate_python
 
 
@@ -27,15 +32,15 @@ class Everything(set[str]):
 
 
 class Checked:
-    """What passed: the `model`, whatever was wrong left out; and the names that may be missing because of that."""
+    """What passed: the `model`, whatever was wrong left out; and what may be missing because of that."""
 
     def __init__(self) -> None:
         self.model = model.Case()
         self.errors: list[InvalidCase] = []
         self.excused: set[str] = set()  # names that an error may have kept from being defined
-        self.broken: set[Any] = (
-            set()
-        )  # the top-level keys, and the beginnings of paths, below which something was wrong
+        #: The top-level keys, and the beginnings of paths, below which something was wrong.
+        self.broken: set[Any] = set()
+        self.meant: set[str] = set()  # the top-level keys that unknown ones were probably meant to be
 
 
 def check(document: Document) -> Checked:
@@ -53,7 +58,7 @@ def check(document: Document) -> Checked:
             checked.model = _validate(document.data)
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=True)
-            checked.errors += _explain_all(document, details)
+            _Explanation(document, checked).explain(details)
             for detail in details:
                 _leave_out(document.data, detail["loc"], checked)
         else:
@@ -84,66 +89,63 @@ def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checke
         checked.excused = Everything()
 
 
-_DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
+class _Explanation:
+    """What one validation found, in our words. The known keys are listed once."""
 
+    def __init__(self, document: Document, checked: Checked) -> None:
+        self.document, self.checked = document, checked
+        self.hints = _MOST_HINTS  # how many more may be given
+        self.is_listed = False
 
-def _explain_all(document: Document, details: list[ErrorDetails]) -> list[InvalidCase]:
-    """The errors in our words, less those whose value's own error is already told. The known keys are listed once."""
-    details = [detail for detail in details if detail["input"] is not BROKEN]
-    found = [_explain(document, detail, hints=i < _MOST_HINTS) for i, detail in enumerate(details)]
-    listed = False
-    for error in found:
-        if error.hint.startswith(_KEYS_ARE):
-            error.hint = "" if listed else error.hint
-            listed = True
-    return found
+    def explain(self, details: list[ErrorDetails]) -> None:
+        """Add the errors to the checked, less those whose value's own error is already told."""
+        for detail in details:
+            if detail["input"] is not BROKEN:
+                self.checked.errors.append(self._error(detail))
+                self.hints -= 1
 
+    def _error(self, detail: ErrorDetails) -> InvalidCase:
+        loc, found = detail["loc"], detail["input"]
+        if detail["type"] == "extra_forbidden":
+            return self._unknown_key(loc)
+        what, hint = _expectation(detail)
+        if found is None:
+            message = f"{way(loc)} has no value, it takes {what}"
+            return InvalidCase(message, place=self.document.key_place(loc), hint="leave it out or fill it in")
+        if detail["type"] == "literal_error" and isinstance(found, str):
+            close = nearest(found, _CHOICES[loc[-1]])
+            hint = f"did you mean '{close}'?" if close else ""
+        if what == _LIST[0] and isinstance(found, str):
+            hint = f"write [{shorten(found, 40)}]"
+        shown = f"{len(found)}" if detail["type"] in ("too_short", "too_long") else describe(found)
+        return InvalidCase(f"{way(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
-def _explain(document: Document, detail: ErrorDetails, *, hints: bool) -> InvalidCase:
-    loc, found = detail["loc"], detail["input"]
-    if detail["type"] == "extra_forbidden":
-        return _unknown_key(document, loc, hints)
-    what, hint = _expectation(detail)
-    name = dotted(loc)
-    if found is None:
-        place = document.key_place(loc)
-        return InvalidCase(f"{name} has no value, it takes {what}", place=place, hint="leave it out or fill it in")
-    if detail["type"] == "literal_error" and isinstance(found, str):
-        close = nearest(found, _words(detail))
-        hint = f"did you mean '{close}'?" if close else ""
-    if what == "a list" and isinstance(found, str):
-        hint = f"write [{shorten(found, 40)}]"
-    shown = f"{len(found)}" if detail["type"] in ("too_short", "too_long") else describe(found)
-    return InvalidCase(f"{name} takes {what}, not {shown}", place=document.place(loc), hint=hint)
-
-
-#: Of very many errors, only the first get a hint, which costs more than the error.
-_MOST_HINTS = 50
-_KEYS_ARE = "the keys here are "
-
-
-def _unknown_key(document: Document, loc: tuple[str | int, ...], hints: bool) -> InvalidCase:
-    """The error for the key that ends `loc`, which the model does not have there."""
-    known = _CASE_KEYS if len(loc) == 1 else _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS
-    close = nearest(str(loc[-1]), known) if hints else ""
-    hint = f"did you mean '{close}'?" if close else _KEYS_ARE + ", ".join(known)
-    if not close and len(loc) > 1 and loc[-1] in _CASE_KEYS:
-        hint = f"'{loc[-1]}' belongs to the case itself: check the indentation"
-    return InvalidCase(f"unknown key '{shorten(str(loc[-1]), 40)}'", place=document.key_place(loc), hint=hint)
-
-
-def _words(detail: ErrorDetails) -> list[str]:
-    return [word.strip("'") for word in detail["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+    def _unknown_key(self, loc: tuple[str | int, ...]) -> InvalidCase:
+        """The error for the key that ends `loc`, which the model does not have there."""
+        key, is_top = str(loc[-1]), len(loc) == 1
+        known = _CASE_KEYS if is_top else _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS
+        close = nearest(key, known) if self.hints > 0 else ""
+        hint = ""
+        if close:
+            hint = f"did you mean '{close}'?"
+            if is_top:
+                self.checked.meant.add(close)
+        elif not is_top and key in _CASE_KEYS:
+            hint = f"'{key}' belongs to the case itself: check the indentation"
+        elif not self.is_listed:
+            hint = f"the keys here are {', '.join(known)}"
+            self.is_listed = True
+        return InvalidCase(f"unknown key '{shorten(key, 40)}'", place=self.document.key_place(loc), hint=hint)
 
 
 def _expectation(detail: ErrorDetails) -> tuple[str, str]:
     """What is taken there, and what to try."""
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind.endswith("_type") and detail["loc"][-1] in _FORMS:
-        return _FORMS[detail["loc"][-1]]
+    kind, key, context = detail["type"], detail["loc"][-1], detail.get("ctx", {})
+    if kind.endswith("_type") and key in _FORMS:
+        return _FORMS[key]
     if kind == "literal_error":
-        words = _words(detail)
-        return f"{', '.join(words[:-1])} or {words[-1]}", ""
+        *words, last = _CHOICES[key]
+        return f"{', '.join(words)} or {last}", ""
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = f"from {context['ge']:,}" if "ge" in context else f"up to {context['le']:,}"
         return f"a number {bound}", ""
@@ -165,6 +167,7 @@ _FORMS: dict[str | int, tuple[str, str]] = {
     "tolerance": ("a mapping", "write {rtol: 1e-6, atol: 1e-9}"),
     "generalize": ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}"),
 }
+_LIST = ("a list", "write [first, second], or each item on a line of its own after '- '")
 _MAPPING = ("a mapping", "write 'name: value', each on a line of its own")
 _TYPES = {
     "string_type": ("text", "put it in quotes"),
@@ -172,34 +175,8 @@ _TYPES = {
     "int_type": ("an integer", ""),
     "int_from_float": ("an integer", ""),
     "bool_type": ("true or false", ""),
-    "list_type": ("a list", "write [first, second], or each item on a line of its own after '- '"),
+    "list_type": _LIST,
     "dict_type": _MAPPING,
     "model_type": _MAPPING,
     "model_attributes_type": _MAPPING,
 }
-
-
-def dotted(loc: Iterable[str | int]) -> str:
-    """The way to a value as a person writes it: `steps[0].expected.x`."""
-    text = ""
-    for part in loc:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return f"'{shorten(text, 60)}'"
-
-
-def describe(value: Any) -> str:
-    """What stands there, in a few words."""
-    if value is None:
-        return "nothing (null)"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return f"the number {shorten(str(value), 24)}"
-    if isinstance(value, str):
-        return f"the text '{shorten(value, 40)}'"
-    kind = "mapping" if isinstance(value, dict) else "list"
-    return f"a {kind}" if value else f"an empty {kind}"
-
-
-def shorten(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,148 +1,124 @@
-"""Tensors as files write them: numbers, nested lists, text, and `{values, shape, dtype}`."""
+"""Values in their places: which forms and dtypes an input, a constant, a claim may have."""
 
 from __future__ import annotations
 
-from itertools import chain
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase
-from gradcheck.language.loader.tree import BROKEN, Document, Path
-from gradcheck.language.loader.validate import describe
+from gradcheck.language.case import Value
+from gradcheck.language.expr.nodes import Call, Dtype, Expr, Literal, Sequence
+from gradcheck.language.loader.arrays import ListError, cast, has_broken, read_list
+from gradcheck.language.loader.document import BROKEN, Path
+from gradcheck.language.loader.expressions import Expressions, Names
+from gradcheck.language.loader.wording import describe, way
+from gradcheck.language.suggest import did_you_mean
 
-_MAX_DIMENSIONS = 64
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
-
-
-class ListError(Exception):
-    """A list that is no tensor: what is wrong, where in it, and what to try."""
-
-    def __init__(self, message: str, indices: tuple[int, ...], hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.indices, self.hint = message, indices, hint
+_FORM_KEYS = ("values", "shape", "dtype")
 
 
-def to_array(data: Any) -> np.ndarray:
-    """The array that nested lists of numbers, or one number, stand for: float64, int64, bool or complex128.
+class Values:
+    """Reads the values of one case."""
 
-    Integers beyond 64 bits come out as floats. Linear in the list's size and never recursive. Raises ListError.
-    """
-    shape, flat = _flatten(data)
-    kinds = set(map(type, flat))
-    if bool in kinds and len(kinds) > 1:
-        first = next(i for i, item in enumerate(flat) if type(item) is bool)
-        raise ListError("booleans and numbers in one list", _indices(first, shape), "write 1 and 0, or true and false")
-    if str in kinds:
-        flat = [_complex(item, _indices(i, shape)) if type(item) is str else item for i, item in enumerate(flat)]
-    elif kinds == {int} and not (min(flat) >= _LOWEST and max(flat) <= _HIGHEST):
-        flat = [float(item) for item in flat]
-    dtype = bool if bool in kinds else complex if str in kinds else None
-    array = np.array(flat, dtype=dtype if flat else np.float64)
-    return array.reshape(shape)
+    def __init__(self, expressions: Expressions, dtype: str) -> None:
+        self.expressions, self.document = expressions, expressions.document
+        self.dtype = dtype  # the case's
 
+    def read(self, path: Path, data: Any, names: Names, *, leaf: bool = False, random: bool = True) -> Value | None:
+        """The value at `path`, whose text may use `names`; None, with errors, if it is wrong.
 
-def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape, and the numbers in order. The first item of each level says how long the others must be."""
-    shape: list[int] = []
-    level = [data]
-    while type(level[0]) is list:
-        length = len(level[0])
-        for row, item in enumerate(level):
-            if type(item) is not list or len(item) != length:
-                raise _ragged(level, row, tuple(shape))
-        shape.append(length)
-        if len(shape) > _MAX_DIMENSIONS:
-            raise ListError(f"a tensor of more than {_MAX_DIMENSIONS} dimensions", ())
-        level = list(chain.from_iterable(level))
-        if not level:
-            return tuple(shape), []
-    for position, item in enumerate(level):
-        if type(item) not in _NUMBERS:
-            if type(item) is list:
-                raise _ragged(level, position, tuple(shape))
-            hint = "not a number is written .nan" if item is None else ""
-            raise ListError(f"{describe(item)} is not a number", _indices(position, tuple(shape)), hint)
-    return tuple(shape), level
+        A `leaf` requires a gradient, and takes the case's dtype unless it states one.
+        """
+        try:
+            if isinstance(data, dict):
+                return self._form(path, data, names, leaf, random)
+            return self._plain(path, data, names, leaf, random, "")
+        except InvalidCase as error:
+            self.expressions.scope.errors.append(error)
+            return None
 
+    def _plain(self, path: Path, data: Any, names: Names, leaf: bool, random: bool, dtype: str) -> Value | None:
+        if type(data) is str:
+            claim = self.expressions.read(path, data, names, random=random)
+            return Value(expr=claim.expr, dtype=dtype, place=claim.place) if claim else None
+        if data is None:
+            raise self._error(path, f"{way(path)} has no value", "write a number, a list or an expression", key=True)
+        if self.document.broken and has_broken(data):
+            return None
+        array = read_list(self.document, path, data)
+        if leaf and array.dtype == bool:
+            raise self._error(path, "an input holds numbers, not booleans", "masks belong in `constants`")
+        self._check_fit(path, array, dtype, leaf)
+        return Value(array=array, dtype=dtype, place=self.document.place(path))
 
-_NUMBERS = frozenset({int, float, bool, str})
+    def _check_fit(self, path: Path, array: np.ndarray, dtype: str, leaf: bool) -> None:
+        """Raises InvalidCase where a number does not fit the dtype that it will have."""
+        target = dtype or (self.dtype if leaf or array.dtype.kind == "f" else "")
+        if not target or target == "complex128" or (target == "float64" and array.dtype.kind != "c"):
+            return
+        try:
+            cast(array, target)
+        except ListError as error:
+            raise self._error((*path, *error.indices), error.message, error.hint) from None
 
+    def _form(self, path: Path, data: dict[str, Any], names: Names, leaf: bool, random: bool) -> Value | None:
+        """`{values: …, shape: …, dtype: …}`."""
+        for key in data:
+            if key not in _FORM_KEYS:
+                hint = did_you_mean(key, _FORM_KEYS, "a value is a number, a list, text, or {values, shape, dtype}")
+                raise self._error((*path, key), f"unknown key '{key}'", hint, key=True)
+        dtype = self._dtype(path, data, leaf) if "dtype" in data else ""
+        shape = self._shape(path, data["shape"]) if "shape" in data else None
+        if dtype is None or any(part is BROKEN for part in data.values()):
+            return None
+        if "values" not in data and not (shape is not None and 0 in shape):
+            raise self._error(path, f"{way(path)} lacks its values", "write {values: [1, 2], dtype: int64}")
+        value = self._plain((*path, "values"), data.get("values", []), names, leaf, random, dtype)
+        if value is None or (shape is None and not dtype):
+            return value
+        place = self.document.place(path)
+        if value.expr is not None:
+            return Value(expr=_shaped(value.expr, shape, dtype), dtype=dtype, place=place)
+        array = cast(value.array, dtype) if dtype else value.array
+        if shape is not None:
+            if array.size != math.prod(shape):
+                message = f"{array.size} numbers do not fill the shape {list(shape)}"
+                raise self._error((*path, "shape"), message, f"it takes {math.prod(shape):,}")
+            array = array.reshape(shape)
+        return Value(array=array, dtype=dtype, place=place)
 
-def _ragged(level: list[Any], row: int, shape: tuple[int, ...]) -> ListError:
-    def length(item: Any) -> str:
-        if type(item) is not list:
-            return "a single number"
-        return f"{len(item)} entries" if len(item) != 1 else "1 entry"
+    def _dtype(self, path: Path, data: dict[str, Any], leaf: bool) -> str | None:
+        name = data["dtype"]
+        if name is BROKEN:
+            return None
+        word = name.removeprefix("torch.") if isinstance(name, str) else ""
+        word = dtypes.ALIASES.get(word, word)
+        if word not in dtypes.BY_NAME:
+            hint = did_you_mean(str(name), dtypes.BY_NAME, f"the dtypes are {', '.join(dtypes.BY_NAME)}")
+            raise self._error((*path, "dtype"), f"{describe(name)} is no dtype", hint)
+        if leaf and not dtypes.is_differentiable(dtypes.BY_NAME[word]):
+            message = f"an input cannot be {word}, since it requires a gradient"
+            raise self._error((*path, "dtype"), message, "integers and booleans belong in `constants`")
+        return word
 
-    indices = _indices(row, shape)
-    name = "".join(f"[{i}]" for i in indices)
-    first = "".join(f"[{i}]" for i in _indices(0, shape))
-    message = f"the list is ragged: row {name} has {length(level[row])}, row {first} has {length(level[0])}"
-    return ListError(message, indices, "all rows of a tensor are equally long")
+    def _shape(self, path: Path, shape: Any) -> tuple[int, ...]:
+        if not isinstance(shape, list) or any(type(size) is not int or size < 0 for size in shape):
+            raise self._error((*path, "shape"), "a shape is a list of integers from 0", "write [2, 3]; a number has []")
+        if len(shape) > 64 or math.prod(shape) > self.expressions.elements:
+            raise self._error((*path, "shape"), f"a tensor of more than {self.expressions.elements:,} elements")
+        return tuple(shape)
 
-
-def _indices(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(position, shape)) if shape else ()
-
-
-def _complex(text: str, indices: tuple[int, ...]) -> complex:
-    compact = text.replace(" ", "")
-    try:
-        if compact[-1:] == "j" and compact.isascii() and "_" not in compact:
-            return complex(compact)
-    except ValueError:
-        pass
-    raise ListError(f"{describe(text)} is not a number", indices, _text_hint(text))
-
-
-def _text_hint(text: str) -> str:
-    """What was probably meant by text where a number belongs."""
-    if text.lower() in ("yes", "no", "on", "off"):
-        return "booleans are true and false"
-    words = text.split()
-    if len(words) > 1 and all(word.lstrip("+-").replace(".", "").isdigit() for word in words):
-        return "numbers of a list have commas between them"
-    if text.isidentifier():
-        return "a list holds numbers; an expression stands in place of the whole list"
-    return 'numbers are written without quotes, complex ones as "1+2j"'
-
-
-def read_list(document: Document, path: Path, data: Any) -> np.ndarray:
-    """`to_array`, with errors at their place in the document. Raises InvalidCase."""
-    try:
-        return to_array(data)
-    except ListError as error:
-        place = document.place((*path, *error.indices))
-        raise InvalidCase(error.message, place=place, hint=error.hint) from None
-
-
-def has_broken(data: Any) -> bool:
-    """Whether something in nested lists could not be read."""
-    level = [data]
-    while level:
-        if any(item is BROKEN for item in level):
-            return True
-        level = list(chain.from_iterable(item for item in level if type(item) is list))
-    return False
+    def _error(self, path: Path, message: str, hint: str = "", *, key: bool = False) -> InvalidCase:
+        place = self.document.key_place(path) if key else self.document.place(path)
+        return InvalidCase(message, place=place, hint=hint)
 
 
-def cast(array: np.ndarray, name: str) -> np.ndarray:
-    """`array` in the dtype of that name. Raises ListError where a number does not fit, naming the first."""
-    dtype = dtypes.BY_NAME[name]
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        index = tuple(int(i) for i in np.argwhere(array.imag)[0]) if array.imag.any() else (0,) * array.ndim
-        raise ListError(f"a complex number does not fit in {name}", index, "take complex128 or complex64 as the dtype")
-    with np.errstate(all="ignore"):
-        result = array.astype(dtype)
-        if dtype.kind in "iu":
-            wrong = result != array
-        elif dtype.kind in "fcV":
-            wrong = np.isfinite(array) & ~np.isfinite(result)
-        else:
-            wrong = (array != 0) & (array != 1)
-    if wrong.any():
-        index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise ListError(f"{array[index]} does not fit in {name}", index)
-    return result
+def _shaped(expr: Expr, shape: tuple[int, ...] | None, dtype: str) -> Expr:
+    if dtype:
+        expr = Call("to", (expr, Dtype(dtype)))
+    if shape is not None:
+        expr = Call("reshape", (expr, Sequence(tuple(Literal(size) for size in shape))))
+    return expr

@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import Pull, sweep
+from gradcheck.autograd.backward import sweep
 from gradcheck.autograd.modes import no_grad, using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.pullback import cotangents
+from gradcheck.autograd.pullback import shares
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.scalars import ARITHMETIC
@@ -125,15 +125,15 @@ def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand
         found[tensor] = gradient.expr
         name = graph.names.get(tensor)
         if name is not None and not expand:
-            gradient = Formula(gradient.array, Gradient(name))
+            gradient = Formula(gradient.data, Gradient(name))
         return _shares(tensor, gradient)
 
     roots = [graph.tensors[name] for name in seeds]
     with no_grad():
         below = _below(roots)
         starts = [_seed(name, root, seeds[name], root in below) for name, root in zip(seeds, roots, strict=True)]
-        leaves = sweep(cast(Any, roots), starts, cast(Pull, pull))
-    found |= {cast(Any, leaf): gradient.expr for leaf, gradient in leaves.items()}
+        leaves = sweep(roots, starts, pull)
+    found |= {leaf: gradient.expr for leaf, gradient in leaves.items()}
     return {name: found[tensor] for name, tensor in graph.tensors.items() if tensor in found}
 
 
@@ -156,27 +156,17 @@ def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> 
     if seed is not None:
         array = seed.astype(root.dtype)
         return Formula(array, to_expr(array) if is_below else Gradient(name))
-    if root.array.size != 1:
-        raise NonScalarBackward(f"a backward pass without a gradient from {name}, of shape {root.array.shape}")
+    if root.data.size != 1:
+        raise NonScalarBackward(f"a backward pass without a gradient from {name}, of shape {root.data.shape}")
     return cast(Formula, TABLE["ones_like"](root))
 
 
 def _shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
-    """What each creator receives, one entry for each use, by the op's rules."""
-    op, args, output = cast(Op, tensor.creation_op), cast(tuple, tensor._args), tensor
-    wanted = [i for i, arg in enumerate(args) if _wants(arg) or (i == op.sequence and any(map(_wants, arg)))]
-    values = list(args)
-    if tensor.dtype in dtypes.HALVES:  # the sweep computes these in float32
-        gradient, output, *values = (_in_single(value) for value in (gradient, output, *values))
-    shares: list[tuple[Formula, Formula]] = []
-    for position, given in zip(wanted, cotangents(op, gradient, output, values, wanted), strict=True):
-        pairs = zip(args[position], given, strict=True) if position == op.sequence else [(args[position], given)]
-        shares += [(a, s if s.dtype == a.dtype else TABLE["to"](s, a.dtype)) for a, s in pairs if _wants(a)]
-    return shares
-
-
-def _wants(arg: Any) -> bool:
-    return type(arg) is Formula and arg.requires_grad
+    """What each creator receives, one entry for each use, by the op's rules; of half precision by way of float32."""
+    if tensor.dtype not in dtypes.HALVES:
+        return shares(tensor, gradient, tensor, tensor.arguments)
+    found = shares(tensor, _in_single(gradient), _in_single(tensor), _in_single(tensor.arguments))
+    return [(a, s if s.dtype == a.dtype else TABLE["to"](s, a.dtype)) for a, s in found]
 
 
 def _in_single(value: Any) -> Any:

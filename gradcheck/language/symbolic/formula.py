@@ -8,61 +8,42 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import is_recording
-from gradcheck.autograd.op import Op, Parameter
-from gradcheck.autograd.operators import Operators
+from gradcheck.autograd.node import Node, nodes
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence, Slice
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.symbolic.sizes import Shape, bare, remembers, whole
 
 #: An array that no name stands for is written out if it is no larger than this.
 MAX_WRITTEN_OUT = 256
 
 
-class Formula(Operators):
-    """A tensor's values, and the expression that they are the value of.
+class Formula(Node):
+    """A tensor's values, `data`, and the expression `expr` that they are the value of.
 
-    expr, array          the two of them
-    requires_grad, creators, creation_op    as a Tensor has them: the reverse sweep runs over formulas too
+    A node as a Tensor is one: the reverse sweep runs over formulas too.
     """
 
-    __slots__ = ("_args", "_shape", "array", "creation_op", "creators", "expr", "requires_grad")
-    # What the sweep asks of a tensor besides: nothing is freed, kept for itself or stored in short.
-    _freed = _retains_grad = False
-    _first, _others = None, ()
+    __slots__ = ("_shape", "expr")
 
-    def __init__(self, array: np.ndarray, expr: Expr, *, requires_grad: bool = False) -> None:
-        self.array, self.expr = array, expr
-        self.requires_grad = requires_grad
-        self.creators: tuple[Formula, ...] = ()
-        self.creation_op: Op | None = None
-        self._args: tuple[Any, ...] | None = None
+    def __init__(self, data: np.ndarray, expr: Expr, *, requires_grad: bool = False) -> None:
+        super().__init__(data, requires_grad)
+        self.expr = expr
         self._shape: Shape | None = None
 
     @property
     def shape(self) -> Shape:
         """The sizes, each of which knows that it is `x.shape[i]`."""
-        return self._shape or Shape(self.array.shape, Attribute(self.expr, "shape"))
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.array.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
+        return self._shape or Shape(self.data.shape, Attribute(self.expr, "shape"))
 
     def called(self, expr: Expr) -> None:
         """From now on, write it so: it has been given a name."""
         self.expr, self._shape = expr, None
 
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.array, dtype=dtype, copy=copy)
-
     def __repr__(self) -> str:
-        return f"Formula({self.expr}, shape={self.array.shape}, dtype={self.dtype})"
+        return f"Formula({to_text(self.expr)}, shape={self.data.shape}, dtype={self.dtype})"
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
@@ -75,22 +56,17 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     formula = Formula(result, call(op, args))
     if op.elementwise:
         formula._shape = _inherited(result.shape, args)
-    creators = [a for a in _flat(args) if type(a) is Formula]
-    if (
-        op.rules
-        and is_recording()
-        and dtypes.is_differentiable(result.dtype)
-        and any(c.requires_grad for c in creators)
-    ):
-        formula.requires_grad, formula.creators = True, tuple(c for c in creators if c.requires_grad)
-        formula.creation_op, formula._args = op, args
+    flows = op.rules and any(node.requires_grad for node in nodes(op, args))
+    if flows and dtypes.is_differentiable(result.dtype) and is_recording():
+        formula.requires_grad = True
+        formula.creation_op, formula.first = op, args
     return formula
 
 
 def _inherited(shape: tuple[int, ...], args: tuple[Any, ...]) -> Shape | None:
     """An elementwise result has the shape of an operand that was not broadcast, which is shorter to write."""
     for arg in args:
-        if type(arg) is Formula and arg.array.shape == shape:
+        if type(arg) is Formula and arg.data.shape == shape:
             return arg.shape
     return None
 
@@ -101,7 +77,7 @@ def _inherited(shape: tuple[int, ...], args: tuple[Any, ...]) -> Shape | None:
 def plain(value: Any) -> Any:
     """An argument with arrays for formulas and bare numbers for those that remember."""
     if type(value) is Formula:
-        return value.array
+        return value.data
     if remembers(value):
         return bare(value)
     if isinstance(value, (tuple, list)):
@@ -160,8 +136,3 @@ def _written_out(array: np.ndarray) -> Expr:
         return Call("zeros", (to_expr(array.shape),), dtype)
     values = array.astype(np.float64) if array.dtype == dtypes.BFLOAT16 else array
     return Call("tensor", (to_expr(values.tolist()),), dtype)
-
-
-def _flat(args: tuple[Any, ...]) -> list[Any]:
-    """The arguments, and the items of those that are sequences."""
-    return [item for arg in args for item in (arg if isinstance(arg, (tuple, list)) else (arg,))]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Case
-from gradcheck.language.evaluation.evaluate import free_names, gradient_names
+from gradcheck.language.expr.mentions import free_names, gradient_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive

@@ -9,8 +9,9 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Value
-from gradcheck.language.evaluation.evaluate import evaluate, free_names, ops_in
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.mentions import free_names, ops_in
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM

@@ -19,12 +19,13 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError, InvalidCase
 from gradcheck.language.case import Case, Claim, Value
-from gradcheck.language.evaluation.evaluate import evaluate, free_names
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM
 from gradcheck.language.sampling import draw
-from gradcheck.language.trial_sizes import BOUNDS, symbolic
+from gradcheck.language.trials import BOUNDS, symbolic_sizes
 from gradcheck.oracles.exact.dependencies import steps_of
 from gradcheck.oracles.exact.leaves import is_free
 from gradcheck.oracles.numeric.derivative import of_tensor
@@ -80,7 +81,7 @@ def counterexample(case: Case, name: str, claim: Claim, seconds: float = 1.0) ->
 
 def _sizes(case: Case) -> Iterator[dict[str, int] | None]:
     """Every choice of the symbolic sizes, by their sum; None for a case that has none."""
-    words = symbolic(case)
+    words = symbolic_sizes(case)
     if not words:
         yield None
         return
@@ -211,7 +212,7 @@ def _plain(value: float, error: float) -> float:
 
 
 def _example(problem: Problem, index: tuple[int, ...] | None, claimed: Any, true: Any) -> Counterexample:
-    words = set(symbolic(problem.case))
+    words = set(symbolic_sizes(problem.case))
     return Counterexample(
         sizes={name: size for name, size in problem.sizes.items() if name in words},
         inputs=problem.inputs,

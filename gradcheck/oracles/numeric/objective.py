@@ -16,7 +16,8 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.errors import Unsupported
-from gradcheck.language.evaluation.evaluate import evaluate, free_names
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.numeric.perturbed import Probe, Walk, data_of
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gradcheck.checks.derivation import DerivedFormula, Explanation
-from gradcheck.language.evaluation.evaluate import free_names
 from gradcheck.language.expr.latex import name_to_latex, to_latex
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.source import MAX_LENGTH
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.syntax import MAX_LENGTH
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain, wrap
 
@@ -58,9 +59,11 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
     place = f", step {(e.step or 0) + 1}" if len(e.case.steps) > 1 else ""
     yield f"gradients, from {', '.join(map(plain, step.roots))}{place}"
     for name, expr in e.let.items():
-        yield from wrap(f"let {name} = {expr}", width, "  ", "      ")
+        yield from wrap(f"let {name} = {to_text(expr)}", width, "  ", "      ")
     for formula in e.formulas:
-        yield from wrap(f"{plain(formula.tensor)} {_shape(formula.shape)} = {formula.expr}", width, "  ", "      ")
+        yield from wrap(
+            f"{plain(formula.tensor)} {_shape(formula.shape)} = {to_text(formula.expr)}", width, "  ", "      "
+        )
         for remark in _remarks(formula):
             yield f"      ({remark})"
     yield ""
@@ -70,7 +73,7 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
 def _remarks(formula: DerivedFormula) -> Iterator[str]:
     if formula.alone:
         yield "for these numbers and sizes alone"
-    if len(str(formula.expr)) > MAX_LENGTH:
+    if len(to_text(formula.expr)) > MAX_LENGTH:
         yield "too long for a case file: give parts of the graph names of their own"
     if not formula.lasting:
         yield "of this pass alone: other steps change what is left at the end"
@@ -117,14 +120,14 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
     if steps:
         yield "let:"
     for name in steps:
-        yield f"  {_scalar(name)}: {_scalar(str(e.let[name]))}"
+        yield f"  {_scalar(name)}: {_scalar(to_text(e.let[name]))}"
     if kept:
         yield "formulas:"
     for formula in kept:
-        yield f"  {_scalar(formula.tensor)}: {_scalar(str(formula.expr))}"
+        yield f"  {_scalar(formula.tensor)}: {_scalar(to_text(formula.expr))}"
     for formula in e.formulas:
         for remark in _remarks(formula):
-            yield f"# {plain(formula.tensor)}: {formula.expr}  ({remark})"
+            yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
 
 
 def _needed(e: Explanation, exprs: list[Expr]) -> list[str]:

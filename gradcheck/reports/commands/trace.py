@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
-from gradcheck.engines.naming import Label
-from gradcheck.engines.trace import TracedCase, TracedStep
+from gradcheck.engines.trace import Label, TracedCase, TracedStep
 from gradcheck.reports import Look
 from gradcheck.reports.tensors import inline
 from gradcheck.reports.text import brief, count, plain, wrap

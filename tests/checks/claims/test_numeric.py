@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gradcheck.checks.claims import numeric
 from tests.checks.build import context_of
 from tests.checks.conftest import Check, failed, those
-
-Plant = Callable[..., None]
+from tests.conftest import WithRules
 
 CHAIN = """
     inputs: {x: "randn(3, 3)", w: "randn(3, 3)"}
@@ -23,8 +20,8 @@ def test_a_run_may_ask_the_oracle_about_every_gradient(check: Check) -> None:
     assert all(c.status == "passed" and c.certificate for c in asked)
 
 
-def test_the_oracle_finds_what_both_engines_get_wrong(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
+def test_the_oracle_finds_what_both_engines_get_wrong(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
     case = check(CHAIN, oracle="numeric", reference="core")
     assert {c.reference for c in failed(case)} == {"complex step"}
     assert {c.tensor for c in failed(case)} == {"x", "w", "y"}

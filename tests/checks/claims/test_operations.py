@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claims.operations import applies, check_operations, operations_of, positions
 from gradcheck.facts import fact
 from tests.checks.build import context_of, point_of
+from tests.conftest import WithRules
 
 CHAIN = (
     "{inputs: {x: [[1.0, 2.0], [3.0, 4.0]], w: [[2.0, 0.0], [1.0, 1.0]]}, graph: {y: x @ w, h: tanh(y), loss: h.sum()}}"
@@ -41,8 +40,10 @@ def test_ops_that_agree_are_a_comparison_an_entry() -> None:
     assert [(c.tensor, c.status) for c in found] == [("y", "passed"), ("h", "passed"), ("loss", "passed")]
 
 
-def test_a_wrong_gradient_comes_with_the_operation(plant: Callable[..., None]) -> None:
-    plant("matmul", lambda g, y, a, b: TABLE["matmul"](g, b), lambda g, y, a, b: TABLE["matmul"](TABLE["mT"](a), g))
+def test_a_wrong_gradient_comes_with_the_operation(with_rules: WithRules) -> None:
+    with_rules(
+        "matmul", lambda g, y, a, b: TABLE["matmul"](g, b), lambda g, y, a, b: TABLE["matmul"](TABLE["mT"](a), g)
+    )
     point = point_of(CHAIN)
     (wrong,) = [c for c in check_operations(point, point.engines.tested) if c.status == "failed"]
     assert wrong.tensor == "y"
@@ -51,8 +52,8 @@ def test_a_wrong_gradient_comes_with_the_operation(plant: Callable[..., None]) -
     assert (wrong.operation.number, wrong.operation.index, wrong.operation.application.op.name) == (0, 0, "matmul")
 
 
-def test_a_rule_that_raises_fails_with_both_outcomes(plant: Callable[..., None]) -> None:
-    plant("tanh", lambda g, y, x: TABLE["reshape"](g, (7,)))
+def test_a_rule_that_raises_fails_with_both_outcomes(with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: TABLE["reshape"](g, (7,)))
     point = point_of(CHAIN)
     (wrong,) = [c for c in check_operations(point, point.engines.tested) if c.status == "failed"]
     assert wrong.mismatch is not None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
+from tests.conftest import WithRules
 
 CHAIN = """
     inputs: {x: "randn(3, 2)", w: "randn(2, 4)"}
@@ -29,11 +28,9 @@ def test_every_input_is_compared_and_confirmed(check: Check) -> None:
         assert comparison.certificate["method"] == "differences"
 
 
-def test_a_rule_that_is_right_but_cannot_be_differentiated_again_is_found(
-    check: Check, plant: Callable[..., None]
-) -> None:
+def test_a_rule_that_is_right_but_cannot_be_differentiated_again_is_found(check: Check, with_rules: WithRules) -> None:
     detach = TABLE["detach"]
-    plant("tanh", lambda g, y, x: g * (1 - detach(y * y)))
+    with_rules("tanh", lambda g, y, x: g * (1 - detach(y * y)))
     case = check(CHAIN, order=2)
     assert failed(case, "gradient") == failed(case, "node") == []
     wrong = failed(case, "gradient2")
@@ -42,9 +39,9 @@ def test_a_rule_that_is_right_but_cannot_be_differentiated_again_is_found(
     assert case.status == "failed"
 
 
-def test_both_wrong_is_found_by_differences(check: Check, plant: Callable[..., None]) -> None:
+def test_both_wrong_is_found_by_differences(check: Check, with_rules: WithRules) -> None:
     detach = TABLE["detach"]
-    plant("tanh", lambda g, y, x: g * (1 - detach(y * y)))
+    with_rules("tanh", lambda g, y, x: g * (1 - detach(y * y)))
     wrong = failed(check(CHAIN, order=2, reference="core"), "gradient2")
     assert {say(c.mismatch) for c in wrong} == {"core and core agree, but not with differences of first gradients"}
 

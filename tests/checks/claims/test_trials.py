@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
+from tests.conftest import WithRules
 
 
 def test_formulas_and_engines_are_verified_at_fresh_sizes(check: Check) -> None:
@@ -42,10 +41,10 @@ def test_a_formula_that_is_right_at_one_size_alone_fails_with_the_sizes(check: C
     assert all(c.trial is not None and c.trial.sizes for c in failed(case, "formula"))
 
 
-def test_a_rule_that_is_wrong_at_some_sizes_alone_is_found_by_a_trial(check: Check, plant: Callable[..., None]) -> None:
+def test_a_rule_that_is_wrong_at_some_sizes_alone_is_found_by_a_trial(check: Check, with_rules: WithRules) -> None:
     right = TABLE["tanh"].rules[0]
     assert right is not None
-    plant("tanh", lambda g, y, x: right(g, y, x) if x.shape[0] == 2 else g)
+    with_rules("tanh", lambda g, y, x: right(g, y, x) if x.shape[0] == 2 else g)
     case = check(
         """
         inputs: {x: [1.0, 2.0]}

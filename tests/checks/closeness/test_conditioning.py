@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.checks.conftest import Check, failed
+from tests.conftest import WithRules
 
 HILBERT = "1 / (arange(1, 9)[:, None] + arange(0, 8)[None, :]).to(float64)"
 
@@ -30,8 +29,8 @@ def test_rounding_is_no_failure(check: Check, text: str) -> None:
 
 
 @pytest.mark.parametrize("error", ["1e-6", "1e-3"])
-def test_an_error_beyond_rounding_is_one(check: Check, plant: Callable[..., None], error: str) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * (1 + float(error)))
+def test_an_error_beyond_rounding_is_one(check: Check, with_rules: WithRules, error: str) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * (1 + float(error)))
     case = check("{inputs: {x: [5, 8, -7]}, graph: {loss: tanh(x).sum()}}")
     assert failed(case, "gradient")
     assert failed(case, "node")

@@ -9,26 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.conformance import properties
+from gradcheck.autograd.op import TABLE
 from gradcheck.checks.conformance.conform import conform, standing
+from gradcheck.checks.conformance.op_cases import op_cases
+from gradcheck.checks.conformance.properties import PROPERTIES, check_properties
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines import engine
 from gradcheck.engines.core import Core
+from gradcheck.engines.resolve import engine
+from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
+from tests.conftest import WithRules
+from tests.paths import wrong_engine
 
-WRONG = Path(__file__).parents[2] / "engines" / "wrong"
-
-
-@pytest.fixture(autouse=True)
-def _shallow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deep enough for whoever recurses, and quicker."""
-    if "core_conforms" not in request.node.name:
-        monkeypatch.setattr(properties, "NODES", 3_000)
+shallow = pytest.mark.usefixtures("shallow")
 
 
 def wrong(name: str) -> Any:
-    return engine(f"{WRONG / name}.py:Tensor")
+    return engine(wrong_engine(name))
 
 
 def test_the_core_conforms() -> None:
@@ -39,20 +37,54 @@ def test_the_core_conforms() -> None:
     assert verdict(found) == "core conforms in all that it can be asked"
 
 
-def test_a_wrong_rule_is_a_wrong_op(plant: Any) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y))
+def test_every_op_with_a_gradient_has_cases() -> None:
+    covered = {tag for case in op_cases() for tag in case.tags}
+    expected = {
+        op.name
+        for op in TABLE.values()
+        if op.torch and (op.composite or any(op.rules)) and not any(p.name == "generator" for p in op.parameters)
+    }
+    without = expected - covered
+    assert {name for name in without if TABLE[name].elementwise} == {"imag"}  # of complex numbers alone
+    assert {"matmul", "sum", "softmax", "cat", "where", "layer_norm"} <= covered
+
+
+def test_an_unknown_op_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="did you mean 'matmul'"):
+        op_cases(["matmull"])
+
+
+@shallow
+def test_a_wrong_rule_is_a_wrong_op(with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     found = conform(Core(), ops=["tanh", "exp"])
     assert found.ops == {"tanh": "wrong", "exp": "right"}
     assert not found.holds
     assert "is wrong in 1 ops" in verdict(found)
 
 
+@shallow
 def test_what_cannot_be_asked_is_lacking_and_no_fault() -> None:
     found = conform(wrong("right"), ops=["softmax", "tanh"])
     assert found.ops == {"softmax": "lacking", "tanh": "right"}
     assert found.holds
 
 
+@shallow
+def test_an_engine_that_raises_is_told_so() -> None:
+    class Broken(Core):
+        name = "broken"
+
+        def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+            raise ZeroDivisionError("on purpose")
+
+    found = {one.name: one for one in check_properties(Broken())}
+    assert set(found) == set(PROPERTIES)
+    assert {one.status for one in found.values()} == {"fails"}
+    assert found["zeroing forgets"].message == "ZeroDivisionError: on purpose"
+
+
+@shallow
 def test_an_engine_that_hands_back_too_little_fails_and_does_not_crash() -> None:
     class Short(Core):
         name = "short"
@@ -65,6 +97,7 @@ def test_an_engine_that_hands_back_too_little_fails_and_does_not_crash() -> None
     assert {case.status for case in found.op_results.cases} == {"failed"}
 
 
+@shallow
 def test_a_wrong_shape_fails_and_does_not_crash() -> None:
     class Flat(Core):
         name = "flat"
@@ -80,6 +113,7 @@ def test_a_wrong_shape_fails_and_does_not_crash() -> None:
     assert found.ops == {"mul": "wrong"}
 
 
+@shallow
 def test_the_table_and_its_json(tmp_path: Path) -> None:
     file = tmp_path / "case.yaml"
     file.write_text("inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y.sum()}\n")

@@ -9,8 +9,8 @@ import pytest
 
 from gradcheck.checks.conformance import properties
 from gradcheck.checks.conformance.properties import PROPERTIES, Finding, check_properties
-from gradcheck.engines import engine
 from gradcheck.engines.core import Core
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import Unsupported
 
 WRONG = Path(__file__).parents[2] / "engines" / "wrong"

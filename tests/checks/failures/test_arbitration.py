@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-
-from gradcheck.autograd.op import TABLE
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
-
-Plant = Callable[..., None]
+from tests.conftest import WithForward, WithRules
 
 CHAIN = """
     inputs: {x: "randn(3, 3)", w: "randn(3, 3)"}
@@ -21,16 +15,16 @@ CHAIN = """
 # Verdicts ------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_rule_makes_core_stand_alone(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.000001)
+def test_a_wrong_rule_makes_core_stand_alone(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.000001)
     wrong = failed(check(CHAIN))
     assert {c.what for c in wrong} == {"gradient", "node"}
     for comparison in wrong:
         assert say(comparison.verdict).startswith("core is wrong: torch and complex step agree to ")
 
 
-def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * (1 + 1e-9))
+def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * (1 + 1e-9))
     case = check(CHAIN)
     assert case.status == "failed"
     assert {c.tensor for c in failed(case, "gradient")} == {"x", "w", "y"}
@@ -61,26 +55,21 @@ def test_torch_may_stand_alone(check: Check) -> None:
     assert say(gradient.verdict).startswith("torch and core differ, complex step sides with core")
 
 
-def test_a_file_that_knows_better_is_a_witness(check: Check, plant: Plant) -> None:
-    plant("square", lambda g, y, x: g * x)
+def test_a_file_that_knows_better_is_a_witness(check: Check, with_rules: WithRules) -> None:
+    with_rules("square", lambda g, y, x: g * x)
     case = check("{inputs: {x: [1, 2]}, graph: {y: x.square(), loss: y.sum()}, expected: {x: [2, 4]}}")
     verdicts = {say(c.verdict) for c in failed(case, "gradient") if c.tensor == "x"}
     assert verdicts == {"core is wrong: torch, the file and complex step agree exactly"}
 
 
-def test_a_wrong_value_has_its_verdict(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    op = TABLE["tanh"]
-    forward = op.forward
-    object.__setattr__(op, "forward", lambda x: forward(x) * 1.01)
-    try:
-        case = check("{inputs: {x: [1, 2]}, graph: {y: tanh(x), loss: y.sum()}, values: {y: [0.761594155955765, "
-                     "0.964027580075817]}}")  # fmt: skip
-    finally:
-        object.__setattr__(op, "forward", forward)
+def test_a_wrong_value_has_its_verdict(check: Check, with_forward: WithForward) -> None:
+    with_forward("tanh", lambda forward: lambda x: forward(x) * 1.01)
+    values = "{y: [0.761594155955765, 0.964027580075817]}"
+    case = check(f"{{inputs: {{x: [1, 2]}}, graph: {{y: tanh(x), loss: y.sum()}}, values: {values}}}")
     (value,) = [c for c in failed(case, "value") if c.tensor == "y"]
     assert say(value.verdict).startswith("core is wrong: torch and the file agree")
 
 
-def test_nobody_is_asked_where_the_run_says_so(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
+def test_nobody_is_asked_where_the_run_says_so(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
     assert not any(c.verdict for c in failed(check(CHAIN, oracle="none")))

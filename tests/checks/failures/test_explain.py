@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -14,8 +12,7 @@ from gradcheck.engines.core import Core
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
 from tests.checks.mutants import WrongSweep
-
-Plant = Callable[..., None]
+from tests.conftest import WithForward, WithRules
 
 CHAIN = """
     inputs: {x: "randn(2, 3)", w: "randn(3, 3)", v: "randn(3, 4)"}
@@ -42,8 +39,8 @@ def kinds(c: Comparison) -> list[str]:
     return [diagnosis.kind for diagnosis in c.diagnoses]
 
 
-def test_an_op_that_is_wrong_is_the_cause_and_all_behind_it_consequences(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: -g * (1 - y * y))
+def test_an_op_that_is_wrong_is_the_cause_and_all_behind_it_consequences(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: -g * (1 - y * y))
     case = check(CHAIN)
     (cause,) = causes(case)
     assert cause_of(cause) == "tanh at h: its gradient is wrong; all 4 other operations are right"
@@ -52,9 +49,9 @@ def test_an_op_that_is_wrong_is_the_cause_and_all_behind_it_consequences(check: 
     assert {say(c.consequence_of) for c in failed(case, "gradient")} == {"tanh at h"}
 
 
-def test_one_argument_of_an_op(check: Check, plant: Plant) -> None:
+def test_one_argument_of_an_op(check: Check, with_rules: WithRules) -> None:
     left, right = TABLE["matmul"].rules[:2]
-    plant("matmul", left, lambda g, y, a, b: 2 * right(g, y, a, b))
+    with_rules("matmul", left, lambda g, y, a, b: 2 * right(g, y, a, b))
     case = check(CHAIN)
     (cause,) = causes(case)
     assert cause_of(cause) == "matmul at r: gradient of its second argument is wrong; 2 of 5 operations are wrong"
@@ -63,17 +60,17 @@ def test_one_argument_of_an_op(check: Check, plant: Plant) -> None:
     assert (other.tensor, say(other.consequence_of)) == ("y", "matmul at r")
 
 
-def test_two_ops_that_are_wrong_are_two_causes(check: Check, plant: Plant) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y))
-    plant("exp", lambda g, y, x: g * y * 3)
+def test_two_ops_that_are_wrong_are_two_causes(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
+    with_rules("exp", lambda g, y, x: g * y * 3)
     case = check(CHAIN)
     assert [say(c.cause.origin) for c in causes(case)] == ["tanh at h", "exp at s"]
     assert kinds(causes(case)[0]) == ["unknown"]
     assert kinds(causes(case)[1]) == ["factor"]
 
 
-def test_a_fault_that_only_the_node_shows(check: Check, plant: Plant) -> None:
-    plant("T", lambda g, y, x: g)
+def test_a_fault_that_only_the_node_shows(check: Check, with_rules: WithRules) -> None:
+    with_rules("T", lambda g, y, x: g)
     case = check("{inputs: {x: 'randn(3, 3)'}, graph: {y: x.T, loss: y.sum()}}")
     (cause,) = causes(case)
     assert cause_of(cause) == "T at y: its gradient is wrong; the other operation is right"
@@ -144,14 +141,9 @@ def test_a_stale_gradient_is_told(check: Check) -> None:
     assert (cause.tensor, cause.step, kinds(cause)) == ("x", 2, ["stale"])
 
 
-def test_a_wrong_value_is_the_cause_of_everything_behind_it(check: Check) -> None:
-    op = TABLE["tanh"]
-    forward = op.forward
-    object.__setattr__(op, "forward", lambda x: -forward(x))
-    try:
-        case = check(CHAIN)
-    finally:
-        object.__setattr__(op, "forward", forward)
+def test_a_wrong_value_is_the_cause_of_everything_behind_it(check: Check, with_forward: WithForward) -> None:
+    with_forward("tanh", lambda forward: lambda x: -forward(x))
+    case = check(CHAIN)
     (cause,) = causes(case)
     assert cause_of(cause) == "tanh at h: its value is wrong, in the forward pass already"
     assert kinds(cause) == ["sign"]
@@ -230,9 +222,9 @@ def test_a_transposed_derivation(check: Check) -> None:
     assert [kinds(c)[0] for c in wrong] == ["transposed", "operand_transposed", "swapped"], [c.diagnoses for c in wrong]
 
 
-def test_what_fails_in_trials_only_is_explained_there(check: Check, plant: Plant) -> None:
+def test_what_fails_in_trials_only_is_explained_there(check: Check, with_rules: WithRules) -> None:
     """Right at the case's own size, which is 1."""
-    plant("sum", lambda g, y, x, dim=None, keepdim=False, dtype=None: TABLE["expand"](g, x.shape) / x.shape[0])
+    with_rules("sum", lambda g, y, x, dim=None, keepdim=False, dtype=None: TABLE["expand"](g, x.shape) / x.shape[0])
     case = check(
         """
         dims: {n: 1}
@@ -263,8 +255,8 @@ def test_a_formula_that_fails_in_trials_only_is_explained_there(check: Check) ->
     assert kinds(wrong)[0] == "flipped"
 
 
-def test_a_rule_that_fails_is_the_cause_of_what_the_pass_raises(check: Check, plant: Plant) -> None:
-    plant("T", lambda g, y, x: g)
+def test_a_rule_that_fails_is_the_cause_of_what_the_pass_raises(check: Check, with_rules: WithRules) -> None:
+    with_rules("T", lambda g, y, x: g)
     case = check("{inputs: {x: 'randn(2, 3)'}, graph: {y: x.T, loss: (y * 2).sum()}}")
     (cause,) = causes(case)
     assert cause.what == "node"

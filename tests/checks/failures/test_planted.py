@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
+from tests.conftest import WithForward, WithRules
 
 CHAIN = """
     inputs: {x: "randn(3, 3)", w: "randn(3, 3)"}
@@ -27,8 +26,8 @@ def test_the_right_rules_pass(check: Check) -> None:
     assert {c.tensor for c in those(case, "node")} == {"y", "h", "loss"}
 
 
-def test_a_scaled_rule_is_found_in_the_gradient_and_in_the_node(check: Check, plant: Callable[..., None]) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.000001)
+def test_a_scaled_rule_is_found_in_the_gradient_and_in_the_node(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.000001)
     case = check(CHAIN)
     assert case.status == "failed"
     assert {c.tensor for c in failed(case, "gradient")} == {"x", "w", "y"}
@@ -39,9 +38,9 @@ def test_a_scaled_rule_is_found_in_the_gradient_and_in_the_node(check: Check, pl
 
 
 def test_a_seed_of_ones_hides_a_transpose_from_the_gradient_but_not_from_the_node(
-    check: Check, plant: Callable[..., None]
+    check: Check, with_rules: WithRules
 ) -> None:
-    plant("T", lambda g, y, x: g)
+    with_rules("T", lambda g, y, x: g)
     case = check(
         """
         inputs: {x: "randn(3, 3)"}
@@ -54,10 +53,8 @@ def test_a_seed_of_ones_hides_a_transpose_from_the_gradient_but_not_from_the_nod
     assert case.status == "failed"
 
 
-def test_a_wrong_rule_inside_a_nested_expression_is_placed_at_its_entry(
-    check: Check, plant: Callable[..., None]
-) -> None:
-    plant("T", lambda g, y, x: g)
+def test_a_wrong_rule_inside_a_nested_expression_is_placed_at_its_entry(check: Check, with_rules: WithRules) -> None:
+    with_rules("T", lambda g, y, x: g)
     case = check(
         """
         inputs: {x: "randn(3, 3)"}
@@ -69,10 +66,10 @@ def test_a_wrong_rule_inside_a_nested_expression_is_placed_at_its_entry(
     assert (node.tensor, node.place.line) == ("loss", 4)
 
 
-def test_swapped_rules_of_one_tensor_used_twice_are_found(check: Check, plant: Callable[..., None]) -> None:
+def test_swapped_rules_of_one_tensor_used_twice_are_found(check: Check, with_rules: WithRules) -> None:
     """x @ x: the sum of both contributions is nearly right when the two rules are exchanged."""
     left, right = TABLE["matmul"].rules[:2]
-    plant("matmul", right, left)
+    with_rules("matmul", right, left)
     case = check(
         """
         inputs: {x: "randn(3, 3)"}
@@ -82,15 +79,15 @@ def test_swapped_rules_of_one_tensor_used_twice_are_found(check: Check, plant: C
     assert len(failed(case, "node")) == 2
 
 
-def test_a_missing_rule_is_found(check: Check, plant: Callable[..., None]) -> None:
-    plant("tanh", None)
+def test_a_missing_rule_is_found(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", None)
     case = check(CHAIN)
     assert {c.tensor for c in failed(case, "node")} == {"h"}
     assert {c.tensor for c in failed(case, "gradient")} == {"x", "w", "y"}
 
 
-def test_a_rule_that_makes_another_shape_is_an_error_of_that_case(check: Check, plant: Callable[..., None]) -> None:
-    plant("sum", lambda g, y, x, *settings: g)
+def test_a_rule_that_makes_another_shape_is_an_error_of_that_case(check: Check, with_rules: WithRules) -> None:
+    with_rules("sum", lambda g, y, x, *settings: g)
     case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
     assert case.status == "failed"
     outcome, told = failed(case, "raises")
@@ -100,16 +97,16 @@ def test_a_rule_that_makes_another_shape_is_an_error_of_that_case(check: Check, 
 
 
 @pytest.mark.parametrize("scale", ["1e-12", "1e12", "1e-200"])
-def test_a_wrong_rule_is_found_at_any_scale(check: Check, plant: Callable[..., None], scale: str) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y * y) * 1.001)
+def test_a_wrong_rule_is_found_at_any_scale(check: Check, with_rules: WithRules, scale: str) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.001)
     case = check(f"{{inputs: {{x: 'randn(3)'}}, graph: {{loss: '(tanh(x) * {scale}).sum()'}}}}")
     assert [c.tensor for c in failed(case, "gradient")] == ["x"]
     assert failed(case, "node")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "complex64", "complex128"])
-def test_a_wrong_rule_is_found_in_every_dtype(check: Check, plant: Callable[..., None], dtype: str) -> None:
-    plant("mul", lambda g, y, a, b: g * b * 1.05, lambda g, y, a, b: g * a)
+def test_a_wrong_rule_is_found_in_every_dtype(check: Check, with_rules: WithRules, dtype: str) -> None:
+    with_rules("mul", lambda g, y, a, b: g * b * 1.05, lambda g, y, a, b: g * a)
     case = check(
         """
         inputs: {x: [0.5, 2, -1.5], w: [1, 2, 3]}
@@ -123,22 +120,17 @@ def test_a_wrong_rule_is_found_in_every_dtype(check: Check, plant: Callable[...,
     assert [c.tensor for c in failed(case, "node")] == ["y"]
 
 
-def test_another_convention_at_a_tie_is_not_taken_for_noise(check: Check, plant: Callable[..., None]) -> None:
+def test_another_convention_at_a_tie_is_not_taken_for_noise(check: Check, with_rules: WithRules) -> None:
     where, zeros = TABLE["where"], TABLE["zeros_like"]
-    plant("relu", lambda g, y, x: where(x < 0, zeros(g), g))
+    with_rules("relu", lambda g, y, x: where(x < 0, zeros(g), g))
     case = check("{inputs: {x: [0, 1, -1]}, graph: {loss: relu(x).sum()}}")
     (gradient,) = failed(case, "gradient")
     assert (gradient.status, gradient.worst_index) == ("not_differentiable", (0,))
 
 
-def test_a_wrong_forward_is_found_before_the_gradients(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    op = TABLE["tanh"]
-    forward = op.forward
-    object.__setattr__(op, "forward", lambda x: forward(x) * 1.001)
-    try:
-        case = check(CHAIN)
-    finally:
-        object.__setattr__(op, "forward", forward)
+def test_a_wrong_forward_is_found_before_the_gradients(check: Check, with_forward: WithForward) -> None:
+    with_forward("tanh", lambda forward: lambda x: forward(x) * 1.001)
+    case = check(CHAIN)
     wrong = failed(case)
     assert (wrong[0].what, wrong[0].tensor) == ("value", "h")
 

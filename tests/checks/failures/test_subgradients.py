@@ -9,8 +9,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
-
-Plant = Callable[..., None]
+from tests.conftest import WithRules
 
 # Kinks ---------------------------------------------------------------------------------------------
 
@@ -23,8 +22,8 @@ def relu_at_0(slope: float) -> Callable[..., object]:
 
 
 @pytest.mark.parametrize("slope", [0.5, 1.0])
-def test_another_subgradient_is_another_convention(check: Check, plant: Plant, slope: float) -> None:
-    plant("relu", relu_at_0(slope))
+def test_another_subgradient_is_another_convention(check: Check, with_rules: WithRules, slope: float) -> None:
+    with_rules("relu", relu_at_0(slope))
     case = check(RELU)
     assert case.status == "passed"
     (gradient,) = failed(case, "gradient")
@@ -38,8 +37,8 @@ def test_another_subgradient_is_another_convention(check: Check, plant: Plant, s
 
 
 @pytest.mark.parametrize("slope", [-0.1, 1.1, float("nan")])
-def test_a_value_outside_of_the_interval_fails(check: Check, plant: Plant, slope: float) -> None:
-    plant("relu", relu_at_0(slope))
+def test_a_value_outside_of_the_interval_fails(check: Check, with_rules: WithRules, slope: float) -> None:
+    with_rules("relu", relu_at_0(slope))
     case = check(RELU)
     assert case.status == "failed"
     (gradient,) = failed(case, "gradient")
@@ -47,8 +46,8 @@ def test_a_value_outside_of_the_interval_fails(check: Check, plant: Plant, slope
     assert "is outside of the subgradients, [0, 3]" in say(gradient.verdict)
 
 
-def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, plant: Plant) -> None:
-    plant("relu", relu_at_0(1.0))
+def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, with_rules: WithRules) -> None:
+    with_rules("relu", relu_at_0(1.0))
     case = check(RELU[:-1] + ", expected: {x: [0, 3, 0]}}")
     assert case.status == "failed"
     (expected,) = [c for c in failed(case, "expected") if c.status == "failed"]
@@ -56,18 +55,18 @@ def test_a_case_asks_for_torch_s_convention_by_what_it_expects(check: Check, pla
     assert say(expected.verdict).startswith("another convention at a kink: ")
 
 
-def test_a_wrong_element_beside_a_kink_fails(check: Check, plant: Plant) -> None:
+def test_a_wrong_element_beside_a_kink_fails(check: Check, with_rules: WithRules) -> None:
     where = TABLE["where"]
-    plant("relu", lambda g, y, x: where(x > 0, 1.01 * g, where(x == 0, g, 0 * g)))
+    with_rules("relu", lambda g, y, x: where(x > 0, 1.01 * g, where(x == 0, g, 0 * g)))
     case = check(RELU)
     assert case.status == "failed"
     assert {c.status for c in failed(case, "gradient")} == {"failed"}
 
 
-def test_ties_share_or_choose(check: Check, plant: Plant) -> None:
+def test_ties_share_or_choose(check: Check, with_rules: WithRules) -> None:
     """torch shares the gradient of amax among ties; one that gives all to the first is as right."""
     first, hot, to = TABLE["argmax"], TABLE["one_hot"], TABLE["to"]
-    plant("amax", lambda g, y, x, *rest: to(hot(first(x), x.shape[0]), x.dtype) * g)
+    with_rules("amax", lambda g, y, x, *rest: to(hot(first(x), x.shape[0]), x.dtype) * g)
     case = check("{inputs: {x: [2, 1, 2]}, graph: {m: amax(x), loss: 5 * m}}")
     assert case.status == "passed", failed(case)
     assert {c.status for c in failed(case)} == {"not_differentiable"}
@@ -81,14 +80,14 @@ def test_ties_share_or_choose(check: Check, plant: Plant) -> None:
         ("linalg.vector_norm", "loss: 'x[:1].norm()'"),
     ],
 )
-def test_other_kinks_are_intervals_too(check: Check, plant: Plant, op: str, graph: str) -> None:
+def test_other_kinks_are_intervals_too(check: Check, with_rules: WithRules, op: str, graph: str) -> None:
     rules = TABLE[op].rules
     where = TABLE["where"]
 
     def one_at_0(g: object, y: object, x: object, *rest: object) -> object:
         return where(x == 0, 0.25 * g, rules[0](g, y, x, *rest))  # type: ignore[misc]
 
-    plant(op, one_at_0, *rules[1:])
+    with_rules(op, one_at_0, *rules[1:])
     case = check(f"{{inputs: {{x: [0, 0.5]}}, graph: {{{graph}}}}}")
     assert case.status == "passed", failed(case)
     assert {c.status for c in failed(case)} == {"not_differentiable"}

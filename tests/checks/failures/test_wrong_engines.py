@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.reports.phrases import say
+from tests.paths import wrong_engine
 
-HERE = Path(__file__).parents[2] / "engines" / "wrong"
 CASES = ("cases/reuse", "cases/elementwise/known-numbers.yaml", "cases/matmul")
 
 #: What each suffers from.
@@ -27,7 +26,7 @@ DISEASES = {
 
 @cache
 def checked(name: str, cases: tuple[str, ...] = CASES) -> RunResult:
-    return run(list(cases), engines=[f"{HERE / name}.py:Tensor"])
+    return run(list(cases), engines=[wrong_engine(name)])
 
 
 def causes(case: CaseResult) -> list[Comparison]:

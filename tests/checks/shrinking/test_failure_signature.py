@@ -11,6 +11,7 @@ from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure, 
 from gradcheck.checks.shrinking.failure_signature import Signature, lead_of, signature_of
 from gradcheck.facts import Fact, fact
 from tests.checks.conftest import Check
+from tests.conftest import WithRules
 
 TRIAL = Trial(1, 0, {})
 
@@ -93,8 +94,8 @@ def test_a_crash_is_told_by_its_exception() -> None:
     assert crash("KeyError", "'a'") != crash("ValueError", "'a'")
 
 
-def test_a_wrong_rule_is_told_by_its_op(check: Check, plant: Any) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y))
+def test_a_wrong_rule_is_told_by_its_op(check: Check, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     texts = ("{inputs: {x: [1, 2]}, graph: {y: tanh(x) * 2, z: y.sum()}}", "{inputs: {a: 3}, graph: {b: tanh(a)}}")
     first, second = (signature_of(check(text)) for text in texts)
     assert first == second == Signature(ClaimKind.NODE, ("tanh",), "core")

@@ -11,7 +11,8 @@ from gradcheck.checks.result import ClaimKind
 from gradcheck.checks.shrinking.failure_signature import Signature
 from gradcheck.checks.shrinking.pinning import bare, literal
 from gradcheck.language.loader import load
-from gradcheck.language.sampling import draw, is_general
+from gradcheck.language.sampling import draw
+from gradcheck.language.trials import is_general
 from tests.checks.build import case_of
 from tests.checks.shrinking.build import pin, pinned
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ import pytest
 
 from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.checks.shrinking.case_edits import operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
 from gradcheck.language.loader import load_text
+from tests.conftest import WithRules
+from tests.paths import WRONG_ENGINES, wrong_engine
 
-ROOT = Path(__file__).parents[3]
-WRONG = ROOT / "tests" / "engines" / "wrong"
 MLP = """
     dims: {n: 4, k: 3, h: 5}
     inputs: {x: "randn(n, k)", w1: "randn(k, h)", b1: "randn(h)", w2: "randn(h, 2)"}
@@ -55,8 +54,8 @@ def again(found: Reproduction, **options: Any) -> CaseResult:
     return result
 
 
-def test_a_wrong_rule_in_a_network(shrunk: Shrink, plant: Callable[..., None]) -> None:
-    plant("tanh", lambda g, y, x: g * (1 - y))
+def test_a_wrong_rule_in_a_network(shrunk: Shrink, with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     result = shrunk(MLP)
     found = smallest(result)
     assert found.complete
@@ -67,9 +66,9 @@ def test_a_wrong_rule_in_a_network(shrunk: Shrink, plant: Callable[..., None]) -
     assert signature_of(again(found)) == signature_of(result)
 
 
-def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, plant: Callable[..., None]) -> None:
+def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, with_rules: WithRules) -> None:
     """What is wrong must stay visible: at size 1 a missing transpose is none."""
-    plant("T", lambda g, y, x: g.T + (g.T - g.T.T) if g.shape[0] == g.shape[1] else g.T)
+    with_rules("T", lambda g, y, x: g.T + (g.T - g.T.T) if g.shape[0] == g.shape[1] else g.T)
     result = shrunk("""
         inputs: {x: [[1.5, 2.5, 3], [4, 5, 6], [7, 8, 9.25]]}
         graph: {y: x.T * 2, z: tanh(y), loss: (z * z).sum()}
@@ -114,17 +113,17 @@ def test_a_formula_that_fails_in_trials_alone(shrunk: Shrink) -> None:
     assert again(found).status == "failed"
 
 
-def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
+def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], with_rules: WithRules) -> None:
     wrong_formula = "{inputs: {x: [1, 2, 3]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
     assert run_text(wrong_formula, shrink=QUICK).cases[0].smallest is None
     assert run_text(wrong_formula).cases[0].smallest is None
-    plant("tanh", lambda g, y, x: g * (1 - y))
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     assert run_text(MLP, shrink=QUICK).cases[0].smallest is not None
 
 
-def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], plant: Callable[..., None]) -> None:
+def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], with_rules: WithRules) -> None:
     assert run_text(MLP, shrink=THOROUGH).cases[0].smallest is None
-    plant("tanh", lambda g, y, x: g * (1 - y))
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
     expected = run_text(MLP + "    xfail: shows a mistake\n", shrink=THOROUGH).cases[0]
     assert (expected.status, expected.smallest) == ("xfailed", None)
 
@@ -147,11 +146,11 @@ def test_an_engine_that_crashes(shrunk: Shrink, monkeypatch: pytest.MonkeyPatch)
     ("mutates", "{inputs: {a: [1.5, 2]}, graph: {d: a + a, e: d * a, f: e + d}, backward: {f: [1, 2]}}"),
 ])  # fmt: skip
 def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: str, text: str) -> None:
-    result = shrunk(text, engines=(f"{WRONG / engine}.py:Tensor",))
+    result = shrunk(text, engines=(wrong_engine(engine),))
     snippet = smallest(result).snippet
     assert f"from {engine} import Tensor" in snippet
     assert len(snippet.splitlines()) <= 8
-    code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG)!r})\nimport numpy", 1)
+    code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG_ENGINES)!r})\nimport numpy", 1)
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     should = snippet.rpartition("should be ")[2].strip()

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.result import ClaimKind, Subject
 from gradcheck.checks.shrinking.snippet import snippet
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 from tests.checks.shrinking.build import pinned
 
 RIGHT: Any = engine(f"{Path(__file__).parents[2] / 'engines' / 'wrong' / 'right.py'}:Tensor")

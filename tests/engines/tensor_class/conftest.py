@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradcheck import run
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.tensor_class import adopt
+from gradcheck.engines.tensor_class.adapt import adapt
 from gradcheck.language.loader import load_text
+from tests.paths import WRONG_ENGINES
 
-RIGHT = Path(__file__).parents[1] / "wrong" / "right.py"
+RIGHT = WRONG_ENGINES / "right.py"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def check() -> Callable[..., CaseResult]:
     def run_one(kind: Any, text: str, **options: Any) -> CaseResult:
         cases, errors = load_text(text, "case.yaml")
         assert not errors, [str(error) for error in errors]
-        engine = adopt(kind, "mine")
+        engine = adapt(kind, "mine")
         (found,) = run(cases, engines=[engine], **options).cases
         return found
 

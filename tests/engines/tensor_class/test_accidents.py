@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradcheck import run
-from gradcheck.engines.tensor_class import adopt
+from gradcheck.engines.tensor_class.adapt import adapt
 from gradcheck.language.loader import load_text
 from gradcheck.reports import Look, render
 
@@ -63,13 +63,13 @@ def test_an_endless_loop_costs_one_case(variant: Any, loop: str) -> None:
     text = CASE + "---\nname: small\ninputs: {x: [1, 2]}\ngraph: {loss: x.sum()}\n"
     cases, errors = load_text(text, "case.yaml")
     assert not errors
-    result = run(cases, engines=[adopt(kind, "mine")], timeout=0.5)
+    result = run(cases, engines=[adapt(kind, "mine")], timeout=0.5)
     assert [case.status for case in result.cases] == ["crashed", "passed"]
     assert result.cases[0].errors[0].kind == "timeout"
 
 
 def test_somebodys_engine_has_a_time_limit_unless_the_run_has_its_own(variant: Any) -> None:
-    engine = adopt(variant((START, f"        while self.data.size: pass\n{START}")), "mine")
+    engine = adapt(variant((START, f"        while self.data.size: pass\n{START}")), "mine")
     assert engine.timeout > 0
     engine.timeout = 0.3
     cases, _ = load_text(CASE, "case.yaml")
@@ -98,11 +98,11 @@ def test_a_changed_input_is_a_failure(variant: Any, check: Any) -> None:
 def test_what_it_prints_is_shown_on_failure_only(variant: Any, capfd: pytest.CaptureFixture[str]) -> None:
     loud = (START, f"        print('pass it on')\n{START}")
     cases, _ = load_text(CASE, "case.yaml")
-    fine = run(cases, engines=[adopt(variant(loud), "mine")])
+    fine = run(cases, engines=[adapt(variant(loud), "mine")])
     assert capfd.readouterr() == ("", "")
     assert fine.cases[0].output["mine"].startswith("pass it on\n")
     assert "pass it on" not in render(fine, "full", Look())
-    failing = run(cases, engines=[adopt(variant(loud, (KEEP, "tensor.grad = 2 * whole")), "mine")])
+    failing = run(cases, engines=[adapt(variant(loud, (KEEP, "tensor.grad = 2 * whole")), "mine")])
     text = render(failing, "full", Look())
     assert "  mine printed:\n" in text
     assert "    pass it on\n" in text
@@ -115,7 +115,7 @@ def test_what_it_lacks_is_listed_once(variant: Any) -> None:
     )
     cases, errors = load_text(text, "case.yaml")
     assert not errors
-    result = run(cases, engines=[adopt(variant(), "mine")])
+    result = run(cases, engines=[adapt(variant(), "mine")])
     assert [case.status for case in result.cases] == ["unsupported"] * 3 + ["passed"]
     for form in ("full", "concise"):
         lines = [line for line in render(result, form, Look()).splitlines() if " lacks: " in line]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.tensor_class import adopt
+from gradcheck.engines.tensor_class.adapt import adapt
 from gradcheck.errors import UsageError
+from tests.paths import WRONG_ENGINES
 
 CASE = """
 inputs: {a: [[1, 2], [3, 4]], b: [[0.5, -1], [2, 1.5]]}
@@ -20,7 +20,7 @@ graph:
   q: p * a + 2 * b
   loss: (q * p).sum()
 """
-RIGHT = Path(__file__).parents[1] / "wrong" / "right.py"
+RIGHT = WRONG_ENGINES / "right.py"
 INIT = (
     "def __init__(self, data, makers=()):\n        self.data",
     "def __init__(self, data, makers=(), {flag}):\n        self.data",
@@ -68,7 +68,7 @@ def test_values_may_be_asked_for(variant: Any, check: Any, method: str) -> None:
 
 def test_backward_may_take_a_tensor_and_leave_tensors(variant: Any, check: Any) -> None:
     kind = variant(
-        ("else np.asarray(gradient)}", "else gradient.data}"),
+        ("else np.asarray(gradient)", "else gradient.data"),
         ("tensor.grad = whole if tensor.grad is None else tensor.grad + whole",
          "tensor.grad = Tensor(whole if tensor.grad is None else tensor.grad.data + whole)"),
     )  # fmt: skip
@@ -105,6 +105,11 @@ def test_data_may_have_to_be_a_list(variant: Any, check: Any) -> None:
     assert passes(check(kind, CASE))
 
 
+@pytest.mark.parametrize("name", ["mm", "matmul", "dot"])
+def test_a_product_of_matrices_may_be_a_method(variant: Any, check: Any, name: str) -> None:
+    assert passes(check(variant(("def __matmul__", f"def {name}")), CASE))
+
+
 def test_intermediates_that_keep_no_gradient_are_listened_to(variant: Any, check: Any) -> None:
     kind = variant(
         (
@@ -127,8 +132,8 @@ def test_a_function_that_makes_tensors_will_do(variant: Any, check: Any) -> None
 def test_an_engine_that_knows_no_numbers(variant: Any, check: Any) -> None:
     kind = variant(
         (
-            "return value if isinstance(value, Tensor) else Tensor(value)",
-            "assert isinstance(value, Tensor)\n    return value",
+            "return value if isinstance(value, Tensor) else type(self)(value)",
+            "assert isinstance(value, Tensor)\n        return value",
         )
     )
     assert passes(check(kind, CASE))
@@ -208,4 +213,4 @@ def test_trying_out_leaves_no_trace_in_the_graph(check: Callable[..., CaseResult
 @pytest.mark.parametrize("kind", [int, dict, object])
 def test_what_is_no_tensor_class_is_refused(kind: Any) -> None:
     with pytest.raises(UsageError, match=r"cannot be made from an array|has no backward"):
-        adopt(kind, "mine")
+        adapt(kind, "mine")

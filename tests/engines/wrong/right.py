@@ -1,4 +1,4 @@
-"""The sound twin of the wrong engines beside it: nothing in the tests may find fault with it."""
+"""The sound engine that the wrong ones beside it are made of: nothing in the tests may find fault with it."""
 
 import numpy as np
 
@@ -10,14 +10,17 @@ class Tensor:
         self.grad = None
 
     def backward(self, gradient=None):
-        if gradient is None and self.data.size != 1:
-            raise ValueError("only a tensor of one element has a gradient of 1")
-        arrived = {self: np.ones_like(self.data) if gradient is None else np.asarray(gradient)}
+        arrived = {self: self._seed(gradient)}
         for tensor in self._order():
             whole = arrived.pop(tensor)
             tensor.grad = whole if tensor.grad is None else tensor.grad + whole
             for maker, share in tensor.makers:
                 arrived[maker] = arrived[maker] + share(whole) if maker in arrived else share(whole)
+
+    def _seed(self, gradient):
+        if gradient is None and self.data.size != 1:
+            raise ValueError("only a tensor of one element has a gradient of 1")
+        return np.ones_like(self.data) if gradient is None else np.asarray(gradient)
 
     def _order(self):
         """Every tensor after all that were made from it."""
@@ -40,15 +43,15 @@ class Tensor:
         return order
 
     def __add__(self, other):
-        other = as_tensor(other)
-        return Tensor(
+        other = self._tensor(other)
+        return type(self)(
             self.data + other.data,
             [(self, lambda g: unbroadcast(g, self.data.shape)), (other, lambda g: unbroadcast(g, other.data.shape))],
         )
 
     def __mul__(self, other):
-        other = as_tensor(other)
-        return Tensor(
+        other = self._tensor(other)
+        return type(self)(
             self.data * other.data,
             [
                 (self, lambda g: unbroadcast(g * np.conj(other.data), self.data.shape)),
@@ -57,35 +60,37 @@ class Tensor:
         )
 
     def __pow__(self, power):
-        return Tensor(self.data**power, [(self, lambda g: g * np.conj(power * self.data ** (power - 1)))])
+        return type(self)(self.data**power, [(self, lambda g: g * np.conj(power * self.data ** (power - 1)))])
 
     def __matmul__(self, other):
         if self.data.ndim != 2 or other.data.ndim != 2:
             raise NotImplementedError("matrices only")
-        return Tensor(
+        return type(self)(
             self.data @ other.data,
             [(self, lambda g: g @ other.data.conj().T), (other, lambda g: self.data.conj().T @ g)],
         )
 
     def sum(self):
-        return Tensor(self.data.sum(), [(self, lambda g: np.broadcast_to(g, self.data.shape).copy())])
+        return type(self)(self.data.sum(), [(self, lambda g: np.broadcast_to(g, self.data.shape).copy())])
 
     def tanh(self):
         result = np.tanh(self.data)
-        return Tensor(result, [(self, lambda g: g * np.conj(1 - result**2))])
+        return type(self)(result, [(self, lambda g: g * np.conj(1 - result**2))])
 
     def __neg__(self):
         return self * -1
 
     def __sub__(self, other):
-        return self + -as_tensor(other)
+        return self + -self._tensor(other)
 
-    __radd__ = __add__
-    __rmul__ = __mul__
+    def __radd__(self, other):
+        return self + other
 
+    def __rmul__(self, other):
+        return self * other
 
-def as_tensor(value):
-    return value if isinstance(value, Tensor) else Tensor(value)
+    def _tensor(self, value):
+        return value if isinstance(value, Tensor) else type(self)(value)
 
 
 def unbroadcast(gradient, shape):

@@ -19,8 +19,11 @@ from gradcheck.errors import (
     ShapeMismatch,
     TooLarge,
 )
-from gradcheck.language.evaluation.evaluate import NUMPY, evaluate, free_names, gradient_names, ops_in
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY
+from gradcheck.language.expr.mentions import free_names, gradient_names, ops_in
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 
 X = np.arange(6.0).reshape(2, 3)
 Y = np.array([[2.0, 3.0], [1.0, 4.0], [0.5, 6.0]])
@@ -317,4 +320,4 @@ def test_names_gradients_and_ops_are_listed_with_their_columns():
 @pytest.mark.parametrize("text", sorted({sample for op in TABLE.values() for sample in op.samples}))
 def test_every_sample_of_the_table_is_read_printed_and_checked(text):
     expr = parse(text)
-    assert parse(str(expr)) == expr
+    assert parse(to_text(expr)) == expr

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from gradcheck.language.expr.names import NAMESPACES, constant, find_op, is_usable, member
 from gradcheck.language.expr.nodes import Dtype, Literal
+from gradcheck.language.expr.notation import NAMESPACES, constant, find_op, is_usable, member
 from gradcheck.language.suggest import did_you_mean, nearest
 
 

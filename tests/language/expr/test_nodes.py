@@ -42,5 +42,6 @@ def test_walk_goes_in_reading_order():
     assert names == ["f", "x", "k", "i", "j", "l"]
 
 
-def test_an_expression_shows_its_text():
-    assert repr(parse("x+1")) == "Call[x + 1]"
+def test_an_expression_shows_its_parts_however_deep_it_is():
+    assert repr(parse("x+y.T")) == "Call('add', 2) Name('x') Call('T', 1) Name('y')"
+    assert repr(parse("-" * 90 + "x")).count("neg") == 90

@@ -10,7 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.parser import BINARY, UNARY, parse
+from gradcheck.language.expr.parser import BINARY, COMPARISONS, UNARY, parse
 from gradcheck.language.expr.printer import to_text
 
 NAMES = st.sampled_from(
@@ -56,8 +56,9 @@ def composed(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     index = st.one_of(
         parts, slices, st.lists(st.one_of(parts, slices), max_size=3).map(lambda i: Sequence(tuple(i), True))
     )
+    infix = st.sampled_from(sorted([*BINARY.values(), *COMPARISONS.values()]))
     return st.one_of(
-        st.builds(lambda op, a, b: Call(op, (a, b)), st.sampled_from(sorted(BINARY.values())), parts, parts),
+        st.builds(lambda op, a, b: Call(op, (a, b)), infix, parts, parts),
         st.builds(lambda op, a: Call(op, (a,)), st.sampled_from(sorted([*UNARY.values(), *PROPERTIES])), parts),
         st.builds(lambda a, i: Call("getitem", (a, i)), parts, index),
         st.builds(Attribute, parts, st.sampled_from(["shape", "ndim", "dtype", "numel", "len"])),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import share, sizes
 
 
 def texts(formulas: dict[str, Expr]) -> dict[str, str]:
-    return {name: str(formula) for name, formula in formulas.items()}
+    return {name: to_text(formula) for name, formula in formulas.items()}
 
 
 def test_what_occurs_twice_becomes_a_step() -> None:
@@ -55,7 +56,7 @@ def test_every_kind_of_part_is_rebuilt() -> None:
     let, formulas = share({"x": formula}, least=3)
     (restored,) = formulas.values()
     for name, step in reversed(let.items()):
-        restored = parse(str(restored).replace(name, f"({step})"))
+        restored = parse(to_text(restored).replace(name, f"({to_text(step)})"))
     assert restored == formula
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Generalize, StatedTolerance
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load, load_text
-from gradcheck.language.loader.scalars import resolve
+from gradcheck.language.loader.core_schema import resolve
 
 CHAIN = """\
 name: chain of four matrices
@@ -59,7 +60,7 @@ def test_the_chain() -> None:
     assert list(case.inputs) == ["x", "y"]
     assert case.inputs["y"].array.tolist() == [[3, 4], [5, 6], [7, 8]]
     assert case.inputs["y"].place == Place("cases/chain.yaml", 5, 6)
-    assert [str(claim.expr) for claim in case.graph.values()] == ["y @ x", "sum(p)"]
+    assert [to_text(claim.expr) for claim in case.graph.values()] == ["y @ x", "sum(p)"]
     assert case.graph["loss"].place == Place("cases/chain.yaml", 8, 9)
     (step,) = case.steps
     assert step.action == "backward"
@@ -133,7 +134,7 @@ def test_keys_are_text_and_quoted_scalars_are_text() -> None:
 
 def test_numbers_are_expressions_too() -> None:
     case = with_x(let="{k: 2, b: true, i: .inf, j: -.inf, h: 0x1F}", formulas="{x: 2}")
-    assert [str(claim.expr) for claim in case.let.values()] == ["2", "True", "inf", "-inf", "31"]
+    assert [to_text(claim.expr) for claim in case.let.values()] == ["2", "True", "inf", "-inf", "31"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_values(text: str, dtype: type, shape: tuple[int, ...]) -> None:
 
 def test_a_value_of_text_with_a_dtype_and_a_shape() -> None:
     value = with_x(constants="{c: {values: arange(6), shape: [2, 3], dtype: int32}}").constants["c"]
-    assert str(value.expr) == "reshape(to(arange(6), torch.int32), [2, 3])"
+    assert to_text(value.expr) == "reshape(to(arange(6), torch.int32), [2, 3])"
     assert value.dtype == "int32"
 
 

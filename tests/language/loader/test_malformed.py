@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.language.loader import Limits, events, load, load_text, pure
+from gradcheck.language.loader import Limits, compose, load, load_text
+from tests.paths import CASES
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
 VALID = "inputs:\n  x: [1, 2, 3]\ngraph:\n  y: x * 2\n  z: y.sum()\n"
@@ -35,7 +36,7 @@ def test_corpus(path: Path) -> None:
 @pytest.mark.parametrize("path", [p for p in CORPUS if "not valid YAML" not in p.read_text()], ids=lambda p: p.stem)
 def test_the_parser_in_python_alone_agrees(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [str(e) for e in load(path).errors]
-    monkeypatch.setattr(events, "Parser", pure.Parser)
+    monkeypatch.setattr(compose, "Parser", compose.PythonParser)
     assert [str(e) for e in load(path).errors] == expected
 
 
@@ -202,7 +203,7 @@ def test_paths_that_are_none(path: str) -> None:
 
 # Files that somebody slipped on ------------------------------------------------------------------
 
-SHIPPED = sorted((Path(__file__).parents[3] / "cases").rglob("*.yaml"))
+SHIPPED = sorted(CASES.rglob("*.yaml"))
 SLIPS = ": |- |[|]|{|}|\"|'|&a |*a |!t |<<: |---\n|...\n|#|>|\n|  |\t|~|null|1e400|.nan|True|grad(x)|randn(3)|? |,|(|)"
 
 

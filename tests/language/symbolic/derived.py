@@ -14,6 +14,7 @@ from gradcheck.engines.core import Core
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
 
 
@@ -34,15 +35,15 @@ def check(formulas: Mapping[str, Expr], problem: Problem, let: Mapping[str, Expr
 
 def value(expr: Expr, scope: Mapping[str, Any], state: State) -> Any:
     """What an expression's text evaluates to; a leaf used a thousand times has a long one."""
-    return evaluate(parse(str(expr), max_length=10**6), scope, gradients=state.gradients)
+    return evaluate(parse(to_text(expr), max_length=10**6), scope, gradients=state.gradients)
 
 
 def same(name: str, formula: Expr, got: np.ndarray, want: np.ndarray | None) -> None:
     """Bit for bit, signs of zeros included; NaNs alone are all alike."""
     assert want is not None
-    assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {formula}"
+    assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{name}: {to_text(formula)}"
     alike = [np.where(np.isnan(array), np.nan, array).tobytes() for array in (got, want)]
-    assert alike[0] == alike[1], f"{name}: {formula}\n{got}\n{want}"
+    assert alike[0] == alike[1], f"{name}: {to_text(formula)}\n{got}\n{want}"
 
 
 def scope_of(problem: Problem, state: State) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Place, Unsupported
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derivation, derive
 from tests.language.symbolic.derived import check
@@ -224,7 +225,7 @@ def test_formulas_say_where_halves_are_raised_and_rounded(name: str, dtype: str)
 
 def test_formulas_are_written_as_a_person_would() -> None:
     formulas = derive(GRAPHS["a chain of four matrices"].problem(SIZES))
-    assert {name: str(formula) for name, formula in formulas.items()} == {
+    assert {name: to_text(formula) for name, formula in formulas.items()} == {
         "loss": "ones_like(loss)",
         "r": "expand(grad(loss), r.shape)",
         "q": "w.T @ grad(r)",
@@ -255,7 +256,7 @@ def test_long_graphs_are_derived_without_recursion() -> None:
         entries[f"y{i + 1}"] = f"y{i} * 0.5 + x"
     graph = Graph({"x": "n"}, {**entries, "loss": "y2000.sum()"})
     problem = graph.problem(SIZES)
-    assert str(derive(problem)["y1000"]) == "grad(y1001) * 0.5"
+    assert to_text(derive(problem)["y1000"]) == "grad(y1001) * 0.5"
     let, formulas = derivation(problem, expand=True)
     assert set(formulas) == {"x", *entries, "loss"}
     assert len(let) < 10_000
@@ -274,7 +275,7 @@ def test_a_formula_can_be_differentiated_again() -> None:
     first = derive(graph.problem(SIZES), expand=True)
     again = Graph(
         graph.inputs,
-        {**graph.entries, "slope": str(first["x"]), "loss2": "(slope * v).sum()"},
+        {**graph.entries, "slope": to_text(first["x"]), "loss2": "(slope * v).sum()"},
         {"v": "n m"},
     )
     problem = again.problem(SIZES)

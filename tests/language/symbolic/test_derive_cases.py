@@ -13,12 +13,9 @@ from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import derivation
 from tests.language.symbolic.derived import check
+from tests.paths import CASES as CASES_FOLDER
 
-CASES = [
-    case
-    for case in load([str(Path(__file__).parents[2] / "cases")]).cases
-    if [step.action for step in case.steps] == ["backward"]
-]
+CASES = [case for case in load([CASES_FOLDER]).cases if [step.action for step in case.steps] == ["backward"]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{Path(case.place.file).stem}: {case.name}" for case in CASES])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.engines import engine
+from gradcheck.engines.resolve import engine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.evaluation.evaluate import ops_in
+from gradcheck.language.expr.mentions import ops_in
 from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader import load

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.leaves import leaves
 from gradcheck.oracles.exact.point import Point
 from gradcheck.oracles.exact.prove import prove
+from tests.from_text import problem_from
 from tests.oracles.exact.small import claim
 
 PRIME = modular.PRIMES[0]
-
-
-def problem(text: str, tmp_path: Path) -> Problem:
-    path = tmp_path / "case.yaml"
-    path.write_text("name: leaves\n" + text)
-    loaded = load([path])
-    assert not loaded.errors, loaded.errors
-    return draw(loaded.cases[0])
 
 
 def residues(of: Problem, seed: int = 0) -> tuple[Point, dict[str, Any]]:
@@ -47,8 +37,8 @@ graph: {y: (s.sum() + b.sum() + (half * free * twice).sum() + (logits * target).
 """
 
 
-def test_each_kind(tmp_path: Path) -> None:
-    of = problem(LEAVES, tmp_path)
+def test_each_kind() -> None:
+    of = problem_from(LEAVES)
     point, found = residues(of)
     a, s = found["a"].value, found["s"].value
     assert np.array_equal(s, (modular.bilinear(np.matmul, a, a.T, 3, PRIME) + 3 * np.eye(3, dtype=np.int64)) % PRIME)
@@ -63,12 +53,12 @@ def test_each_kind(tmp_path: Path) -> None:
     assert point.invented == {"exp"}
 
 
-def test_other_points_have_others(tmp_path: Path) -> None:
-    of = problem(LEAVES, tmp_path)
+def test_other_points_have_others() -> None:
+    of = problem_from(LEAVES)
     assert not np.any(residues(of)[1]["a"].value == residues(of, 1)[1]["a"].value)
 
 
-def test_what_a_leaf_is_made_of_is_used(tmp_path: Path) -> None:
+def test_what_a_leaf_is_made_of_is_used() -> None:
     """A symmetric matrix is symmetric, so that this is proved; of any matrix it would not be true."""
     text = """
 dims: {n: 3}
@@ -77,16 +67,16 @@ graph: {y: "(s @ s).sum()"}
 """
     formula = claim("s.sum(0)[None, :] + s.sum(1)[:, None]")  # rows and columns mixed up
     for made, status in (("a + a.T", "proved"), ('"randn(n, n)"', "refuted")):
-        assert prove(problem(text.replace("SYMMETRIC", made), tmp_path), [("s", formula)])[0].status == status
+        assert prove(problem_from(text.replace("SYMMETRIC", made)), [("s", formula)])[0].status == status
 
 
-def test_what_cannot_be_made_refutes_nothing(tmp_path: Path) -> None:
+def test_what_cannot_be_made_refutes_nothing() -> None:
     text = """
 inputs: {x: randn(3)}
 constants: {order: argsort(x), sorted: "sort(x)[0]"}
 graph: {y: (x * sorted).sum()}
 """
-    of = problem(text, tmp_path)
+    of = problem_from(text)
     point, found = residues(of)
     assert "sorted, which is made of other leaves," in point.invented
     assert found["sorted"].degree.top == 1

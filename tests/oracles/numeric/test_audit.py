@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from textwrap import dedent
-
 import numpy as np
 import pytest
 
 from gradcheck.engines.core import Core
 from gradcheck.errors import Unsupported
-from gradcheck.language.loader import load
-from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw
 from gradcheck.oracles.numeric.audit import DIRECTIONS, audit
 from gradcheck.oracles.numeric.derivative import Numeric, of_tensor
 from gradcheck.oracles.numeric.objective import Alone
-
-Make = Callable[[str], Problem]
-
-
-@pytest.fixture
-def problem(tmp_path: Path) -> Make:
-    """A case given as text, with concrete arrays."""
-
-    def make(text: str) -> Problem:
-        file = tmp_path / "case.yaml"
-        file.write_text(dedent(text), encoding="utf-8")
-        (case,) = load([file]).cases
-        return draw(case)
-
-    return make
+from tests.from_text import problem_from
 
 
-def oracle(text: str, tensor: str, make: Make) -> np.ndarray:
+def oracle(text: str, tensor: str) -> np.ndarray:
     """The oracle's gradient, known to be as good as it says."""
-    made = make(text)
+    made = problem_from(text)
     step = len(made.case.steps) - 1
     want = Core().evaluate(made).states[step].gradients[tensor]
     assert want is not None
@@ -49,17 +28,17 @@ def oracle(text: str, tensor: str, make: Make) -> np.ndarray:
 # Cases ---------------------------------------------------------------------------------------------
 
 
-def test_leaves_and_intermediates(problem: Make) -> None:
+def test_leaves_and_intermediates() -> None:
     text = """
         inputs: {x: "randn(2, 3)", w: "randn(3, 4)"}
         graph: {y: x @ w, h: relu(y), loss: (h * h).sum()}
     """
     for tensor in ("x", "w", "y", "h"):
-        oracle(text, tensor, problem)
-    np.testing.assert_allclose(oracle(text, "loss", problem), 1.0)
+        oracle(text, tensor)
+    np.testing.assert_allclose(oracle(text, "loss"), 1.0)
 
 
-def test_passes_add_up_until_they_are_forgotten(problem: Make) -> None:
+def test_passes_add_up_until_they_are_forgotten() -> None:
     text = """
         inputs: {x: [1, 2]}
         graph: {z: x ** 3}
@@ -70,10 +49,10 @@ def test_passes_add_up_until_they_are_forgotten(problem: Make) -> None:
           - forward: {x: [2, 3]}
           - backward: {z: [1, 2]}
     """
-    np.testing.assert_allclose(oracle(text, "x", problem), [3 + 12, 12 + 54])
+    np.testing.assert_allclose(oracle(text, "x"), [3 + 12, 12 + 54])
 
 
-def test_a_failing_step_adds_nothing(problem: Make) -> None:
+def test_a_failing_step_adds_nothing() -> None:
     text = """
         inputs: {x: [1, 2]}
         graph: {z: x * x}
@@ -81,51 +60,51 @@ def test_a_failing_step_adds_nothing(problem: Make) -> None:
           - {backward: z, raises: non_scalar_backward}
           - backward: {z: [1, 1]}
     """
-    np.testing.assert_allclose(oracle(text, "x", problem), [2, 4])
+    np.testing.assert_allclose(oracle(text, "x"), [2, 4])
 
 
 @pytest.mark.parametrize("step", ["exp(x)", "x.abs().exp()"], ids=["complex step", "differences"])
-def test_what_is_detached_does_not_move(problem: Make, step: str) -> None:
+def test_what_is_detached_does_not_move(step: str) -> None:
     text = f"{{inputs: {{x: [1, 2]}}, graph: {{y: {step}, loss: (detach(y) * x + y).sum()}}}}"
-    np.testing.assert_allclose(oracle(text, "x", problem), 2 * np.exp([1, 2]))
+    np.testing.assert_allclose(oracle(text, "x"), 2 * np.exp([1, 2]))
 
 
-def test_parts_of_several_outputs(problem: Make) -> None:
+def test_parts_of_several_outputs() -> None:
     text = "{inputs: {x: [[1, 5], [4, 2]]}, graph: {m: 'max(x, 1)', loss: '(m[0] ** 2).sum()'}}"
-    np.testing.assert_allclose(oracle(text, "x", problem), [[0, 10], [8, 0]])
-    np.testing.assert_allclose(oracle(text, "m[0]", problem), [10, 8])
+    np.testing.assert_allclose(oracle(text, "x"), [[0, 10], [8, 0]])
+    np.testing.assert_allclose(oracle(text, "m[0]"), [10, 8])
 
 
-def test_complex_gradients_are_torch_s(problem: Make) -> None:
+def test_complex_gradients_are_torch_s() -> None:
     text = """
         dtype: complex128
         inputs: {z: ["1+2j", "-0.5+0.25j"]}
         graph: {y: z * z.abs(), loss: (y.real + 2 * y.imag).sum()}
     """
-    assert np.iscomplexobj(oracle(text, "z", problem))
+    assert np.iscomplexobj(oracle(text, "z"))
 
 
-def test_running_statistics_stay_as_they_are(problem: Make) -> None:
+def test_running_statistics_stay_as_they_are() -> None:
     text = """
         inputs: {x: "randn(4, 2)"}
         constants: {mean: [0.0, 0.0], var: [1.0, 1.0], c: "randn(4, 2)"}
         graph: {y: "F.batch_norm(x, mean, var, training=True)", loss: (y * c).sum()}
     """
-    made = problem(text)
+    made = problem_from(text)
     of_tensor(made, "x", 0).partials([0])
     assert np.array_equal(made.constants["mean"], [0, 0])
 
 
-def test_drawn_numbers_and_tensors_without_a_pass_are_refused(problem: Make) -> None:
-    made = problem("{inputs: {x: [1, 2]}, graph: {z: x * x}, steps: [{backward: {z: [1, 1]}}, {zero_grad: x}]}")
+def test_drawn_numbers_and_tensors_without_a_pass_are_refused() -> None:
+    made = problem_from("{inputs: {x: [1, 2]}, graph: {z: x * x}, steps: [{backward: {z: [1, 1]}}, {zero_grad: x}]}")
     with pytest.raises(Unsupported, match="no backward pass has reached x"):
         of_tensor(made, "x", 1)
 
 
-def test_tiny_and_huge_inputs_choose_their_own_steps(problem: Make) -> None:
+def test_tiny_and_huge_inputs_choose_their_own_steps() -> None:
     for values in ("[1e-300, 1e-8, 1.0]", "[1e8, 3e8, 1e12]"):
-        oracle(f"{{inputs: {{x: {values}}}, graph: {{loss: log(x).sum()}}}}", "x", problem)
-        oracle(f"{{inputs: {{x: {values}}}, graph: {{y: log(x).abs(), loss: y.sum()}}}}", "x", problem)
+        oracle(f"{{inputs: {{x: {values}}}, graph: {{loss: log(x).sum()}}}}", "x")
+        oracle(f"{{inputs: {{x: {values}}}, graph: {{y: log(x).abs(), loss: y.sum()}}}}", "x")
 
 
 # Audits --------------------------------------------------------------------------------------------

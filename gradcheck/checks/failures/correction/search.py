@@ -13,6 +13,7 @@ from gradcheck.autograd.dtypes import real_of
 from gradcheck.checks.failures.correction.edits import edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.operands import Operands
+from gradcheck.language.expr.printer import to_text
 
 #: Formulas of more parts are not searched.
 MAX_PARTS = 120
@@ -62,7 +63,7 @@ class Search:
 
     def _ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
         """Simple before complicated: by cost, then by length."""
-        return sorted(found, key=lambda c: (c.cost, len(str(self.pool.exprs[c.part]))))
+        return sorted(found, key=lambda c: (c.cost, len(to_text(self.pool.exprs[c.part]))))
 
     def _one_edit(self) -> Iterator[Candidate]:
         for part, _, cost in edits(self.pool, self.operands, self.root):

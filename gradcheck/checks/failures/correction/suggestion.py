@@ -20,9 +20,10 @@ from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
-from gradcheck.language.evaluation.evaluate import free_names
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import walk
 from gradcheck.oracles.exact.prove import prove
 
@@ -84,7 +85,7 @@ class Suggester:
         all_verified = True
         text = None
         for found in search.fitting():
-            likeliest = (str(pool.exprs[candidate.part]) for candidate in found[:MOST_VERIFIED])
+            likeliest = (to_text(pool.exprs[candidate.part]) for candidate in found[:MOST_VERIFIED])
             text = next((text for text in likeliest if self._is_right(name, text)), None)
             all_verified = all_verified and len(found) <= MOST_VERIFIED
             if text is not None:
@@ -96,7 +97,7 @@ class Suggester:
 
     def _derived(self, name: str, searched: bool) -> Diagnosis | None:
         """What the rules of differentiation give, where that is short; `searched` if nothing near is left to try."""
-        texts = sorted((str(expr) for expr in self.derived.get(name, ())), key=len)
+        texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
         if not texts or len(texts[0]) > MAX_DERIVED:
             return None
         message = fact("nothing_near_is_right" if searched else "not_searched_further", formula=texts[0])

@@ -11,8 +11,8 @@ import numpy as np
 from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.closeness.tolerance import Tolerance, base
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 
 #: `ask(application, cotangents)`: the right gradients of an op alone, as the reference has them; empty where it raises.

@@ -39,10 +39,10 @@ def sign(e: Evidence) -> Iterator[Guess]:
 @hypothesis("factor")
 def factor(e: Evidence) -> Iterator[Guess]:
     """What is right times a number, which must be the same at every point."""
-    constant = ratio(e)
-    if constant is None or constant in (0, 1, -1):
-        return
-    yield Guess(_key(constant, base(e.want.dtype).rtol), _named(constant, e), wide(e.want) * constant)
+    constant, unit = ratio(e), base(e.want.dtype).rtol
+    if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
+        return  # 1 in the mean, to rounding, is no factor: the difference is orthogonal to what is right
+    yield Guess(_key(constant, unit), _named(constant, e), wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))

@@ -13,8 +13,8 @@ from gradcheck.checks.failures.evidence.rule import asking
 from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.failures.localize import Fault, added, faults
 from gradcheck.checks.points import Point, Points
-from gradcheck.engines.arguments import arrays
 from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.recording import arrays
 from gradcheck.facts import fact
 
 #: The most ops for which the alternatives to each contribution are worked out.

@@ -12,8 +12,8 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
 from gradcheck.checks.failures.evidence import MORE_POINTS
 from gradcheck.checks.points import scaled_array
 from gradcheck.checks.result import Operation, WrongOperation
-from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.language.random import stream
 

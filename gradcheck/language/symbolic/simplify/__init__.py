@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.expr.traverse import with_children
 from gradcheck.language.symbolic.simplify import elementwise, products, shapes, style, sums
 from gradcheck.language.symbolic.simplify.facts import Facts, Point
-from gradcheck.language.symbolic.simplify.pool import Pool
 
 #: In this order; the first that applies decides, and what it makes is simplified in turn.
 RULES: tuple[elementwise.Rule, ...] = (

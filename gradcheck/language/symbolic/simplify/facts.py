@@ -19,8 +19,8 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.expr.traverse import with_children
-from gradcheck.language.symbolic.simplify.pool import Pool
 
 #: Beyond so many numbers in all, nothing more is known, and nothing more is simplified.
 MAX_NUMBERS = 20_000_000

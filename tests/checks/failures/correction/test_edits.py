@@ -10,6 +10,7 @@ from gradcheck.checks.failures.correction.edits import EDITS, Edit, Position, ed
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.operands import Operands
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 
 NAMES = {"x": np.ones((2, 3)), "y": np.full((2, 3), 2.0), "A": np.ones((3, 3)), "v": np.ones(3), "n": 5}
 
@@ -24,7 +25,7 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
     for where, part, parent in pool.positions(root):
         if where == path:
             position = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
-            return [str(pool.exprs[other]) for other in edit(position)]
+            return [to_text(pool.exprs[other]) for other in edit(position)]
     raise LookupError(path)
 
 
@@ -89,7 +90,7 @@ def test_edits_are_made_everywhere_in_a_formula() -> None:
     pool = ExpressionPool(NAMES, {})
     root = pool.add(parse("x * exp(y)"))
     operands = Operands(((pool.add(parse("x")), (2, 3)), (pool.add(parse("y")), (2, 3))), (), (), True)
-    found = {str(pool.exprs[part]): (path, cost) for part, path, cost in edits(pool, operands, root)}
+    found = {to_text(pool.exprs[part]): (path, cost) for part, path, cost in edits(pool, operands, root)}
     assert found["x * log(y)"] == ((1,), 1.2)
     assert found["y * exp(y)"] == ((0,), 1.6)
     assert found["x * exp(x)"] == ((1, 0), 1.6)

@@ -11,6 +11,7 @@ from gradcheck.checks.failures.correction.operands import Operands, operands_of
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from tests.checks.build import case_of
 
 LAYER = """
@@ -29,7 +30,7 @@ def layer() -> tuple[Case, ExpressionPool]:
 
 
 def texts(pool: ExpressionPool, parts: tuple[int, ...]) -> list[str]:
-    return [str(pool.exprs[part]) for part in parts]
+    return [to_text(pool.exprs[part]) for part in parts]
 
 
 def found(target: str, *derived: Expr) -> tuple[ExpressionPool, Operands]:

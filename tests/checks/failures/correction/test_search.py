@@ -10,6 +10,7 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.operands import Operands
 from gradcheck.checks.failures.correction.search import Search
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 
 X, Y = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[2.0, -1.0], [0.5, 4.0]])
 PLENTY = 1_000_000
@@ -22,7 +23,7 @@ def search(text: str, want: np.ndarray, budget: int = PLENTY, everything: bool =
 
 
 def found(hunt: Search) -> list[list[str]]:
-    return [[str(hunt.pool.exprs[candidate.part]) for candidate in stage] for stage in hunt.fitting()]
+    return [[to_text(hunt.pool.exprs[candidate.part]) for candidate in stage] for stage in hunt.fitting()]
 
 
 def test_one_edit_comes_before_two_and_the_likeliest_first() -> None:

@@ -87,3 +87,17 @@ def test_a_mean_for_a_sum() -> None:
     assert want is not None
     assert fitting(scale.mean_for_sum, of_rule(added, want / 3)) == {3: fact("mean_of_broadcast", n=3)}
     assert guessed(scale.mean_for_sum, of_rule(rule("{inputs: {x: 2}, graph: {out: exp(x)}}"), 1.0)) == []
+
+
+@pytest.mark.parametrize("rounding", [0.0, 2.0**-52, -(2.0**-50)])
+@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0])
+def test_what_is_known_by_other_names_is_no_factor_however_it_is_rounded(constant: float, rounding: float) -> None:
+    """Which bits the last ones are, is the processor's affair; whether a mistake is looked for is not."""
+    assert guessed(scale.factor, Evidence((constant + rounding) * WANT, WANT)) == []
+
+
+def test_a_difference_that_is_orthogonal_is_no_factor() -> None:
+    want = np.array([1.0, 2.0, -3.0])
+    got = want + np.array([2.0, -1.0, 0.0]) + 1e-15
+    assert scale.ratio(Evidence(got, want)) == pytest.approx(1, rel=1e-14)
+    assert guessed(scale.factor, Evidence(got, want)) == []

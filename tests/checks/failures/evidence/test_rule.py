@@ -14,20 +14,21 @@ from gradcheck.checks.points import Point
 from gradcheck.checks.result import WrongOperation
 from gradcheck.engines.base import Application
 from tests.checks.build import context_of
+from tests.conftest import WithRules
 
 CASE = "{inputs: {x: [1.0, 2.0], y: [3.0, 4.0]}, graph: {z: x * y, loss: z.sum()}}"
 
 
-def wrong(plant: Callable[..., None]) -> tuple[WrongOperation, Point]:
-    plant("mul", lambda g, y, a, b: g * b, lambda g, y, a, b: g * b)
+def wrong(with_rules: WithRules) -> tuple[WrongOperation, Point]:
+    with_rules("mul", lambda g, y, a, b: g * b, lambda g, y, a, b: g * b)
     point = context_of(CASE).points.own
     (found,) = [c for c in check_operations(point, point.engines.tested) if c.status == "failed"]
     assert found.operation is not None
     return found.operation, point
 
 
-def test_there_is_evidence_at_several_points_each_with_what_is_right(plant: Callable[..., None]) -> None:
-    operation, point = wrong(plant)
+def test_there_is_evidence_at_several_points_each_with_what_is_right(with_rules: WithRules) -> None:
+    operation, point = wrong(with_rules)
     points = context_of(CASE).points
     found = list(
         evidence_of_rule(
@@ -46,8 +47,8 @@ def test_there_is_evidence_at_several_points_each_with_what_is_right(plant: Call
     assert not np.array_equal(found[0].want, found[1].want)
 
 
-def test_where_another_point_lacks_the_op_its_arguments_are_scaled(plant: Callable[..., None]) -> None:
-    operation, point = wrong(plant)
+def test_where_another_point_lacks_the_op_its_arguments_are_scaled(with_rules: WithRules) -> None:
+    operation, point = wrong(with_rules)
     nobody: Callable[[int], list[Application]] = lambda number: []  # noqa: E731
     found = list(evidence_of_rule(operation, point.engines.reference, np.dtype(np.float64), nobody))
     assert len(found) == 1 + MORE_POINTS

@@ -64,7 +64,7 @@ def claims_of(text: str) -> Iterator[tuple[Problem, dict[str, Expr]]]:
 def heard(problem: Problem, formulas: dict[str, Expr], factor: float | None = None) -> list[str]:
     """What the oracle says of each, multiplied with a factor."""
     claims = [e if factor is None else Call("mul", (e, Literal(factor))) for e in formulas.values()]
-    proofs = prove(problem, [(name, Claim(str(e), e)) for name, e in zip(formulas, claims, strict=True)])
+    proofs = prove(problem, [(name, Claim.of(e)) for name, e in zip(formulas, claims, strict=True)])
     for proof in proofs:
         assert proof.status != "proved" or 0 <= proof.bound < BOUND
     return [proof.status for proof in proofs]

@@ -51,6 +51,8 @@ NAMESPACES = {
     "special": ("special.", ""),
     "math": ("",),
 }
+#: Names of NumPy, whose functions are not the language's.
+NUMPY = frozenset({"np", "numpy", "jnp"})
 
 
 def find_op(namespace: str, name: str) -> Op | None:

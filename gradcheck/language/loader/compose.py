@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import yaml
-from yaml import (
+from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
     MappingEndEvent,
@@ -16,14 +16,26 @@ from yaml import (
     SequenceStartEvent,
     StreamEndEvent,
 )
+from yaml.parser import Parser as EventParser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.loader import pure
+from gradcheck.language.loader.core_schema import resolve
+from gradcheck.language.loader.document import BROKEN, Branch, Document, Mark, Spot
 from gradcheck.language.loader.limits import Limits
-from gradcheck.language.loader.scalars import resolve
-from gradcheck.language.loader.tree import BROKEN, Branch, Document, Mark, Spot
 
-Parser: Any = pure.Parser
+
+class PythonParser(Reader, Scanner, EventParser):
+    """The parser in Python alone, for a PyYAML that was built without libyaml: about twenty times as slow."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        EventParser.__init__(self)
+
+
+Parser: Any = PythonParser
 if yaml.__with_libyaml__:
     from yaml import cyaml
 
@@ -31,6 +43,9 @@ if yaml.__with_libyaml__:
 
 #: Stands for a key whose value is not kept, since the key is wrong.
 _DROPPED = object()
+_STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
+_ENDS = frozenset({MappingEndEvent, SequenceEndEvent})
+_NODES = frozenset({ScalarEvent, AliasEvent, *_STARTS})
 
 
 class Composer:
@@ -63,110 +78,112 @@ class Composer:
         top: list[Any] = []
         spots: list[Spot] = []
         data: Any = top  # the innermost open container
-        branch = Branch(None, None, spots)  # type: ignore[arg-type]
+        branch = Branch(next_event().start_mark, None, spots)
         key: Any = None
-        is_map = False
-        stack: list[tuple[Any, Branch, Any, bool]] = []
-        values, most = self.values, self.limits.numbers
+        stack: list[tuple[Any, Branch]] = []
         while True:
             event = next_event()
             kind = type(event)
-            if kind is ScalarEvent:
-                if event.anchor is not None or event.tag is not None:
-                    self._refuse_decoration(event)
-                if is_map and key is None:
-                    key = self._key(event, branch)
+            if kind in _NODES:
+                if branch.keys is not None and key is None:
+                    key = self._key(event, kind, branch.keys)
                     continue
-                value, child = event.value, event.start_mark
-                if event.implicit[0]:
-                    try:
-                        value = resolve(value)
-                    except OverflowError as error:
-                        self._note(str(error), child, hint="infinity is written .inf")
-                        value = BROKEN
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                data, branch, key, is_map = stack.pop()
-                continue
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                value, child = self._container(event, kind, is_map and key is None, len(stack))
-            elif kind is AliasEvent:
-                value, child = self._alias(event, is_map and key is None)
-                if is_map and key is None:
-                    key = _DROPPED
-                    continue
+                value, child = self._value(event, kind, len(stack))
+                if branch.keys is None:
+                    data.append(value)
+                    branch.children.append(child)
+                elif key is not _DROPPED:
+                    data[key] = value
+                    branch.children[key] = child
+                key = None
+                if type(child) is Branch:
+                    stack.append((data, branch))
+                    data, branch = value, child
+            elif kind in _ENDS:
+                data, branch = stack.pop()
             elif kind is StreamEndEvent:
                 break
-            else:
-                if kind is DocumentStartEvent and event.tags:
-                    self._note("tags are not allowed, found %TAG", event.start_mark)
-                continue
-            values += 1
-            if values > most:
-                raise self._error(f"the file writes out more than {most:,} values", event.start_mark, hint=_TOO_MANY)
-            if not is_map:
-                data.append(value)
-                branch.children.append(child)
-            elif key is not _DROPPED:
-                data[key] = value
-                branch.children[key] = child
-            if type(child) is Branch:
-                stack.append((data, branch, None, is_map))
-                data, branch, is_map = value, child, kind is MappingStartEvent
-            key = None
-        self.values = values
+            elif kind is DocumentStartEvent and event.tags:
+                self._note("tags are not allowed, found %TAG", event.start_mark)
         if len(spots) > 1:
             raise self._error("a second document begins without its '---'", spots[1])
         return (top[0], spots[0]) if spots else (None, None)
 
-    def _container(self, event: Any, kind: type, is_key: bool, depth: int) -> tuple[Any, Branch]:
-        """An empty mapping or list, and the branch for its positions. Raises InvalidCase."""
+    def _value(self, event: Any, kind: type, depth: int) -> tuple[Any, Spot]:
+        """The value that begins with an event, a container still empty, and its spot. Raises InvalidCase."""
         mark = event.start_mark
+        value: Any = BROKEN
+        if kind is AliasEvent:
+            self._refuse("aliases", f"*{event.anchor}", mark, _STAR)
+        else:
+            if event.anchor is not None or event.tag is not None:
+                self._refuse_decoration(event)
+            if kind in _STARTS and depth >= self.limits.depth:
+                raise self._error(f"nested more than {self.limits.depth} deep", mark)
+            if kind is ScalarEvent:
+                value = event.value
+                if event.implicit[0]:
+                    value = self._resolved(value, mark)
+        self.values += 1
+        if self.values > self.limits.numbers:
+            raise self._error(f"the file writes out more than {self.limits.numbers:,} values", mark, _TOO_MANY)
+        if kind is MappingStartEvent:
+            return {}, Branch(mark, {}, {})
+        return ([], Branch(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
+
+    def _resolved(self, text: str, mark: Mark) -> Any:
+        try:
+            return resolve(text)
+        except OverflowError as error:
+            self._note(str(error), mark, "infinity is written .inf")
+            return BROKEN
+
+    def _key(self, event: Any, kind: type, keys: dict[str, Mark]) -> Any:
+        """The key that an event stands for, or `_DROPPED` with an error noted. Raises InvalidCase."""
+        mark = event.start_mark
+        if kind is AliasEvent:
+            self._refuse("aliases", f"*{event.anchor}", mark, _STAR)
+            self.incomplete = True
+            return _DROPPED
         if event.anchor is not None or event.tag is not None:
             self._refuse_decoration(event)
-        if is_key:
-            raise self._error("a key must be a word, not a list or a mapping", mark, hint=_BRACES)
-        if depth >= self.limits.depth:
-            raise self._error(f"nested more than {self.limits.depth} deep", mark)
-        return ({}, Branch(mark, {}, {})) if kind is MappingStartEvent else ([], Branch(mark, None, []))
-
-    def _alias(self, event: Any, is_key: bool) -> tuple[Any, Mark]:
-        self._note(f"aliases are not allowed, found '*{event.anchor}'", event.start_mark, hint=_STAR)
-        self.incomplete |= is_key
-        return BROKEN, event.start_mark
-
-    def _key(self, event: Any, branch: Branch) -> Any:
-        """The key that a scalar stands for, or `_DROPPED` with an error noted."""
+        if kind is not ScalarEvent:
+            raise self._error("a key must be a word, not a list or a mapping", mark, _BRACES)
         key: str = event.value
-        keys = branch.keys
-        assert keys is not None
         if key == "<<" and event.implicit[0]:
-            self._note("merge keys are not allowed, found '<<'", event.start_mark, hint="write the entries out")
+            self._note("merge keys are not allowed, found '<<'", mark, "write the entries out")
             self.incomplete = True
             return _DROPPED
         if key in keys:
             line = keys[key].line + self.first
-            self._note(f"the key {key!r} stands here twice", event.start_mark, hint=f"it is first given on line {line}")
+            self._note(f"the key {key!r} stands here twice", mark, f"it is first given on line {line}")
             return _DROPPED
-        keys[key] = event.start_mark
+        keys[key] = mark
         return key
+
+    # Errors -------------------------------------------------------------------------------------
 
     def _refuse_decoration(self, event: Any) -> None:
         if event.anchor is not None:
-            self._note(f"anchors are not allowed, found '&{event.anchor}'", event.start_mark, hint=_AMPERSAND)
+            self._refuse("anchors", f"&{event.anchor}", event.start_mark, _AMPERSAND)
         if event.tag is not None:
-            self._note(f"tags are not allowed, found '{_tag(event.tag)}'", event.start_mark, hint=_BANG)
+            self._refuse("tags", _tag(event.tag), event.start_mark, _BANG)
+
+    def _refuse(self, what: str, found: str, mark: Mark, hint: str) -> None:
+        """Tell of a part of YAML that is not allowed: the first few of one kind, a file full of them needs no more."""
+        self.told[what] += 1
+        if self.told[what] <= _MOST_TOLD:
+            self._note(f"{what} are not allowed, found '{found}'", mark, hint)
 
     def _note(self, message: str, mark: Mark, hint: str = "") -> None:
-        """Tell an error after which reading goes on; of one kind only the first few."""
-        kind = message.partition(",")[0]
-        self.told[kind] += 1
-        if kind not in _ABUSES or self.told[kind] <= _MOST_TOLD:
-            self.errors.append(self._error(message, mark, hint))
+        """Tell an error after which reading goes on."""
+        self.errors.append(self._error(message, mark, hint))
 
     def _error(self, message: str, mark: Any, hint: str = "") -> InvalidCase:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
 
     def _syntax_error(self, error: yaml.YAMLError) -> InvalidCase:
+        """What the parser says, which has no kinds of error but its words, with a hint where these are known."""
         if not isinstance(error, yaml.MarkedYAMLError):
             return InvalidCase(f"this is not valid YAML: {error}", place=Place(self.file, self.first, 1))
         problem = error.problem or error.context or "it cannot be read"
@@ -185,8 +202,6 @@ def _tag(tag: str) -> str:
     return tag.replace("tag:yaml.org,2002:", "!!", 1)
 
 
-#: Told a few times each: a file full of them needs no more.
-_ABUSES = frozenset(f"{what} are not allowed" for what in ("aliases", "anchors", "tags"))
 _MOST_TOLD = 3
 _BRACES = "text that begins with { or [ needs quotes"
 _STAR = "write the value out; text that begins with * needs quotes"

@@ -13,7 +13,8 @@ import pytest
 
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.runner import crash_of, run
+from gradcheck.checks.run import run
+from gradcheck.checks.runner import crash_of
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError

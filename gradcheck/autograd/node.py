@@ -1,0 +1,117 @@
+"""Node: an array that remembers what it was made from. Reverse sweeps run over nodes."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.operators import Operators
+
+_new = object.__new__
+#: Stands in the place of the second operand of what is no pair.
+UNPAIRED: Any = object()
+
+
+class Node(Operators):
+    """A value in a graph: what `Tensor` and the formulas of the case language have in common.
+
+    data           the values, an `ndarray`
+    grad           what backward passes have added up here, a node of the same shape and dtype; None before the first
+    requires_grad  whether gradients flow to it
+    creation_op    the op that made it; None for a leaf
+    first, second  the arguments of that op, and UNPAIRED; or the two operands of a pair (`fast`), which is kept flat:
+                   the fewer containers a long graph is made of, the less there is to collect
+    freed          whether a backward pass has freed what the node saved for it
+    retains_grad   whether passes leave a gradient here too, although it is no leaf
+    """
+
+    __slots__ = (
+        *("data", "grad", "requires_grad", "creation_op", "first", "second", "freed", "retains_grad"),
+        "__weakref__",
+    )
+
+    data: np.ndarray
+    grad: Self | None
+    requires_grad: bool
+    creation_op: Op | None
+    first: Any
+    second: Any
+    freed: bool
+    retains_grad: bool
+
+    def __init__(self, data: np.ndarray, requires_grad: bool = False) -> None:
+        self.data = data
+        self.grad = None
+        self.requires_grad = requires_grad
+        self.creation_op = None
+        self.first, self.second = (), UNPAIRED
+        self.freed = self.retains_grad = False
+
+    @classmethod
+    def wrap(cls, data: np.ndarray) -> Self:
+        """A leaf that requires no gradient and shares `data`."""
+        node = _new(cls)
+        Node.__init__(node, data)
+        return node
+
+    @classmethod
+    def recorded(cls, data: np.ndarray, op: Op, first: Any, second: Any = UNPAIRED) -> Self:
+        """What `op` made of the arguments `first`, or of the pair `first` and `second`. It requires a gradient."""
+        node = _new(cls)
+        node.data = data
+        node.grad = None
+        node.requires_grad = True
+        node.creation_op = op
+        node.first, node.second = first, second
+        node.freed = node.retains_grad = False
+        return node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.data.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.data.ndim
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.data, dtype=dtype, copy=copy)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `creation_op` was applied to, without the defaults of a pair; empty for a leaf."""
+        return self.first if self.second is UNPAIRED else (self.first, self.second)
+
+    @property
+    def creators(self) -> tuple[Self, ...]:
+        """The nodes that it was made from, one for each use; empty for a leaf."""
+        return () if self.creation_op is None else tuple(nodes(self.creation_op, self.arguments))
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.creation_op is None
+
+
+def nodes(op: Op, args: tuple[Any, ...]) -> list[Any]:
+    """The nodes among the arguments of an op, those in its sequence after the others."""
+    found = [arg for arg in args if isinstance(arg, Node)]
+    if op.sequence is not None:
+        found += [item for item in args[op.sequence] if isinstance(item, Node)]
+    return found
+
+
+def plain(op: Op, args: tuple[Any, ...]) -> list[Any]:
+    """The arguments of an op with arrays for nodes."""
+    values = [arg.data if isinstance(arg, Node) else arg for arg in args]
+    if op.sequence is not None:
+        values[op.sequence] = [item.data if isinstance(item, Node) else item for item in values[op.sequence]]
+    return values

@@ -1,0 +1,179 @@
+"""A run: which cases, one after the other, and what is told of them beyond their verdicts. Prints nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from importlib import metadata
+from pathlib import PurePath
+from typing import Any, Protocol
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.options import Effort, Engines, Options, engines_of
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.runner import Further, check_one, unreadable
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.case import Case, Loaded
+from gradcheck.language.loader import load
+
+
+class Selected(Protocol):
+    """Cases, and the errors of files, as `load` gives them."""
+
+    @property
+    def cases(self) -> tuple[Case, ...]: ...
+
+    @property
+    def errors(self) -> tuple[InvalidCase, ...]: ...
+
+
+Path = str | os.PathLike[str]
+Source = Path | Case | Selected | Iterable[Path | Case]
+#: Told each result, and how many there will be in all.
+OnResult = Callable[[CaseResult, int], object]
+#: A case, or all errors of one file.
+Work = Case | list[InvalidCase]
+
+#: Statuses that count towards `maxfail`.
+_FAILS = ("failed", "crashed", "invalid", "xpassed")
+
+
+def run(
+    source: Source, options: Options | None = None, *, on_result: OnResult | None = None, **choices: Any
+) -> RunResult:
+    """Check cases: paths of files, folders and `FILE::NAME`, or cases, or what `load` returned.
+
+    What is done is said by `options`, or by its fields as keywords: `run("cases", engines=["core"], rtol=1e-6)`; see
+    `Options`. `on_result` is called with each result and how many there will be in all.
+
+    Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
+    KeyboardInterrupt what has finished is returned, with `interrupted` set.
+    """
+    start = time.perf_counter()
+    chosen = Options(**choices) if options is None else replace(options, **choices)
+    engines = engines_of(chosen)
+    work = _in_order(_selected(source))
+    results: list[CaseResult] = []
+    interrupted = False
+    try:
+        with _ready(chosen, engines):
+            for found in _checked(work, chosen, engines):
+                results.append(found)
+                if on_result is not None:
+                    on_result(found, len(work))
+            if chosen.shrink is not None:
+                results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
+    except KeyboardInterrupt:
+        interrupted = True
+    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted)
+
+
+def _checked(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
+    """Every case in turn, until `maxfail` of them have failed."""
+    further, failed = _further(options), 0
+    for item in work:
+        found = check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
+        yield found
+        failed += found.status in _FAILS
+        if options.maxfail is not None and failed >= options.maxfail:
+            return
+
+
+def _further(options: Options) -> list[Further]:
+    """What is told of cases beyond their verdicts; imported only where it was asked for."""
+    chosen: list[Further] = []
+    if options.derived:
+        from gradcheck.checks.independence import note_derived
+
+        chosen.append(note_derived)
+    if options.power:
+        from gradcheck.checks.mutation.measure import with_power
+
+        chosen.append(with_power)
+    return chosen
+
+
+def _shrunk(
+    done: Sequence[tuple[Work, CaseResult]], options: Options, engines: Engines, effort: Effort
+) -> list[CaseResult]:
+    """The results, some of those that failed with a smaller case that fails in the same way."""
+    results = [found for _, found in done]
+    if not any(found.status in ("failed", "crashed") for found in results):
+        return results
+    from gradcheck.checks.shrinking.reproduction import Reproductions, quick
+
+    fast = quick(options)
+
+    def check(case: Case, thorough: bool) -> CaseResult:
+        return check_one(case, options if thorough else fast, engines)
+
+    pairs = [(item, found) for item, found in done if isinstance(item, Case)]
+    smallest = Reproductions(options, engines, check).find_all(pairs, effort)
+    return [replace(found, smallest=smallest.get(found.id)) for found in results]
+
+
+@contextmanager
+def _ready(options: Options, engines: Engines) -> Iterator[None]:
+    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case."""
+    dtype = dtypes.BY_NAME[options.dtype or "float64"]
+    with ExitStack() as stack:
+        for engine in set(engines.all):
+            if isinstance(engine, DefineByRun):
+                stack.enter_context(engine.session(dtype))
+        yield
+
+
+def environment() -> dict[str, str]:
+    """The versions that a result depends on."""
+    torch: Any = sys.modules.get("torch")
+    known = {"python": platform.python_version(), "numpy": np.__version__}
+    try:
+        known["torch"] = torch.__version__ if torch else metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        known["torch"] = ""
+    return known | {"platform": platform.platform()}
+
+
+# What to run -----------------------------------------------------------------------------------------
+
+
+def _selected(source: Source) -> Selected:
+    if isinstance(source, Case):
+        return Loaded((source,), ())
+    if isinstance(source, (str, os.PathLike)):
+        return load([source])
+    if not isinstance(source, Iterable) or isinstance(source, Loaded):
+        return source
+    cases: list[Case] = []
+    errors: list[InvalidCase] = []
+    for item in source:
+        found = Loaded((item,), ()) if isinstance(item, Case) else load([item])
+        cases += found.cases
+        errors += found.errors
+    return Loaded(tuple({id(case): case for case in cases}.values()), tuple(errors))
+
+
+def _in_order(selected: Selected) -> list[Work]:
+    """Cases, and for each file that has errors all of them, as they stand in the files."""
+    broken: dict[str, list[InvalidCase]] = {}
+    for error in selected.errors:
+        broken.setdefault(error.place.file, []).append(error)
+    order: list[Work] = []
+    waiting = list(reversed(broken.values()))
+    for case in selected.cases:
+        while waiting and _position(waiting[-1][0].place) < _position(case.place):
+            order.append(waiting.pop())
+        order.append(case)
+    return order + waiting[::-1]
+
+
+def _position(place: Place) -> tuple[tuple[str, ...], int]:
+    return PurePath(place.file).parts, place.line

@@ -1,0 +1,189 @@
+"""One problem on its way through one define-by-run engine: the graph, line by line, then each step.
+
+What a step leaves behind is the same for all engines:
+
+- Gradients accumulate in inputs and in named intermediates alike, until `zero_grad` forgets them.
+- `forward` evaluates the graph again. Inputs keep what they have accumulated, unless their shape changes; graph
+  entries are new tensors, as they would be in a training loop, and start without a gradient.
+- A step that raises leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.engines.base import Evaluation, GradientBackend, State, as_tensor_error
+from gradcheck.engines.perturbation import Perturbation, PerturbingHost
+from gradcheck.engines.recording import Recorder
+from gradcheck.errors import ArgumentError, GradcheckError, TensorError
+from gradcheck.language.case import Step
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import Host
+from gradcheck.language.problem import Problem
+
+
+class GraphRun:
+    """A problem's tensors in one engine, and what has been done to them so far.
+
+    leaves     the inputs' tensors, by name
+    constants  the constants' tensors, by name
+    tensors    inputs and graph entries, by name, once the graph is evaluated; parts of a tuple as `m[0]`
+    values     the arrays of all of these, and of graph entries that are plain numbers
+    failed_at  the graph entry that is being evaluated, or at which evaluation broke; empty otherwise
+    """
+
+    def __init__(
+        self,
+        engine: GradientBackend,
+        problem: Problem,
+        perturbation: Perturbation | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        """Ops go to the recorder, if there is one, else are perturbed, if they are to be, else to the engine's host."""
+        self.engine, self.problem, self.recorder = engine, problem, recorder
+        self._perturbing = PerturbingHost(engine, perturbation) if perturbation else None
+        self._host: Host = recorder or self._perturbing or engine.host
+        self._arrays: dict[str, np.ndarray] = {**problem.inputs, **problem.constants}
+        self.leaves = {
+            name: engine.leaf(array, dtypes.is_differentiable(array.dtype)) for name, array in problem.inputs.items()
+        }
+        self.constants = {name: engine.leaf(array, False) for name, array in problem.constants.items()}
+        self.tensors: dict[str, Any] = {}
+        self.values: dict[str, np.ndarray] = {}
+        self.failed_at = ""
+
+    def evaluation(self) -> Evaluation:
+        """The states after each step, up to and including the first that raised unexpectedly."""
+        name = self.engine.name
+        try:
+            self.run_graph()
+        except GradcheckError as error:
+            return Evaluation(name, (), as_tensor_error(error), self.failed_at)
+        states: list[State] = []
+        steps = self.problem.case.steps
+        for index, step in enumerate(steps):
+            raised = self.attempt(index, step)
+            states.append(State(self.values, self._gradients(copied=index + 1 < len(steps)), raised))
+            if raised is not None and step.raises is None:
+                return Evaluation(name, tuple(states), raised, self.failed_at)
+        return Evaluation(name, tuple(states))
+
+    def run_graph(self) -> None:
+        """Evaluate every entry for the first time, which is what a recorder records. Raises GradcheckError."""
+        self._run_graph(self.leaves, self._arrays)
+        if self.recorder:
+            self.recorder.closed = True
+
+    def attempt(self, index: int, step: Step) -> TensorError | None:
+        """Take a step of the case; what it raised, if it did."""
+        try:
+            if step.action == "backward":
+                self._backward(index, step)
+            elif step.action == "zero_grad":
+                self._zero_grad(step.names)
+            else:
+                self.forward(self.problem.forwards[index])
+        except GradcheckError as error:
+            return as_tensor_error(error)
+        return None
+
+    def tensor(self, name: str) -> Any:
+        """The tensor of this name; a plain number, such as a size, becomes one that requires no gradient."""
+        if name in self.tensors:
+            return self.tensors[name]
+        if name in self.constants:
+            return self.constants[name]
+        if name in self.values:
+            return self.engine.leaf(self.values[name], False)
+        raise GradcheckError(f"{name!r} is several tensors", hint=f"name one of them, such as {name}[0]")
+
+    def forward(self, changed: Mapping[str, np.ndarray]) -> None:
+        """Evaluate the graph again, with some inputs and constants changed. Raises GradcheckError."""
+        leaves, arrays = dict(self.leaves), {**self._arrays, **changed}
+        for name, array in changed.items():
+            old = self.leaves.get(name)
+            if old is None:
+                self.constants[name] = self.engine.leaf(array, False)
+                continue
+            leaves[name] = leaf = self.engine.leaf(array, old.requires_grad)
+            if old.grad is not None and tuple(old.shape) == array.shape:
+                leaf.grad = old.grad
+        self._run_graph(leaves, arrays)
+
+    def _run_graph(self, leaves: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Evaluate every entry; nothing is changed unless all succeed."""
+        names: dict[str, Any] = {**self.problem.sizes, **leaves, **self.constants}
+        if self._perturbing:
+            names |= {name: self._perturbing.perturb(leaf) for name, leaf in leaves.items()}
+        tensors: dict[str, Any] = dict(leaves)
+        values = dict(arrays)
+        plain, host = self.engine.array, self._host
+        kind: Any = self.engine.tensor_type
+        recorder = None if self.recorder is None or self.recorder.closed else self.recorder
+        for name, claim in self.problem.case.graph.items():
+            self.failed_at = name
+            if recorder:
+                recorder.owner = name
+            names[name] = result = evaluate(claim.expr, names, host)
+            for part, tensor in ((name, result),) if type(result) is kind else _parts(name, result):
+                if type(tensor) is kind:
+                    tensors[part] = tensor
+                    if tensor.requires_grad:
+                        tensor.retain_grad()
+                    values[part] = plain(tensor)
+                else:
+                    values[part] = _number(part, tensor)
+        self.failed_at = ""
+        self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
+
+    def _backward(self, index: int, step: Step) -> None:
+        roots = [self.tensor(name) for name in step.roots]
+        seeds = self.problem.seeds[index]
+        self.engine.backward(roots, [seeds[name] for name in step.roots], step.retain_graph)
+
+    def _zero_grad(self, names: tuple[str, ...]) -> None:
+        for name in names or self.tensors:
+            if name in self.tensors:
+                self.tensors[name].grad = None
+            else:
+                for part, tensor in self.tensors.items():
+                    if part.startswith(f"{name}["):
+                        tensor.grad = None
+
+    def _gradients(self, copied: bool) -> dict[str, np.ndarray | None]:
+        """What has accumulated, by name; copied where later steps might add to it in place. A constant is among them
+        only if a gradient has arrived there, where none should."""
+        plain = self.engine.array
+        found: dict[str, np.ndarray | None] = {}
+        for name, tensor in self.tensors.items():
+            gradient = tensor.grad
+            if gradient is None:
+                found[name] = None
+            else:
+                found[name] = plain(gradient).copy() if copied else plain(gradient)
+        for name, tensor in self.constants.items():
+            gradient = tensor.grad
+            if gradient is not None:
+                found[name] = plain(gradient).copy()
+        return found
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value by name; the parts of a tuple as `m[0]`, `m[1]`."""
+    if isinstance(value, (tuple, list)):
+        for index, part in enumerate(value):
+            yield from _parts(f"{name}[{index}]", part)
+    else:
+        yield name, value
+
+
+def _number(name: str, value: Any) -> np.ndarray:
+    """A plain number, such as a size, as an array."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise ArgumentError(f"{name} is {value!r:.60}, no tensor", hint="a graph entry is a tensor or a number")
+    return array

@@ -1,0 +1,116 @@
+"""What Tensor classes differ in, a table for each difference. A class in another dialect is one more entry in one.
+
+Where a table has an order, what stands first is tried first.
+"""
+
+from __future__ import annotations
+
+# Making a tensor ------------------------------------------------------------------------------------
+
+#: The constructor's flag for gradients, in small letters and without underscores; and flags that mean the opposite.
+FLAGS = (
+    *("requiresgrad", "requiresgradient", "needsgrad", "needgrad", "hasgrad", "withgrad", "usegrad", "isgrad"),
+    *("trackgrad", "computegrad", "recordgrad", "gradenabled", "autograd", "differentiable", "tracked", "trainable"),
+    *("isleaf", "isparam", "isparameter"),
+)
+OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient")
+#: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
+MARKS = ("requires_grad",)
+
+# Reading it -----------------------------------------------------------------------------------------
+
+#: Attributes (or methods without arguments) that hold its values; methods that give them.
+VALUES = ("data", "value", "values", "val", "_data", "_value", "array", "arr", "primal", "v", "x")
+VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "item", "tolist")
+#: Attributes (or methods without arguments) that hold its gradient; methods that give it.
+GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "dv", "g")
+GRADIENT_METHODS = ("get_grad", "get_gradient")
+
+# Passes ---------------------------------------------------------------------------------------------
+
+#: The method that runs a backward pass.
+BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass", "run_backward", "compute_gradients")
+#: Its parameter that keeps the graph, and others that are no incoming gradient either.
+RETAINING = ("retain_graph", "keep_graph", "retain")
+NO_SEEDS = (*RETAINING, "create_graph")
+#: Methods that forget a gradient which cannot be assigned.
+CLEARING = ("zero_grad", "null_grad", "zero_grad_", "clear_grad", "cleargrad", "reset_grad", "zero_gradient")
+#: The method by which a tensor that is no leaf is told to keep its gradient.
+KEEPING = ("retain_grad",)
+#: The method that gives the same values without a gradient.
+DETACHING = ("detach",)
+#: The attribute of a view that is the tensor whose memory, and whose gradient, it shares.
+BASES = ("base",)
+
+# Ops ------------------------------------------------------------------------------------------------
+
+#: Modules with functions on tensors, below the package and below the class's own module.
+SUBMODULES = (
+    *("functional", "nn.functional", "ops", "functions", "linalg", "nn", "math", "activations", "losses"),
+    *("nnet.activations", "nnet.losses", "nnet", "tensor", "F"),
+)
+
+#: Other names of ops, NumPy's first.
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "abs": ("absolute",),
+    "acos": ("arccos",),
+    "acosh": ("arccosh",),
+    "add": ("plus",),
+    "amax": ("max",),
+    "amin": ("min",),
+    "asin": ("arcsin",),
+    "asinh": ("arcsinh",),
+    "atan": ("arctan",),
+    "atan2": ("arctan2",),
+    "atanh": ("arctanh",),
+    "bmm": ("matmul",),
+    "cat": ("concatenate", "concat"),
+    "clamp": ("clip",),
+    "conj": ("conjugate",),
+    "div": ("divide", "true_divide"),
+    "index_select": ("take",),
+    "linalg.inv": ("inverse",),
+    "linalg.norm": ("norm",),
+    "linalg.solve": ("solve",),
+    "linalg.vector_norm": ("norm",),
+    "log_softmax": ("logsoftmax",),
+    "logaddexp": ("log_add_exp",),
+    "logsigmoid": ("log_sigmoid",),
+    "logsumexp": ("log_sum_exp",),
+    "matmul": ("mm", "dot", "bmm", "mv"),
+    "mm": ("dot",),
+    "movedim": ("moveaxis",),
+    "mul": ("multiply", "times"),
+    "mv": ("dot",),
+    "neg": ("negative", "negate"),
+    "pow": ("power",),
+    "ravel": ("flatten",),
+    "repeat": ("tile",),
+    "sigmoid": ("expit", "logistic"),
+    "silu": ("swish",),
+    "softmax": ("soft_max",),
+    "softplus": ("soft_plus",),
+    "sub": ("subtract", "minus"),
+    "take_along_dim": ("take_along_axis",),
+    "unsqueeze": ("expand_dims",),
+}
+
+#: NumPy's words for torch's parameters.
+KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis"}
+
+#: Names that mean different things to different libraries, by what they differ in: another value there is another
+#: convention, not a mistake.
+CONVENTIONS = {
+    "the divisor, n or n - 1": ("std", "var"),
+    "whether elements or the whole is repeated": ("repeat", "tile"),
+    "which norm, and of what": ("norm", "linalg.norm", "linalg.vector_norm", "normalize"),
+    "the sign, and where halves go": ("remainder", "fmod", "round"),
+    "an approximation, a slope or another setting": ("gelu", "softplus", "leaky_relu", "elu", "pad"),
+    "what is normalized": ("batch_norm", "layer_norm"),
+    "sums or means": ("mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "kl_div", "margin_ranking_loss"),
+    "scores or probabilities": ("cross_entropy", "nll_loss", "binary_cross_entropy", "hinge_embedding_loss"),
+    "scores, and sums or means": ("binary_cross_entropy_with_logits",),
+    "the order of dimensions": ("linear", "conv1d", "conv2d", "dot"),
+    "indices": ("take", "flatten", "getitem"),
+}
+AMBIGUOUS = frozenset(name for names in CONVENTIONS.values() for name in names)

@@ -1,0 +1,187 @@
+"""The expressions of a case: read, and every name in them held against what is known where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+from gradcheck.autograd.op import TABLE, lookup
+from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
+from gradcheck.language.case import Claim
+from gradcheck.language.evaluation import budget
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.mentions import Mentions, free_names, mentions
+from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.notation import constant
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import walk
+from gradcheck.language.loader.document import BROKEN, Path
+from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, listing
+from gradcheck.language.loader.wording import describe, way
+from gradcheck.language.random import RANDOM
+
+#: The names that an expression may use.
+Names: TypeAlias = Collection[str]
+
+#: The ops that make a tensor of any size out of none.
+_CREATORS = frozenset(name for name, op in TABLE.items() if op.elements is not None and not op.method)
+#: Sections whose entries may use those above them.
+_ORDERED = frozenset({"inputs", "constants", "graph", "let"})
+
+
+class Expressions:
+    """Reads the expressions of one case. What is wrong with them becomes an error of its `scope`.
+
+    `elements` is how many a tensor may have.
+    """
+
+    def __init__(self, scope: Scope, elements: int) -> None:
+        self.scope, self.elements = scope, elements
+        self.document = scope.document
+
+    def read(
+        self, path: Path, data: Any, names: Names, *, gradients: bool = False, random: bool = False
+    ) -> Claim | None:
+        """The expression at `path`, which may use these names; None, with an error, if it is wrong.
+
+        It may speak of `gradients`, and draw at `random`, only where that is said.
+        """
+        if data is BROKEN:
+            return None
+        text = _as_text(data)
+        if text is None:
+            what = "has no value" if data is None else f"takes an expression, not {describe(data)}"
+            hint = "write one, such as x * 2" if data is None else "an expression that begins with [ or { needs quotes"
+            place = self.document.key_place(path) if data is None else self.document.place(path)
+            self.scope.refuse(f"{way(path)} {what}", place, hint)
+            return None
+        try:
+            read = _read(text)
+        except InvalidCase as error:
+            place = self.document.locate(path, text, error.place.column - 1)
+            self.scope.refuse(error.message, place, error.hint)
+            return None
+        site = _Site(self, path, text)
+        good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
+        good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
+        good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
+        good += [site.is_affordable(call) for call in read.creators]
+        return Claim(text, read.expr, self.document.text_place(path)) if all(good) else None
+
+
+class _Site(NamedTuple):
+    """Where an expression stands: questions about what it mentions, `at` a column. Each "no" comes with an error."""
+
+    expressions: Expressions
+    path: Path
+    text: str
+
+    @property
+    def scope(self) -> Scope:
+        return self.expressions.scope
+
+    def place(self, at: int) -> Place:
+        return self.scope.document.locate(self.path, self.text, at)
+
+    def resolves(self, name: str, at: int, names: Names) -> bool:
+        """Whether a name that is not among `names` is a word of the language."""
+        scope, path = self.scope, self.path
+        section = scope.defined.get(name)
+        if section is None and (constant(name) is not None or name in scope.excused):
+            return True
+        place = self.place(at)
+        if section is None:
+            scope.refuse(f"the name '{name}' is unknown", place, scope.near(name, self._visible(names)))
+        elif path == (section, name):
+            hint = "a graph has no cycles; give the result a name of its own"
+            scope.refuse(f"'{name}' is used in its own definition", place, hint)
+        elif path[0] in _ORDERED and section in (path[0], "inputs", "constants"):
+            hint = self._cycle(str(path[1]), name) or "a line may use the names above it; move it up"
+            scope.refuse(f"'{name}' is defined below, on line {scope.line(name)}", place, hint)
+        else:
+            scope.refuse(f"'{name}' is {KINDS[section]}, which is not known here", place, listing(self._visible(names)))
+        return False
+
+    def _visible(self, names: Names) -> list[str]:
+        """The first of these names, as the file orders them."""
+        return list(islice((name for name in self.scope.defined if name in names), MOST_COMPARED))
+
+    def _cycle(self, user: str, used: str) -> str:
+        """How `used` comes to depend on its user in turn, if it does."""
+        scope = self.scope
+        if len(scope.errors) >= MOST_HINTS:
+            return ""
+        entries = scope.document.data[scope.defined[used]]
+        seen, todo = {used}, [used]
+        while todo and len(seen) < MOST_COMPARED:
+            try:
+                names = _read(str(entries.get(todo.pop()))).mentions.names
+            except InvalidCase:
+                continue
+            if user in names:
+                return f"it depends on '{user}' in turn, and a graph has no cycles"
+            below = [name for name in names if name in entries and name not in seen]
+            seen.update(below)
+            todo += below
+        return ""
+
+    def has_gradient(self, name: str, at: int, allowed: bool) -> bool:
+        """Whether `grad(name)` means something here."""
+        sections = ("inputs", "graph")
+        if not allowed:
+            hint = "grad(…) stands in `formulas`, `wrong_formulas`, `let` and `checks`"
+            self.scope.refuse(f"grad({name}) is not known before the backward pass", self.place(at), hint)
+            return False
+        if self.scope.defined.get(name) in sections:
+            return True
+        return self.scope.refers(self.path, sections, "the tensor of grad,", name, self.place(at))
+
+    def draws(self, name: str, at: int) -> bool:
+        """Refuse a random creator."""
+        hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
+        self.scope.refuse(f"'{name}' draws random numbers", self.place(at), hint)
+        return False
+
+    def is_affordable(self, call: Call) -> bool:
+        """Whether a creator whose sizes are known already stays within the element budget."""
+        op, sizes = lookup(call.op), self.scope.sizes
+        if op is None or not all(name in sizes for part in call.children for name in free_names(part)):
+            return True
+        try:
+            args = tuple(evaluate(part, sizes) for part in call.args)
+            kwargs = {key: evaluate(part, sizes) for key, part in call.kwargs}
+            budget.check(op, args, kwargs, self.expressions.elements)
+        except TooLarge as error:
+            self.scope.refuse(error.message, self.place(call.at), error.hint)
+            return False
+        except (TensorError, InvalidCase):
+            return True  # it is told, with all that is then known, when the value is drawn
+        return True
+
+
+class _Read(NamedTuple):
+    """An expression, what it mentions, and the calls in it that make tensors out of sizes."""
+
+    expr: Expr
+    mentions: Mentions
+    creators: list[Call]
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Read:
+    """An expression by its text: cases of one suite say the same things over and over."""
+    expr = parse(text, Place(column=1))
+    found = mentions(expr)
+    creators = []
+    if not _CREATORS.isdisjoint(found.ops):
+        creators = [node for node in walk(expr) if isinstance(node, Call) and node.op in _CREATORS]
+    return _Read(expr, found, creators)
+
+
+def _as_text(data: Any) -> str | None:
+    """The expression that a scalar stands for: YAML takes `1` and `true` for more than text."""
+    if type(data) is str:
+        return data
+    return str(data) if isinstance(data, (bool, int, float)) else None

@@ -1,0 +1,47 @@
+"""What any test may ask for: ops of the table with other rules or another forward, and graphs that are not as deep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.checks.conformance import properties
+
+WithRules = Callable[..., None]
+WithForward = Callable[[str, Callable[..., Any]], None]
+
+
+@pytest.fixture
+def _change() -> Iterator[Callable[[str, str, Any], None]]:
+    """Set a field of an op of the table until the test is over. An Op is frozen, and whoever uses it holds this one."""
+    known: list[tuple[Any, str, Any]] = []
+
+    def change(name: str, field: str, value: Any) -> None:
+        op = TABLE[name]
+        known.append((op, field, getattr(op, field)))
+        object.__setattr__(op, field, value)
+
+    yield change
+    for op, field, value in reversed(known):
+        object.__setattr__(op, field, value)
+
+
+@pytest.fixture
+def with_rules(_change: Callable[[str, str, Any], None]) -> WithRules:
+    """`with_rules("mul", rule, rule)`: the op has these gradient rules until the test is over."""
+    return lambda name, *rules: _change(name, "rules", rules)
+
+
+@pytest.fixture
+def with_forward(_change: Callable[[str, str, Any], None]) -> WithForward:
+    """`with_forward("tanh", wrap)`: the op computes `wrap(its forward)` until the test is over."""
+    return lambda name, wrap: _change(name, "forward", wrap(TABLE[name].forward))
+
+
+@pytest.fixture
+def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deep graph of the conformance kit is deep enough for whoever recurses, and quicker."""
+    monkeypatch.setattr(properties, "NODES", 3_000)

@@ -1,0 +1,157 @@
+"""The house keeps its shape: no circles, a test file for every module, few parameters, no clock that decides."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "gradcheck"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+#: More than so many parameters, and somebody is missing a noun.
+MOST_PARAMETERS = 6
+#: Rooms in which every module has a test file of its own.
+MIRRORED = ("checks", "engines", "oracles")
+#: The clock is read to limit a case by what the user asked for, and to show how long something took.
+READS_THE_CLOCK = {
+    "checks/pipeline.py",
+    "checks/run.py",
+    "checks/runner.py",
+    "checks/timeout.py",
+    "checks/conformance/properties.py",
+    "reports/commands/progress.py",
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+# Circles ---------------------------------------------------------------------------------------------
+
+
+def components(edges: dict[str, set[str]]) -> list[set[str]]:
+    """Strongly connected components of more than one module (Tarjan 1972), iterative."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[set[str]] = []
+    for root in edges:
+        work = [(root, iter(sorted(edges[root])))] if root not in index else []
+        while work:
+            node, rest = work[-1]
+            if node not in index:
+                index[node] = low[node] = len(index)
+                stack.append(node)
+            following = next((n for n in rest if n not in index or n in stack), None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    at = stack.index(node)
+                    component, stack = set(stack[at:]), stack[:at]
+                    found += [component] if len(component) > 1 else []
+            elif following in index:
+                low[node] = min(low[node], index[following])
+            else:
+                work.append((following, iter(sorted(edges[following]))))
+    return found
+
+
+def test_components_are_found() -> None:
+    edges = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"e"}, "e": set(), "f": {"f", "e"}}
+    assert components(edges) == [{"a", "b", "c"}]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = grimp.build_graph("gradcheck", cache_dir=None)
+    edges = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    assert components(edges) == []
+
+
+# Mirrors ---------------------------------------------------------------------------------------------
+
+
+def has_code(path: Path) -> bool:
+    """Whether a module defines anything, beyond its docstring, its imports and what it exports."""
+    return any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in parsed(path).body)
+
+
+def mirror_of(path: Path) -> Path:
+    """`tests/checks/test_result.py` for `checks/result.py`; a package's own code is tested in its folder, by its name."""
+    parts = path.relative_to(PACKAGE).parts
+    name = parts[-2] if path.name == "__init__.py" else path.stem
+    return ROOT.joinpath("tests", *parts[:-1], f"test_{name}.py")
+
+
+def test_every_module_has_its_test_file() -> None:
+    mirrored = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in MIRRORED]
+    promising = [path for path in mirrored if path.name != "__init__.py" or has_code(path)]
+    assert [name_of(path) for path in promising if not mirror_of(path).is_file()] == []
+
+
+# Functions -------------------------------------------------------------------------------------------
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    listed = function.args
+    names = [arg.arg for arg in (*listed.posonlyargs, *listed.args, *listed.kwonlyargs)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def test_no_function_has_too_many_parameters() -> None:
+    """An op's signature is torch's, whatever its length."""
+    found = [
+        f"{name_of(path)}:{function.lineno} {function.name} has {len(parameters_of(function))}"
+        for path in MODULES
+        if not name_of(path).startswith("autograd/ops/")
+        for function in functions(parsed(path))
+        if len(parameters_of(function)) > MOST_PARAMETERS
+    ]
+    assert found == []
+
+
+def test_functions_and_files_stay_small() -> None:
+    long_files = [name_of(path) for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 320]
+    assert long_files == []
+
+
+# Clocks ----------------------------------------------------------------------------------------------
+
+
+def imports_of(tree: ast.AST) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_only_these_read_the_clock() -> None:
+    readers = {name_of(path) for path in MODULES if imports_of(parsed(path)) & {"time", "datetime", "signal"}}
+    assert readers <= READS_THE_CLOCK
+
+
+# Folders ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=lambda f: str(f.relative_to(ROOT)))
+def test_every_folder_says_what_it_is_for(folder: Path) -> None:
+    told = ast.get_docstring(parsed(folder / "__init__.py"))
+    assert told is not None
+    assert len(told.split()) >= 15
