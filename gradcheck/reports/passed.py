@@ -114,6 +114,8 @@ def _certified(c: Comparison) -> str:
         tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, p < {brief(known['bound'])}"
         unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
         return f"proved at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns})"
+    if known["error"] is None:  # there was nothing to look at
+        return ""
     places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
     return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
 

@@ -53,6 +53,12 @@ def test_the_table_tells_what_numbers_confirm(certificate: dict[str, object], to
     assert line.plain.endswith(f"agrees; confirmed {told}")
 
 
+def test_of_an_empty_gradient_nothing_is_confirmed() -> None:
+    certificate = {"method": "complex step", "elements": 0, "error": None}
+    (line,) = table(case(Subject(ClaimKind.GRADIENT, "x").passed(shape=(0,), certificate=certificate)))
+    assert line.plain.endswith("agrees")
+
+
 def test_a_kink_needs_no_certificate_in_words() -> None:
     certificate = {"method": "one-sided differences", "subgradients": [-1.0, 1.0]}
     at_kink = Comparison(Subject(ClaimKind.GRADIENT, "x"), "not_differentiable", certificate=certificate)
