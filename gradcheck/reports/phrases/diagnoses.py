@@ -46,7 +46,7 @@ MEANINGS = {
 # Of any diagnosis.
 phrases(
     {
-        "perhaps": lambda found: f"perhaps: {say(found['what'])}",
+        "perhaps": "perhaps: {what}",
         "computed_at_points": lambda found: (
             "computed, this mistake gives what came out, at " + count(found["points"], "point")
         ),
@@ -83,24 +83,14 @@ phrases(
         "stale_unchanged": "stale: the tensor holds what an earlier pass left, nothing new",
         "overwritten_by_pass": "accumulated by overwriting: each pass replaces the gradient of those before, to which "
         "it should be added",
-        "only_use_arrived": lambda found: (
-            f"accumulated by overwriting: of its {found['uses']} uses only the one in {say(found['use'])} has arrived"
-        ),
-        "use_not_arrived": lambda found: (
-            f"a use is dropped: of its {found['uses']} uses the one in {say(found['use'])} has not arrived"
-        ),
-        "two_uses_not_arrived": lambda found: (
-            f"uses are dropped: of its {found['uses']} uses those in "
-            f"{say(found['one'])} and {say(found['other'])} have not arrived"
-        ),
-        "use_counted_twice": lambda found: f"counted twice: its use in {say(found['use'])} contributes a second time",
+        "only_use_arrived": ("accumulated by overwriting: of its {uses} uses only the one in {use} has arrived"),
+        "use_not_arrived": "a use is dropped: of its {uses} uses the one in {use} has not arrived",
+        "two_uses_not_arrived": ("uses are dropped: of its {uses} uses those in {one} and {other} have not arrived"),
+        "use_counted_twice": "counted twice: its use in {use} contributes a second time",
         "uses_counted_twice": _uses_counted_twice,
         "passed_on_too_early": _passed_on_too_early,
         "passed_on_when": _passed_on_when,
-        "passed_on_each_time": lambda found: (
-            f"{named(found['name'])} passed on what it had whenever a contribution "
-            f"arrived, {named(found['first'])} first"
-        ),
+        "passed_on_each_time": "{name} passed on what it had whenever a contribution arrived, {first} first",
         "result_of": "the result of {op} at {entry}",
         "gradient_of_another": "mixed up: this is the gradient of {tensor}",
         "gradient_of_another_added": "mixed up: the gradient of {tensor} is added to it, as if the two were one tensor "
@@ -116,10 +106,10 @@ phrases(
         "path": "`{entry}`",
         "path_use": "{op} at `{entry}` (use {number} of {count})",
         "path_by_way_of": "`{entry}` (by way of `{above}`)",
-        "path_not_there": lambda found: f"the path through {say(found['path'])} is dropped",
-        "path_counted_twice": lambda found: f"the path through {say(found['path'])} is counted twice",
-        "path_alone_there": lambda found: f"only the path through {say(found['path'])} is there",
-        "path_sign": lambda found: f"the sign of the path through {say(found['path'])} is wrong",
+        "path_not_there": "the path through {path} is dropped",
+        "path_counted_twice": "the path through {path} is counted twice",
+        "path_alone_there": "only the path through {path} is there",
+        "path_sign": "the sign of the path through {path} is wrong",
     }
 )
 
