@@ -87,7 +87,7 @@ def has_code(path: Path) -> bool:
 
 
 def mirror_of(path: Path) -> Path:
-    """`tests/checks/test_result.py` for `checks/result.py`; a package's own code is tested in its folder, by its name."""
+    """`tests/checks/test_result.py` for `checks/result.py`; a package's own code is tested in its folder."""
     parts = path.relative_to(PACKAGE).parts
     name = parts[-2] if path.name == "__init__.py" else path.stem
     return ROOT.joinpath("tests", *parts[:-1], f"test_{name}.py")

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from gradcheck.checks import run as running
 from gradcheck.checks import runner
 from tests.paths import ROOT
 
@@ -134,7 +135,7 @@ def test_a_timeout_is_a_sensible_number(cases: Path, gradcheck: Any, value: str)
 def test_a_report_that_cannot_be_written_is_refused_before_the_run(
     cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "run", None)
+    monkeypatch.setattr(running, "run", None)
     outcome = gradcheck("run", "--report", "json=cases/good.yaml/x.json")
     assert outcome.code == 2
     assert outcome.err.startswith("gradcheck: cannot write 'cases/good.yaml/x.json': ")

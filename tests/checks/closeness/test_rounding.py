@@ -48,7 +48,9 @@ def test_what_noise_explains_is_noted(check: Check) -> None:
     case = check(CANCELLING.format(large=2**30))
     assert case.status == "passed"
     notes = [note for c in case.comparisons for note in c.notes]
-    assert notes == ["beyond the base tolerance by 6e-08, within the rounding noise of this graph at this point"] * 2
+    assert [say(note) for note in notes] == [
+        "beyond the base tolerance by 6e-08, within the rounding noise of this graph at this point"
+    ] * 2
 
 
 def test_the_same_error_without_noise_fails(check: Check) -> None:

@@ -19,6 +19,7 @@ from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
+from gradcheck.reports.phrases import say
 from tests.conftest import WithRules
 from tests.paths import wrong_engine
 
@@ -81,7 +82,7 @@ def test_an_engine_that_raises_is_told_so() -> None:
     found = {one.name: one for one in check_properties(Broken())}
     assert set(found) == set(PROPERTIES)
     assert {one.status for one in found.values()} == {"fails"}
-    assert found["zeroing forgets"].message == "ZeroDivisionError: on purpose"
+    assert say(found["zeroing forgets"].message) == "ZeroDivisionError: on purpose"
 
 
 @shallow

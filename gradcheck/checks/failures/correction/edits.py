@@ -6,80 +6,13 @@ An edit is small, and need not make sense: whoever asks for it evaluates it, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gradcheck.autograd.op import lookup
-from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, Path, is_op, is_shape
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
 from gradcheck.checks.failures.correction.operands import Operands
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence
+from gradcheck.checks.failures.correction.position import Position
+from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence
 
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """One part of a formula in its place: the part, and what it stands in, None for the whole formula."""
-
-    pool: ExpressionPool
-    operands: Operands
-    part: int
-    parent: Expr | None
-
-    @property
-    def node(self) -> Expr:
-        """The part as an expression."""
-        return self.pool.exprs[self.part]
-
-    @property
-    def below(self) -> tuple[int, ...]:
-        """The parts that it is made of."""
-        return self.pool.children[self.part]
-
-    @property
-    def ndim(self) -> int:
-        """Of a tensor; -1 for anything else, also for what cannot be evaluated."""
-        array = self.pool.array(self.part)
-        return -1 if array is None else array.ndim
-
-    @property
-    def is_tensor(self) -> bool:
-        """Whether it is a tensor, or a call that cannot be evaluated and may be meant for one."""
-        value = self.pool.value(self.part)
-        return self.pool.array(self.part) is not None or (value is BROKEN and isinstance(self.node, Call))
-
-    @property
-    def is_term(self) -> bool:
-        """Whether a factor here is not the same as one further up."""
-        return self.parent is None or not (is_op(self.parent, *_LINEAR) or isinstance(self.parent, Attribute))
-
-    @property
-    def is_summand(self) -> bool:
-        """Whether its sign is the operator's beside it."""
-        return self.parent is not None and is_op(self.parent, "add", "sub")
-
-
-#: Through these a factor, or a sign, of an operand is one of the result.
-_LINEAR = (
-    "mul",
-    "div",
-    "matmul",
-    "mm",
-    "mv",
-    "bmm",
-    "dot",
-    "T",
-    "mT",
-    "t",
-    "transpose",
-    "neg",
-    "sum",
-    "mean",
-    "diag",
-    "reshape",
-    "view",
-    "unsqueeze",
-    "squeeze",
-    "expand",
-    "outer",
-)
 _TRANSPOSES = ("T", "mT", "t", "transpose")
 #: Ops that are taken for one another.
 _CONFUSED = {
@@ -166,20 +99,17 @@ def other_dim(at: Position) -> Iterator[int]:
     entry = lookup(node.op)
     if array is None or entry is None:
         return
-    positional = [p.name for p in entry.parameters].index("dim")
-    given = dict(node.kwargs)
-    stated = given.get("dim", given.get("axis", node.args[positional] if positional < len(node.args) else None))
-    rest = [(name, value) for name, value in node.kwargs if name not in ("dim", "axis")]
-    tail = node.args[positional + 1 :]
-    if tail:  # whatever follows by position is written by name
-        names = [p.name for p in entry.parameters][positional + 1 :]
-        rest = [*zip(names, tail, strict=False), *rest]
+    names = [parameter.name for parameter in entry.parameters]
+    first = names.index("dim")
+    given = dict(zip(names[first:], node.args[first:], strict=False))  # what stands by position from `dim` on
+    given |= {"dim" if name == "axis" else name: value for name, value in node.kwargs}
+    stated = given.pop("dim", None)
     for dim in range(array.ndim):
         if stated != Literal(dim):
-            yield at.pool.add(Call(node.op, node.args[:positional], (("dim", Literal(dim)), *rest)))
-    if stated is not None and not entry.parameters[positional].required:
-        rest = [(name, value) for name, value in rest if name not in ("keepdim", "keepdims")]
-        yield at.pool.add(Call(node.op, node.args[:positional], tuple(rest)))
+            yield at.pool.add(Call(node.op, node.args[:first], (("dim", Literal(dim)), *given.items())))
+    if stated is not None and not entry.parameters[first].required:
+        rest = tuple((name, value) for name, value in given.items() if name not in ("keepdim", "keepdims"))
+        yield at.pool.add(Call(node.op, node.args[:first], rest))
 
 
 def kept_dim(at: Position) -> Iterator[int]:

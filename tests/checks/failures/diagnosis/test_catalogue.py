@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, catalogue
 from gradcheck.checks.failures.diagnosis.catalogue import OF_ENGINES, Hypothesis, hypothesis
-from gradcheck.checks.runner import run
+from gradcheck.checks.run import run
 from gradcheck.language.loader.files import load_text
 from gradcheck.reports.phrases import say, table
 from gradcheck.reports.phrases.diagnoses import MEANINGS
