@@ -6,7 +6,6 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
-from gradcheck.checks.runner import crash_of
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
@@ -204,24 +202,6 @@ def test_choices_are_options_or_their_fields_and_the_fields_win() -> None:
     assert [found.seed for found in run(case, seed=8).cases] == [8]
     with pytest.raises(TypeError, match="sede"):
         run(case, sede=8)
-
-
-def test_a_crash_is_its_type_and_the_first_line_of_what_it_says() -> None:
-    assert crash_of(ValueError("one\ntwo")) == fact("crashed", error="ValueError", text="one")
-    assert crash_of(ValueError()) == fact("crashed", error="ValueError", text="")
-
-
-def test_what_engines_print_goes_with_the_case() -> None:
-    class Loud(Core):
-        name = "loud"
-
-        class output:  # noqa: N801
-            @staticmethod
-            def take() -> str:
-                return "hello"
-
-    cases = load_text(dedent(THREE), "a.yaml")[0]
-    assert [dict(case.output) for case in run(cases, engines=[Loud()]).cases] == [{"loud": "hello"}] * 3
 
 
 def test_the_environment_is_told(run_text: RunText) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.result import Comparison
+from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.source_code import source_code
 from gradcheck.errors import GradcheckError
@@ -18,10 +16,10 @@ def snippet(case: Case, engine: TensorClassEngine, lead: Comparison | None) -> s
     """The case in the class's own words, with the gradient that the lead is about; empty where it takes more than
     constructors, calls and backward passes."""
     wanted = None
-    if lead is not None and lead.what == "gradient" and lead.want_array is not None:
+    if lead is not None and lead.what is ClaimKind.GRADIENT and lead.want_array is not None:
         wanted = lead.tensor, lead.want_array
     try:
-        with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), np.errstate(all="ignore"):
+        with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
             return source_code(engine, draw(case), wanted)
     except (GradcheckError, KeyError):
         return ""
