@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from gradcheck.checks.origins import NOTE, inlined
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
-
-Check = Callable[..., CaseResult]
+from tests.checks.conftest import Check
 
 MATMUL = """
     dims: {{n: 2, m: 3, k: 4}}
