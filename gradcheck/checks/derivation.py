@@ -28,7 +28,7 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import MAX_NODES, derived
+from gradcheck.language.symbolic.derive import MAX_NODES, derive
 from gradcheck.language.symbolic.simplify import Facts, Point, Pool, Simplifier
 from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
@@ -164,7 +164,7 @@ class _Explaining:
 
     def explained(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
         """Steps and formulas, all of which hold. Raises Unsupported where a gradient cannot be written down."""
-        raw = derived(self.problem, None, self.expand)
+        raw = derive(self.problem, expand=self.expand, most=None)
         single = len(self.case.steps) == 1
         chosen = simplifier(self.problem, self._points(), single).simplify(raw)
         bound: set[str] = set()  # what holds at the case's own numbers alone

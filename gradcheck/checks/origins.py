@@ -21,7 +21,7 @@ from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.traverse import with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import derived
+from gradcheck.language.symbolic.derive import derive
 from gradcheck.language.symbolic.simplify import Point
 
 NOTE = "equals the derived formula; not independent evidence"
@@ -51,7 +51,7 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
         ground = Ground(alone, Core().evaluate(alone).states[-1])
         candidates = {f"{kind} {name}": formula
                       for kind, expand in (("children", False), ("closed", True))
-                      for name, formula in derived(alone, None, expand).items()}  # fmt: skip
+                      for name, formula in derive(alone, expand=expand, most=None).items()}  # fmt: skip
         claims = {
             f"claim {index} {name}": inlined(claim.expr, case.let)
             for name, listed in case.formulas.items() for index, claim in enumerate(listed)

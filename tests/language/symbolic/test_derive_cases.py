@@ -11,8 +11,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import derivation
-from tests.language.symbolic.derived import check
+from tests.language.symbolic.derived import check, in_steps
 
 CASES = [
     case
@@ -26,8 +25,8 @@ def test_the_derivation_of_a_shipped_case_is_its_gradient(case: Case) -> None:
     problem = draw(case)
     evaluation = Core().evaluate(problem)
     if evaluation.error is None and evaluation.states[-1].error is None:
-        let, formulas = derivation(problem)
+        let, formulas = in_steps(problem)
         check(formulas, problem, let)
     else:
         with pytest.raises(GradcheckError):
-            derivation(problem)
+            in_steps(problem)
