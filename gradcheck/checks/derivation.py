@@ -25,11 +25,12 @@ from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Derivation, share, sizes
+from gradcheck.language.expr.sharing import Derivation, Pool, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import MAX_NODES, derive
-from gradcheck.language.symbolic.simplify import Facts, Point, Pool, Simplifier
+from gradcheck.language.symbolic.simplify.facts import Facts, Point
+from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
 

@@ -22,7 +22,7 @@ from gradcheck.language.expr.traverse import with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import derive
-from gradcheck.language.symbolic.simplify import Point
+from gradcheck.language.symbolic.simplify.facts import Point
 
 NOTE = "equals the derived formula; not independent evidence"
 

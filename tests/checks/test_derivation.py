@@ -13,7 +13,8 @@ from gradcheck.checks.runner import run
 from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load
-from gradcheck.language.symbolic.simplify import RULES, Simplifier
+from gradcheck.language.symbolic.simplify.rules import RULES
+from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.reports.commands.explain import FORMATS, render
 
 ROOT = Path(__file__).parents[2] / "cases"
@@ -142,7 +143,7 @@ def test_several_passes_add_up(tmp_path: Path) -> None:
 def test_a_formula_that_does_not_hold_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a rule may do, what is shown was found to hold: here every check on rules is switched off."""
     from gradcheck.language.expr.parser import parse
-    from gradcheck.language.symbolic.simplify import Facts
+    from gradcheck.language.symbolic.simplify.facts import Facts
 
     monkeypatch.setattr(Facts, "alike", lambda *_: True)
 
