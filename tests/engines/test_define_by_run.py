@@ -40,9 +40,9 @@ class Small(DefineByRun):
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         self.passes.append(len(roots))
-        if any(seed is not None and np.isnan(seed).any() for seed in seeds):
-            raise ShapeMismatch("not a number")
         backward(roots, seeds, retain_graph=retain_graph)
+        if any(seed is not None and np.isnan(seed).any() for seed in seeds):
+            raise ShapeMismatch("not a number, which is found out too late")
 
 
 def test_a_subclass_must_provide_a_backend() -> None:

@@ -33,6 +33,12 @@ def test_outputs_without_a_cotangent_are_no_roots() -> None:
     assert run.pullback().gradients[0].tolist() == [[0, 1], [1, 0]]
 
 
+def test_of_several_outputs_those_with_a_cotangent_are_roots() -> None:
+    run = OpRun(Core(), Application(TABLE["split"], (X, 1), {}, "y"), [None, np.ones((1, 2))])
+    run.backward()
+    assert run.pullback().gradients[0].tolist() == [[0, 0], [1, 1]]
+
+
 def test_forgetting_what_a_pass_with_others_left() -> None:
     run = OpRun(Core(), Application(TABLE["exp"], (np.zeros(2),), {}, "y"), [np.ones(2)])
     run.backward()

@@ -57,6 +57,12 @@ def test_no_amplitude_moves_nothing(engine: DefineByRun) -> None:
     assert np.array_equal(engine.array(result), engine.array(engine.host.call(TABLE["exp"], (leaf,), {})))
 
 
+def test_no_amplitude_draws_nothing() -> None:
+    still = perturbation(0.0)
+    PerturbingHost(Core(), still).call(TABLE["exp"], (Core().leaf(np.array([0.5]), True),), {})
+    assert still.generator.random() == np.random.default_rng(0).random()
+
+
 def test_factors_stay_within_the_amplitude() -> None:
     factors = perturbation(1e-3).factors((1000,))
     assert 0.9e-3 < np.abs(factors - 1).max() <= 1e-3

@@ -48,6 +48,7 @@ def test_a_number_that_comes_first_stays_a_number() -> None:
     x = torch.tensor([1.0], dtype=torch.float16)
     result = TorchHost().call(TABLE["sub"], (2, x), {})
     assert (result.dtype, result.tolist()) == (torch.float16, [1])
+    assert TorchHost().call(TABLE["lt"], (0, x), {}).tolist() == [True]  # torch's own function takes no number first
 
 
 def test_calls_as_torch_wants_them() -> None:

@@ -16,6 +16,9 @@ KEEP = "            tensor.grad = whole if"
 TENSORS = ("else np.asarray(gradient)", "else gradient.data if isinstance(gradient, Tensor) else 1 / 0")
 NO_SEED = (BACKWARD, "def backward(self):\n        gradient = None")
 LEAVES_ONLY = (KEEP, f"            if not tensor.makers:\n  {KEEP}")
+TOLD = (LEAVES_ONLY[0], LEAVES_ONLY[1].replace("not tensor.makers", "not tensor.makers or hasattr(tensor, 'told')"))
+TELLING = ("    def sum(self):", "    def retain_grad(self):\n        self.told = True\n\n    def sum(self):")
+IDLE = (BACKWARD, f"{BACKWARD}\n        if hasattr(self, 'spent'):\n            return\n        self.spent = True")
 ONCE = (BACKWARD, f"{BACKWARD}\n        assert not hasattr(self, 'spent')\n        self.spent = True")
 MUTE = (BACKWARD, f"{BACKWARD}\n        raise RuntimeError('never')")
 
@@ -27,6 +30,8 @@ MUTE = (BACKWARD, f"{BACKWARD}\n        raise RuntimeError('never')")
         ((TENSORS,), Capabilities("tensor", True, True)),
         ((NO_SEED,), Capabilities("none", True, True)),
         ((LEAVES_ONLY,), Capabilities("array", False, True)),
+        ((TOLD, TELLING), Capabilities("array", True, True)),
+        ((IDLE,), Capabilities("array", True, False)),
         ((ONCE,), Capabilities("array", True, False)),
         ((MUTE,), Capabilities("array", True, False)),
     ],
