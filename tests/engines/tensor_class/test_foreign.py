@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcheck import run
+from gradcheck.autograd.op import TABLE
+from gradcheck.engines.base import Application
 from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.errors import Unsupported
 from gradcheck.language.loader import load_text
 from gradcheck.reports import Look, render
 
@@ -135,3 +139,48 @@ def test_a_slip_is_no_refusal(variant: Any, check: Any) -> None:
     assert check(variant(), text).status == "passed"
     slip = variant(('raise ValueError("only', 'raise AttributeError("only'))
     assert check(slip, text).status == "failed"
+
+
+def test_a_class_of_another_precision_says_which(variant: Any, check: Any) -> None:
+    kind = variant(("np.asarray(data)", "np.asarray(data, dtype=np.float32)"))
+    found = check(kind, CASE)
+    assert found.status == "unsupported"
+    assert {c.lacks for c in found.comparisons if c.lacks} == {"float64"}
+    assert check(kind, CASE, dtype="float32").status == "passed"
+
+
+def test_a_class_that_makes_other_shapes_says_which(variant: Any) -> None:
+    engine = adapt(variant(("np.asarray(data)", "np.atleast_1d(data)")), "mine")
+    with pytest.raises(Unsupported) as caught:
+        engine.new(np.array(2.0), True)
+    assert caught.value.lacks == "tensors of 0 dimensions"
+
+
+def test_what_is_not_differentiable_stays_an_array(variant: Any) -> None:
+    engine = adapt(variant(), "mine")
+    assert engine.leaf(np.array([1, 0]), True).tensor is None
+    assert engine.native(TABLE["index_select"], np.array([1, 0])).tolist() == [1, 0]
+    assert engine.is_tensor(engine.native(TABLE["add"], np.array([1, 0])))  # beside tensors it is one
+    assert engine.native(TABLE["sum"], [engine.constant(np.array([1, 0])), 3])[1] == 3
+
+
+def test_each_op_alone_begins_a_graph(variant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = adapt(variant(), "mine")
+    begun: list[int] = []
+    monkeypatch.setattr(engine, "new_graph", lambda: begun.append(1))
+    x = np.array([1.0, 2.0])
+    right, wrong = engine.pull_back(
+        [Application(TABLE[name], (x,), {}, "y") for name in ("tanh", "exp")], [[np.ones(2)]] * 2, x.dtype
+    )
+    assert len(begun) == 2
+    assert right.error is None
+    assert wrong.error is not None
+    assert (wrong.error.kind, wrong.error.lacks, wrong.gradients) == ("unsupported", "exp", (None,))
+
+
+def test_values_by_now_are_the_librarys(variant: Any) -> None:
+    engine = adapt(variant(), "mine")
+    x = engine.leaf(np.array([1.0, 2.0]), True)
+    x.tensor.data[...] = 7
+    assert engine.current(x).tolist() == [7, 7]
+    assert engine.array(x).tolist() == [1, 2]
