@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gradcheck import ops
-from gradcheck.autograd.ops.contraction import _cheapest, explicit
+from gradcheck.autograd.ops.contraction import explicit
+from gradcheck.autograd.ops.matrix_products import _cheapest
 from gradcheck.errors import DtypeMismatch, ShapeMismatch, TooLarge
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse

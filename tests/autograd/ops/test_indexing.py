@@ -12,7 +12,7 @@ import torch
 from gradcheck import Tensor, ops
 from gradcheck.autograd import TABLE
 from gradcheck.autograd import grad as gradients
-from gradcheck.autograd.ops.subscript import is_basic, result_size
+from gradcheck.autograd.ops.common.subscript import is_basic, result_size
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 from tests.autograd.ops.both import agree, normal
 
