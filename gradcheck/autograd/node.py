@@ -105,7 +105,8 @@ class Node(Operators):
 
 def walk(roots: Iterable[N]) -> Iterator[N]:
     """Every node that the roots were made of, themselves included, each once. Iterative: no graph is too deep."""
-    seen, stack = set(roots), list(roots)
+    stack = list(dict.fromkeys(roots))
+    seen = set(stack)
     while stack:
         node = stack.pop()
         yield node

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.ops import special
+from tests.autograd.ops.both import agree, refused
 
 ENDS = [0.25, 0.84375, 1.25, 1 / 0.35, 6.0, 26.0]
 POINTS = np.concatenate(
@@ -48,3 +49,13 @@ def test_shape_and_dtype_are_kept(shape: tuple[int, ...], dtype: type) -> None:
     x = np.full(shape, 0.5, dtype)
     for result in (special.erf(x), special.erfc(x)):
         assert (result.shape, result.dtype) == (x.shape, x.dtype)
+
+
+def test_zero_times_the_logarithm_of_zero_is_zero() -> None:
+    assert special.xlogy(np.array([0.0, 0.0]), np.array([0.0, np.inf])).tolist() == [0, 0]
+    assert np.isnan(special.xlogy(np.array(0.0), np.array(np.nan)))
+    agree("xlogy(x, y)", x=np.array([0.0, 2.0]), y=np.array([1.0, 3.0]))
+
+
+def test_complex_numbers_have_no_error_function_here() -> None:
+    assert refused("erf(complex(randn(2), randn(2)))") == ("dtype_mismatch", "dtype_mismatch")

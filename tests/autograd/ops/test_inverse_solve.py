@@ -48,16 +48,11 @@ NAMES: dict[str, np.ndarray] = {
         "linalg.pinv(x)",
         "linalg.pinv(c)",
         "linalg.pinv(s)",
-        "linalg.cholesky(s @ s.T)",
-        "linalg.cholesky(s @ s.T, upper=True)",
-        "linalg.cholesky(b @ b.mT)",
         "linalg.matrix_power(s, 5)",
         "linalg.matrix_power(b, 2)",
         "linalg.matrix_power(s, 0)",
         "linalg.matrix_power(s, -3)",
         "s.matrix_power(2)",
-        "linalg.diagonal(b, offset=-1)",
-        "linalg.matmul(x, s)",
     ],
 )
 def test_values_and_gradients(text: str) -> None:
@@ -70,8 +65,6 @@ def test_values_and_gradients(text: str) -> None:
         "linalg.inv(z)",
         "linalg.solve(z, z[0])",
         "linalg.solve(z, z.mH, left=False)",
-        "linalg.cholesky(z @ z.mH)",
-        "linalg.cholesky(z @ z.mH, upper=True)",
         "linalg.pinv(z[:2])",
         "linalg.pinv(z[:, :2])",
         "linalg.matrix_power(z, -2)",
@@ -95,8 +88,6 @@ def test_complex(text: str) -> None:
         ("linalg.solve(o, x)", "domain_error"),
         ("linalg.solve_triangular(s, v, upper=True)", "shape_mismatch"),
         ("linalg.solve_triangular(x, x, upper=True)", "shape_mismatch"),
-        ("linalg.cholesky(x)", "shape_mismatch"),
-        ("linalg.cholesky(-s @ s.T)", "domain_error"),
         ("linalg.matrix_power(x, 2)", "shape_mismatch"),
         ("linalg.matrix_power(o, -1)", "domain_error"),
         ("linalg.pinv(v)", "shape_mismatch"),
@@ -106,10 +97,9 @@ def test_errors_are_of_torchs_kind(text: str, kind: str) -> None:
     assert raised(text, **NAMES) == (kind, kind)
 
 
-@pytest.mark.parametrize("op", ["linalg.inv", "linalg.det", "linalg.cholesky", "slogdet", "logdet"])
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16])
-def test_half_precision_is_refused_as_in_torch(op: str, dtype: np.dtype) -> None:
-    assert raised(f"{op}(x)", x=np.eye(2).astype(dtype)) == ("dtype_mismatch", "dtype_mismatch")
+def test_half_precision_is_refused_as_in_torch(dtype: np.dtype) -> None:
+    assert raised("linalg.inv(x)", x=np.eye(2).astype(dtype)) == ("dtype_mismatch", "dtype_mismatch")
 
 
 def test_singular_matrices_are_named() -> None:

@@ -35,6 +35,7 @@ def test_dimensions(one: int, other: int) -> None:
 def test_scattered_diagonals() -> None:
     agree("c.diagonal_scatter(s, 1, 0, 2)", c=C, s=normal(3, 2))
     agree("x.diagonal_scatter(s, -2)", x=X, s=normal(1))
+    agree("linalg.diagonal(b, offset=-1)", b=normal(2, 3, 3))
 
 
 def test_the_arguments_are_left_alone() -> None:

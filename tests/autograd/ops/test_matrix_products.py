@@ -10,6 +10,7 @@ import pytest
 
 from gradcheck import Tensor, ops
 from gradcheck.autograd import TABLE
+from gradcheck.autograd.ops.matrix_products import _cheapest
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 from tests.autograd.ops.both import agree, normal, raised
 
@@ -24,6 +25,7 @@ NAMES: dict[str, np.ndarray] = {
     "z": np.array(1.5),
     "f": normal(2, 3).astype(np.float32),
     "k": np.arange(6).reshape(2, 3),
+    "s": normal(3, 3),
 }
 
 
@@ -63,6 +65,10 @@ def test_integers_and_complex_numbers() -> None:
         "x.inner(v)",
         "v.inner(z)",
         "c.inner(x)",
+        "linalg.multi_dot([x, y, y.T, s])",
+        "linalg.multi_dot([v, s, y, y[0]])",
+        "linalg.multi_dot([v, s])",
+        "linalg.matmul(x, s)",
     ],
 )
 def test_compositions(text: str) -> None:
@@ -103,6 +109,9 @@ def test_without_beta_the_input_does_not_count() -> None:
         ("addmm(v, x, y)", "shape_mismatch"),
         ("addmm(f, x, y)", "dtype_mismatch"),
         ("linalg.vecdot(v, w)", "shape_mismatch"),
+        ("linalg.multi_dot([x])", "shape_mismatch"),
+        ("linalg.multi_dot([x, x])", "shape_mismatch"),
+        ("linalg.multi_dot([x, v, x])", "shape_mismatch"),
     ],
 )
 def test_errors_are_of_torchs_kind(text: str, kind: str) -> None:
@@ -135,3 +144,9 @@ def test_a_batch_against_one_matrix_takes_one_product() -> None:
     a, g = normal(50, 2, 3).view(Watched), normal(50, 2, 4).view(Watched)
     rule(g, None, a, normal(3, 4))
     assert made == [(3, 4)]
+
+
+def test_the_cheapest_order() -> None:
+    """Cormen et al., figure 15.5: ((A1 (A2 A3)) ((A4 A5) A6))."""
+    best = _cheapest([30, 35, 15, 5, 10, 20, 25])
+    assert (best[0, 5], best[0, 2], best[3, 5]) == (2, 0, 4)

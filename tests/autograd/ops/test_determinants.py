@@ -8,6 +8,7 @@ import torch
 
 from gradcheck import Tensor, ops
 from gradcheck.autograd import grad
+from gradcheck.autograd.dtypes import BFLOAT16
 from tests.autograd.ops.both import agree, normal, raised
 
 
@@ -106,3 +107,9 @@ def test_errors_are_of_torchs_kind(op: str) -> None:
     assert raised(f"{op}(x)", x=normal(2, 3)) == ("shape_mismatch", "shape_mismatch")
     assert raised(f"{op}(x)", x=normal(3)) == ("shape_mismatch", "shape_mismatch")
     assert raised(f"{op}(x)", x=np.eye(2, dtype=np.int64)) == ("dtype_mismatch", "dtype_mismatch")
+
+
+@pytest.mark.parametrize("op", ["linalg.det", "slogdet", "logdet"])
+@pytest.mark.parametrize("dtype", [np.float16, BFLOAT16])
+def test_half_precision_is_refused_as_in_torch(op: str, dtype: np.dtype) -> None:
+    assert raised(f"{op}(x)", x=np.eye(2).astype(dtype)) == ("dtype_mismatch", "dtype_mismatch")
