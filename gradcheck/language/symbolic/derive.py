@@ -14,6 +14,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import sweep
 from gradcheck.autograd.modes import no_grad, using_default_dtype
+from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.pullback import shares
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
@@ -124,22 +125,11 @@ def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand
 
     roots = [graph.tensors[name] for name in seeds]
     with no_grad():
-        below = _below(roots)
+        below = {creator for formula in walk(roots) for creator in formula.creators}
         starts = [_seed(name, root, seeds[name], root in below) for name, root in zip(seeds, roots, strict=True)]
         leaves = sweep(roots, starts, pull)
     found |= {leaf: gradient.expr for leaf, gradient in leaves.items()}
     return {name: found[tensor] for name, tensor in graph.tensors.items() if tensor in found}
-
-
-def _below(roots: list[Formula]) -> set[Formula]:
-    """What the roots were made of."""
-    found: set[Formula] = set()
-    stack = list(roots)
-    while stack:
-        fresh = [creator for creator in stack.pop().creators if creator not in found]
-        found.update(fresh)
-        stack.extend(fresh)
-    return found
 
 
 def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> Formula:
