@@ -16,9 +16,13 @@ from gradcheck.autograd import ops
 from gradcheck.cli.commands import COMMANDS
 from gradcheck.cli.config import KEYS
 from gradcheck.cli.run import command
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.errors import UsageError
 from gradcheck.language.loader.model import Case as Model
 from gradcheck.reports import Look
 from tests.documents import blocks, without_time
+from tests.from_text import case_from
 from tests.paths import ROOT
 
 README = ROOT / "README.md"
@@ -105,25 +109,51 @@ def test_every_command_and_option_is_documented() -> None:
     assert all(f"`{key}`" in text for key in KEYS)
 
 
+def example(part: str) -> str:
+    """The contributors' guide's example with this in it."""
+    (found,) = [block for block in blocks(CONTRIBUTING, "python") if part in block]
+    return found
+
+
 def test_the_op_of_the_contributors_guide_works(tmp_path: Path) -> None:
     """Its entry is added in another process: the table is everybody's."""
     assert not hasattr(ops, "special.entr"), "the guide's example has become an op; show another one"
-    entry = blocks(CONTRIBUTING, "python")[0]
+    entry = example("@op(")
     path = tmp_path / "entropy.yaml"
     path.write_text(whole_cases(CONTRIBUTING)[0], encoding="utf-8")
     result = python(f"{entry}\nfrom gradcheck import run\nassert run([{str(path)!r}]).count('passed') == 1\n")
     assert result.returncode == 0, result.stderr
 
 
+def test_the_engine_of_the_contributors_guide_works() -> None:
+    names: dict[str, Any] = {}
+    exec(example("(DefineByRun)"), names)
+    result = run(load([str(ROOT / "cases" / "reuse" / "twice.yaml")]).cases, engines=[names["Mine"]()])
+    assert [case.status for case in result.cases] == ["passed", "passed"]
+
+
+def test_the_dialect_of_the_contributors_guide_takes_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: dict[str, Any] = {}
+    exec(example("def propagate("), names)
+    with pytest.raises(UsageError, match="has no backward"):
+        adapt(names["Tensor"], "mine")
+    for table, word in (("VALUES", "numbers"), ("BACKWARDS", "propagate")):
+        assert f'"{word}"` in `{table}`' in CONTRIBUTING.read_text(encoding="utf-8")
+        monkeypatch.setattr(dialects, table, (*getattr(dialects, table), word))
+    case = case_from("{inputs: {x: [1, 2]}, graph: {y: x * x, loss: (y * x).sum()}}")
+    (found,) = run([case], engines=[adapt(names["Tensor"], "mine")]).cases
+    assert found.status == "passed"
+
+
 def test_the_oracle_of_the_contributors_guide_proves() -> None:
-    result = python(blocks(CONTRIBUTING, "python")[2])
+    result = python(example("import prove"))
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == str(["proved"] * 4)
 
 
 def test_the_report_of_the_contributors_guide_works() -> None:
     names: dict[str, Any] = {}
-    exec(blocks(CONTRIBUTING, "python")[-1], names)
+    exec(example("def render("), names)
     result = run(load([str(ROOT / "cases" / "reuse" / "twice.yaml")]).cases)
     lines = names["render"](result, Look()).splitlines()
     assert [line.split()[0] for line in lines] == ["passed", "passed"]

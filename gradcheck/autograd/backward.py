@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.fast import NUMBERS, pull
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.autograd.node import UNPAIRED, Node
+from gradcheck.autograd.node import UNPAIRED, N, Node
 from gradcheck.autograd.pullback import Share, pull_nodes
 from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, ShapeMismatch
 
-N = TypeVar("N", bound=Node)
 #: `pull(node, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
 Pull = Callable[[Any, Any], Iterable[Share]]
 #: `watch(roots, seeds, pull)` gives the `pull` to sweep with instead: one that observes what passes through it.
@@ -115,12 +114,7 @@ def _unshared(found: dict[N, np.ndarray]) -> Iterable[tuple[N, np.ndarray]]:
 
 
 def sweep(
-    roots: Sequence[N],
-    seeds: Sequence[Any],
-    pull: Pull,
-    *,
-    keep: frozenset[N] = frozenset(),
-    release: bool = False,
+    roots: Sequence[N], seeds: Sequence[Any], pull: Pull, *, keep: frozenset[N] = frozenset(), release: bool = False
 ) -> dict[N, Any]:
     """The gradients of leaves, of nodes that retain theirs, and of those in `keep`.
 

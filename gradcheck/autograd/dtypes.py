@@ -8,7 +8,6 @@ import numpy as np
 from ml_dtypes import bfloat16 as _bfloat16
 
 BFLOAT16 = np.dtype(_bfloat16)
-
 _NAMES = (
     *("float16", "float32", "float64", "complex64", "complex128"),
     *("bool", "uint8", "int8", "int16", "int32", "int64"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterable, Iterator
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from gradcheck.autograd.operators import Operators
 _new = object.__new__
 #: Stands in the place of the second operand of what is no pair.
 UNPAIRED: Any = object()
+N = TypeVar("N", bound="Node")
 
 
 class Node(Operators):
@@ -99,6 +101,18 @@ class Node(Operators):
     @property
     def is_leaf(self) -> bool:
         return self.creation_op is None
+
+
+def walk(roots: Iterable[N]) -> Iterator[N]:
+    """Every node that the roots were made of, themselves included, each once. Iterative: no graph is too deep."""
+    stack = list(dict.fromkeys(roots))
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        yield node
+        fresh = [creator for creator in dict.fromkeys(node.creators) if creator not in seen]
+        seen.update(fresh)
+        stack += fresh
 
 
 def nodes(op: Op, args: tuple[Any, ...]) -> list[Any]:

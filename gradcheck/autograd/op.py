@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -138,22 +138,31 @@ class Op(Signature):
 
 
 def op(
-    rules: Rule | tuple[Rule | None, ...] = (), /, *, name: str = "", aliases: tuple[str, ...] = (), **traits: Any
+    rules: Rule | tuple[Rule | None, ...] = (),
+    /,
+    *,
+    name: str = "",
+    aliases: tuple[str, ...] = (),
+    samples: str = "",
+    **traits: Any,
 ) -> Callable[[Callable[..., Any]], Op]:
-    """Make an entry of the table from a NumPy function: `@op(lambda g, y, x: g * (1 - y * y), elementwise=True)`.
+    """Make an entry of the table from a NumPy function: `@op(lambda g, y, x: g.T, samples="t(randn(2, 3))")`.
 
-    The function's own signature and docstring are the op's. `traits` are the other fields of `Op`.
+    The function's own signature and docstring are the op's. `samples` are calls parted by semicolons, in which `{}`
+    stands for the op's name. `traits` are the other fields of `Op`.
     """
 
     def decorate(forward: Callable[..., Any]) -> Op:
         title = name or forward.__name__
         traits.setdefault("torch", title)
+        calls = samples.replace("{}", title).split(";")
         parameters = _parameters(forward)
         entry = Op(
             name=title,
             forward=_positional(forward, parameters),
             parameters=parameters,
             rules=rules if isinstance(rules, tuple) else (rules,),
+            samples=tuple(call.strip() for call in calls if call.strip()),
             doc=inspect.cleandoc(forward.__doc__ or ""),
             **traits,
         )
@@ -163,9 +172,12 @@ def op(
     return decorate
 
 
-def composite(*, name: str = "", aliases: tuple[str, ...] = (), **traits: Any) -> Callable[[Callable[..., Any]], Op]:
-    """Make an entry that is written in other ops and needs no gradient rule of its own."""
-    return op((), name=name, aliases=aliases, composite=True, **traits)
+#: Make an entry that is written in other ops and needs no gradient rule of its own: `@composite(samples="…")`.
+composite = partial(op, (), composite=True)
+#: Make an entry that broadcasts and promotes dtypes, with a rule or None for each operand: `@elementwise(rule)`.
+elementwise = partial(op, elementwise=True)
+#: Make an entry whose forward is linear in its tensors, and so analytic: `@linear(lambda g, y, x: g.T)`.
+linear = partial(op, analytic=True)
 
 
 def _positional(forward: Callable[..., Any], parameters: tuple[Parameter, ...]) -> Callable[..., Any]:

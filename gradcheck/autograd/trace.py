@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.backward import Pull, backward, count_pending
+from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.errors import BackwardTwice, TensorError
@@ -96,7 +97,9 @@ def trace(roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bo
         with np.errstate(all="ignore"):
             backward(roots, gradients, retain_graph=retain_graph, watch=watcher.watch)
     except TensorError as error:
-        freed = next(_freed(roots), None) if isinstance(error, BackwardTwice) else None
+        freed = None
+        if isinstance(error, BackwardTwice):
+            freed = next(tensor for tensor in walk(roots) if tensor.freed)
         return Trace(tuple(roots), tuple(watcher.events), error=error, freed=freed)
     return Trace(tuple(roots), tuple(watcher.events), tuple(_kept(watcher.sums, watcher.before)))
 
@@ -104,8 +107,8 @@ def trace(roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bo
 def glimpse(value: Any) -> Glimpse:
     """What is remembered of an array."""
     array = np.asarray(value)
-    sizes = np.abs(wide(array)) if array.dtype.kind == "c" else wide(array)
-    finite = sizes[np.isfinite(sizes)]
+    values = np.abs(wide(array)) if array.dtype.kind == "c" else wide(array)
+    finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     copy = array.copy() if array.size <= MAX_KEPT else None
     return Glimpse(array.shape, array.dtype, copy, low, high, float(np.linalg.norm(finite)))
@@ -153,15 +156,3 @@ def _kept(sums: dict[Tensor, Any], before: dict[Tensor, Tensor | None]) -> Itera
         if tensor.grad is not None and (tensor.creation_op is None or tensor.retains_grad):
             old = before[tensor]
             yield Kept(tensor, glimpse(total), None if old is None else glimpse(old.data), glimpse(tensor.grad.data))
-
-
-def _freed(roots: Sequence[Tensor]) -> Iterator[Tensor]:
-    """The tensors below the roots, themselves included, whose saved values are gone."""
-    seen, stack = set(roots), list(roots)
-    while stack:
-        tensor = stack.pop()
-        if tensor.freed:
-            yield tensor
-        fresh = [creator for creator in tensor.creators if creator not in seen]
-        seen.update(fresh)
-        stack += fresh

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Op, dtypes
+from gradcheck.autograd import TABLE, Op, Tensor, dtypes
+from gradcheck.autograd.dtypes import BFLOAT16
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.promotion import in_single, promote, require_one_dtype, result_dtype, rounded_to
 from gradcheck.engines.base import Application
-from gradcheck.errors import TensorError
+from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError
 from tests.autograd import table
 
 DTYPES = ("bool", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
@@ -58,3 +61,62 @@ def test_dtypes_are_torchs(name: str) -> None:
             tolerance = max(table.tolerance(call, want), table.TOLERANCE["float32"])
             problems += [f"{call.owner}: {problem}" for problem in table.differences(got, want, tolerance)]
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [
+        ("float32", "float64", "float64"),
+        ("float16", "bfloat16", "float32"),
+        ("float32", "int64", "float32"),
+        ("bfloat16", "float32", "float32"),
+        ("float64", "complex64", "complex128"),
+        ("uint8", "int8", "int16"),
+        ("bool", "float16", "float16"),
+    ],
+)
+def test_mixed_dtypes_are_promoted_as_torch_does(left: str, right: str, result: str) -> None:
+    torch = pytest.importorskip("torch")
+    ones = {name: torch.ones(2, dtype=getattr(torch, name)) for name in (left, right)}
+    assert str((ones[left] * ones[right]).dtype) == f"torch.{result}"
+    assert (Tensor(np.ones(2), dtype=left) * Tensor(np.ones(2), dtype=right)).dtype.name == result
+
+
+def test_a_0d_tensor_or_a_number_never_widens_one_with_dimensions() -> None:
+    x = Tensor(np.ones(2, np.float32))
+    assert (x * Tensor(np.array(2.0))).dtype == np.float32
+    assert (x * 2.5).dtype == np.float32
+    assert (Tensor([1, 2]) * 2).dtype == np.int64
+    assert (Tensor([1, 2]) * 0.5).dtype == np.float64
+
+
+def test_numbers_without_tensors_take_the_default_dtype() -> None:
+    with using_default_dtype(np.dtype(np.float32)):
+        assert result_dtype([1, 2.5]) == np.float32
+        assert result_dtype([True, 1j]) == np.complex64
+    assert result_dtype([True, 2, "ignored"]) == np.int64
+
+
+def test_operands_are_promoted_in_place_and_settings_left_alone() -> None:
+    args = ["mask", np.ones(2, np.int64), 0.5, "setting"]
+    assert promote("op", args, 1, 3, floating=False) == np.float64
+    assert [getattr(arg, "dtype", arg) for arg in args] == ["mask", np.float64, np.float64, "setting"]
+    integers = [np.ones(2, np.int64)]
+    assert promote("op", integers, 0, 1, floating=True) == integers[0].dtype == np.float64
+    with pytest.raises(ArgumentError, match="op takes tensors and numbers, not 'mask'"):
+        promote("op", ["mask"], 0, 1, floating=False)
+
+
+def test_one_dtype_for_all() -> None:
+    require_one_dtype("op", np.ones(1), np.zeros(2))
+    with pytest.raises(DtypeMismatch, match=r"op: .* float32 and float64"):
+        require_one_dtype("op", np.ones(1), np.ones(1, np.float32))
+
+
+@pytest.mark.parametrize("half", [np.dtype(np.float16), BFLOAT16])
+def test_half_precision_is_raised_and_rounded_back(half: np.dtype) -> None:
+    array = np.ones(2).astype(half)
+    assert in_single([array, 3])[0].dtype == np.float32
+    assert in_single((array,))[0] is array
+    first, second = rounded_to(half, (np.ones(2, np.float32), np.ones(2, np.int64)))
+    assert (first.dtype, second.dtype) == (half, np.int64)

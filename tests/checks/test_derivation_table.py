@@ -12,12 +12,12 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import Place
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.expr.nodes import Call, Expr, Name, Sequence
+from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.random import RANDOM
 from gradcheck.language.sampling import draw
 from gradcheck.reports.commands.explain import FORMATS, render
-from tests.language.symbolic.test_derive_table import samples
+from tests.samples import named, samples
 
 #: One sample of each op that makes complex numbers of real ones would need a complex case, which takes no real ones.
 _COMPLEX = ("complex(", "view_as_complex", "polar")
@@ -32,24 +32,10 @@ def texts() -> Iterator[str]:
             yield found[0]
 
 
-def named(expr: Expr, creators: dict[str, Expr]) -> Expr:
-    """The same with a name for each random tensor."""
-    if isinstance(expr, Call) and expr.op in RANDOM:
-        name = f"x{len(creators)}"
-        creators[name] = expr
-        return Name(name)
-    if isinstance(expr, Call):
-        kwargs = tuple((key, named(value, creators)) for key, value in expr.kwargs)
-        return Call(expr.op, tuple(named(arg, creators) for arg in expr.args), kwargs)
-    if isinstance(expr, Sequence):
-        return Sequence(tuple(named(item, creators) for item in expr.items), expr.is_tuple)
-    return expr
-
-
 def case_of(text: str) -> Case | None:
     """The sample as a graph, from a random incoming gradient; None where none flows."""
-    creators: dict[str, Expr] = {}
-    graph = {"out": Claim(text, named(parse(text), creators))}
+    expr, creators = named(text)
+    graph = {"out": Claim(text, expr)}
     leaves = {name: Value(expr=expr) for name, expr in creators.items()}
     constants = {n: v for n, v in leaves.items() if isinstance(v.expr, Call) and v.expr.op in _INTEGERS}
     inputs = {name: value for name, value in leaves.items() if name not in constants}

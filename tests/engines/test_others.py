@@ -20,7 +20,7 @@ def results_of(package: str) -> RunResult:
     pytest.importorskip(package)
     cases, errors = load(THEMES)
     assert not errors
-    return run(cases, engines=[engine(NAMES[package])], trials=1, oracle="none")
+    return run(cases, engines=[engine(NAMES[package])], trials=1, oracle="none", timeout=100)
 
 
 @pytest.fixture(scope="module")

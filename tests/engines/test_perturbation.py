@@ -8,7 +8,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.perturbation import Perturbation, PerturbingHost, perturbed
+from gradcheck.engines.perturbation import Perturbation, PerturbingHost, PlainArrays, perturbed
 from gradcheck.engines.torch import Torch
 
 ENGINES = [Core(), Torch()]
@@ -55,3 +55,38 @@ def test_no_amplitude_moves_nothing(engine: DefineByRun) -> None:
     leaf = engine.leaf(np.array([0.5]), True)
     result = perturbed(engine, perturbation(0.0)).host.call(TABLE["exp"], (leaf,), {})
     assert np.array_equal(engine.array(result), engine.array(engine.host.call(TABLE["exp"], (leaf,), {})))
+
+
+def test_no_amplitude_draws_nothing() -> None:
+    still = perturbation(0.0)
+    PerturbingHost(Core(), still).call(TABLE["exp"], (Core().leaf(np.array([0.5]), True),), {})
+    assert still.generator.random() == np.random.default_rng(0).random()
+
+
+def test_factors_stay_within_the_amplitude() -> None:
+    factors = perturbation(1e-3).factors((1000,))
+    assert 0.9e-3 < np.abs(factors - 1).max() <= 1e-3
+    assert np.array_equal(factors, perturbation(1e-3).factors((1000,)))  # of the same generator
+    assert perturbation(0.0).factors((2, 3)).tolist() == np.ones((2, 3)).tolist()
+
+
+def test_arrays_are_perturbed_as_tensors_are() -> None:
+    host = PerturbingHost(PlainArrays(), perturbation(1e-3))
+    array = np.array([1.0, 2.0])
+    moved = host.call(TABLE["mul"], (array, 3.0), {})
+    assert array.tolist() == [1, 2]
+    assert 0 < np.abs(moved / [3, 6] - 1).max() < 2e-3
+    integers = np.array([1, 2])
+    assert host.call(TABLE["clone"], (integers,), {}).tolist() == [1, 2]
+
+
+def test_dtypes_are_raised_to_double_precision() -> None:
+    host = PerturbingHost(Core(), perturbation())
+    assert [host.dtype(name).name for name in ("float32", "complex64", "int32")] == ["float64", "complex128", "int32"]
+
+
+def test_the_engine_itself_stays_as_it_is() -> None:
+    engine = Core()
+    known = engine.host
+    assert perturbed(engine, perturbation()).host is not known
+    assert engine.host is known

@@ -130,3 +130,35 @@ def test_what_cannot_be_found_is_said_in_a_line(folder: Path, spec: str, said: s
 def test_an_unknown_name_says_what_there_is() -> None:
     with pytest.raises(UsageError, match=r"core, torch, .*FILE.py:CLASS"):
         engine("tensorflux")
+
+
+@pytest.mark.parametrize("name", ["core", "torch", "hips"])
+def test_gradchecks_own_have_their_names(name: str) -> None:
+    if name == "hips":
+        pytest.importorskip("autograd")
+    assert engine(name).name == name
+
+
+def test_what_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(resolve.ENGINES, "jax", ("gradcheck.engines.absent:Jax", "pip install it"))
+    with pytest.raises(UsageError, match=r"the engine 'jax' cannot be imported: .*; pip install it"):
+        engine("jax")
+
+
+def test_an_engine_without_a_name_gets_one() -> None:
+    class Nameless:
+        name = ""
+
+        def evaluate(self, problem: object) -> None: ...
+
+        def pull_back(self, applications: object, cotangents: object, dtype: object) -> None: ...
+
+    made = resolve.as_engine(Nameless, "mine.Nameless", "mine.py:Nameless")
+    assert (type(made), made.name) == (Nameless, "mine.Nameless")
+
+
+def test_a_file_that_has_changed_is_read_again(folder: Path) -> None:
+    write(folder / "mine.py", TENSOR)
+    assert engine("mine.py:Tensor").name == "mine.Tensor"
+    write(folder / "mine.py", TENSOR.replace("Tensor", "Sensor"))  # as long as before
+    assert engine("mine.py:Sensor").name == "mine.Sensor"

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.autograd.trace import PassedOn
 from gradcheck.engines.core import Core
-from gradcheck.engines.trace import TracedCase, trace_case
+from gradcheck.engines.trace import Label, TracedCase, trace_case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from tests.from_text import traced_from
@@ -100,3 +100,23 @@ def test_every_shipped_case_is_traced_to_the_same_gradients() -> None:
                 state = states[one.index].gradients[name]
                 if kept.now.array is not None and state is not None:
                     np.testing.assert_array_equal(kept.now.array, state, err_msg=case.id)
+
+
+def test_labels_say_how_a_tensor_was_made() -> None:
+    found = traced_from("""
+        inputs: {x: [1, 2]}
+        constants: {c: [3.0, 4.0]}
+        graph: {y: (x * c * 2).sum()}
+        """)
+    labels = {label.text: label for label in found.steps[0].labels.values()}
+    assert set(labels) == {"y", "`x * c * 2` inside y", "`x * c` inside y", "x"}
+    assert [(labels[text].name, labels[text].op) for text in ("y", "x", "`x * c` inside y")] == [
+        ("y", "sum"),
+        ("x", ""),
+        ("", "mul"),
+    ]
+    assert labels["y"].expression == "sum(x * c * 2)"
+
+
+def test_a_part_without_names_is_a_constant() -> None:
+    assert Label("").text == "`a constant`"

@@ -1,20 +1,20 @@
-"""Products that contract chosen dimensions: `einsum`, `tensordot`, `kron`, chains of matrices."""
+"""Products that contract chosen dimensions: `einsum`, `tensordot`, `inner`, `kron`."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
 from math import prod
 from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE, composite, op
-from gradcheck.autograd.ops.dims import canonical_all, integer
-from gradcheck.autograd.ops.order import movedim, permute
-from gradcheck.autograd.ops.products import matmul
-from gradcheck.autograd.ops.shape import expand, reshape, unsqueeze
+from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.dims import canonical_all, integer
+from gradcheck.autograd.ops.expansion import expand
+from gradcheck.autograd.ops.shape import reshape
+from gradcheck.autograd.ops.transpose_flip import movedim, permute
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
@@ -79,10 +79,13 @@ def _sizes(inputs: tuple[str, ...], shapes: list[tuple[int, ...]]) -> dict[str, 
 
 
 def _einsum_rule(g: Any, y: Any, equation: str, operands: Any) -> list[Any]:
-    """For each operand, the contraction of the cotangent with all the others."""
+    """For each operand, the contraction of the cotangent with all the others.
+
+    Source: Laue, Mitterreiter, Giesen: Computing higher order derivatives of matrix and tensor expressions, 2018.
+    """
     inputs, output = explicit(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
-    operands = [x if x.dtype == g.dtype else TABLE["to"](x, g.dtype) for x in operands]
+    operands = [x if x.dtype == g.dtype else ops.to(x, g.dtype) for x in operands]
     return [_einsum_share(g, inputs, output, operands, i, sizes) for i in range(len(operands))]
 
 
@@ -96,11 +99,13 @@ def _einsum_share(
     share = einsum(f"{left}->{known}", (g, *(operands[i] for i in others)))
     own = dict(zip(inputs[which], x.shape, strict=True))
     if any(own[c] < sizes[c] for c in known):  # x was broadcast along a size of 1
-        share = TABLE["sum_to_size"](share, tuple(min(own[c], share.shape[i]) for i, c in enumerate(known)))
+        share = ops.sum_to_size(share, tuple(min(own[c], share.shape[i]) for i, c in enumerate(known)))
     if known != labels:  # x alone has a label that was added up
         share = reshape(share, tuple(share.shape[known.index(c)] if c in known else 1 for c in labels))
     wanted = tuple(own[c] for c in labels)
-    return _on_diagonals(share if share.shape == wanted else expand(share, wanted), labels, inputs[which])
+    if share.shape != wanted:
+        share = expand(share, wanted)
+    return _on_diagonals(share, labels, inputs[which])
 
 
 def _on_diagonals(share: Any, labels: str, wanted: str) -> Any:
@@ -108,7 +113,7 @@ def _on_diagonals(share: Any, labels: str, wanted: str) -> Any:
     for label in dict.fromkeys(wanted):
         for _ in range(wanted.count(label) - 1):
             at = labels.index(label)
-            share = TABLE["diag_embed"](movedim(share, at, -1))
+            share = ops.diag_embed(movedim(share, at, -1))
             labels = labels[:at] + labels[at + 1 :] + 2 * label
     if labels == wanted:
         return share
@@ -116,7 +121,7 @@ def _on_diagonals(share: Any, labels: str, wanted: str) -> Any:
     return permute(share, tuple(places[label].pop() for label in wanted))
 
 
-def _einsum_size(equation: str, operands: Any) -> int:
+def _einsum_elements(equation: str, operands: Any) -> int:
     inputs, output = explicit(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
     return prod(sizes[label] for label in output)
@@ -127,30 +132,18 @@ def _einsum_size(equation: str, operands: Any) -> int:
     sequence=1,
     variadic="tensors",
     method=False,
-    elements=_einsum_size,
-    samples=(
-        "einsum('ij,jk->ik', randn(2, 3), randn(3, 4))",
-        "einsum('ij,jk', randn(2, 3), randn(3, 4))",
-        "einsum('bij,bjk->bik', [randn(5, 2, 3), randn(5, 3, 4)])",
-        "einsum('...ij,...jk->...ik', randn(5, 1, 2, 3), randn(4, 3, 2))",
-        "einsum('i,j,ij->', randn(2), randn(3), randn(2, 3))",
-        "einsum('ii->i', randn(3, 3))",
-        "einsum('ii', randn(3, 3))",
-        "einsum('iij,jk->ik', randn(2, 2, 3), randn(3, 4))",
-        "einsum('iii->i', randn(2, 2, 2))",
-        "einsum('ijij->ji', randn(2, 3, 2, 3))",
-        "einsum('ij->j', randn(2, 3))",
-        "einsum('ij,k->k', randn(2, 3), randn(4))",
-        "einsum('ba', randn(2, 3))",
-        "einsum('...', randn(2, 3))",
-        "einsum('i...->...', randn(2, 3))",
-        "einsum('i...->i', randn(2, 3, 2))",
-        "einsum('ij,ij->ij', randn(1, 3), randn(2, 1))",
-        "einsum('ij,jk->ik', randn(2, 1), randn(3, 4))",
-        "einsum(', i -> i', randn(()), randn(3))",
-        "einsum('ij,jk->ik', randn(2, 0), randn(0, 3))",
-        "einsum('ab,cb,cd->ad', randn(2, 3), randn(4, 3), randn(4, 2))",
-    ),
+    elements=_einsum_elements,
+    samples="""
+        {}('ij,jk->ik', randn(2, 3), randn(3, 4)); {}('ij,jk', randn(2, 3), randn(3, 4));
+        {}('bij,bjk->bik', [randn(5, 2, 3), randn(5, 3, 4)]);
+        {}('...ij,...jk->...ik', randn(5, 1, 2, 3), randn(4, 3, 2)); {}('i,j,ij->', randn(2), randn(3), randn(2, 3));
+        {}('ii->i', randn(3, 3)); {}('ii', randn(3, 3)); {}('iij,jk->ik', randn(2, 2, 3), randn(3, 4));
+        {}('iii->i', randn(2, 2, 2)); {}('ijij->ji', randn(2, 3, 2, 3)); {}('ij->j', randn(2, 3));
+        {}('ij,k->k', randn(2, 3), randn(4)); {}('ba', randn(2, 3)); {}('...', randn(2, 3));
+        {}('i...->...', randn(2, 3)); {}('i...->i', randn(2, 3, 2)); {}('ij,ij->ij', randn(1, 3), randn(2, 1));
+        {}('ij,jk->ik', randn(2, 1), randn(3, 4)); {}(', i -> i', randn(()), randn(3));
+        {}('ij,jk->ik', randn(2, 0), randn(0, 3)); {}('ab,cb,cd->ad', randn(2, 3), randn(4, 3), randn(4, 2))
+    """,
     analytic=True,
 )
 def einsum(equation: str, tensors: Any) -> Any:
@@ -164,6 +157,7 @@ def einsum(equation: str, tensors: Any) -> Any:
 
 
 def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions of `a` and of `b` that `tensordot` contracts, counted from the front."""
     if isinstance(dims, (tuple, list)):
         if len(dims) != 2:
             raise ArgumentError(f"tensordot takes a number of dimensions or two lists of them, not {dims}")
@@ -174,7 +168,7 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, 
     return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
 
 
-def _tensordot_size(a: Any, b: Any, dims: Any) -> int:
+def _tensordot_elements(a: Any, b: Any, dims: Any) -> int:
     first, second = _contracted(a, b, dims)
     kept = [n for i, n in enumerate(a.shape) if i not in first] + [n for j, n in enumerate(b.shape) if j not in second]
     return int(prod(kept))
@@ -182,13 +176,11 @@ def _tensordot_size(a: Any, b: Any, dims: Any) -> int:
 
 @composite(
     method=False,
-    elements=_tensordot_size,
-    samples=(
-        "tensordot(randn(2, 3, 4), randn(3, 4, 5))",
-        "tensordot(randn(2, 3), randn(3, 4), 1)",
-        "tensordot(randn(2, 3), randn(4), dims=0)",
-        "tensordot(randn(2, 3, 4), randn(4, 5, 2), dims=([0, -1], [2, 0]))",
-    ),
+    elements=_tensordot_elements,
+    samples="""
+        {}(randn(2, 3, 4), randn(3, 4, 5)); {}(randn(2, 3), randn(3, 4), 1); {}(randn(2, 3), randn(4), dims=0);
+        {}(randn(2, 3, 4), randn(4, 5, 2), dims=([0, -1], [2, 0]))
+    """,
 )
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions given."""
@@ -206,12 +198,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 @composite(
     elements=lambda input, other: max(prod(input.shape[:-1]) * prod(other.shape[:-1]), prod(input.shape)),
-    samples=(
-        "inner(randn(3), randn(3))",
-        "inner(randn(2, 3), randn(4, 3))",
-        "inner(randn(2, 3), randn(3))",
-        "inner(randn(2, 3), randn(()))",
-    ),
+    samples="""
+        inner(randn(3), randn(3)); inner(randn(2, 3), randn(4, 3)); inner(randn(2, 3), randn(3));
+        inner(randn(2, 3), randn(()))
+    """,
 )
 def inner(input: Any, other: Any) -> Any:
     """Sums of products over the last dimensions of both; nothing is conjugated."""
@@ -224,7 +214,7 @@ def inner(input: Any, other: Any) -> Any:
 
 @composite(
     elements=lambda input, other: prod(input.shape) * prod(other.shape),
-    samples=("kron(randn(2, 3), randn(4, 2))", "kron(randn(2), randn(3, 2))", "kron(randn(2, 1, 3), randn(2, 2))"),
+    samples="kron(randn(2, 3), randn(4, 2)); kron(randn(2), randn(3, 2)); kron(randn(2, 1, 3), randn(2, 2))",
 )
 def kron(input: Any, other: Any) -> Any:
     """Kronecker's product: every element of `input` times the whole of `other`, block by block."""
@@ -234,59 +224,3 @@ def kron(input: Any, other: Any) -> Any:
     spaced = reshape(input, tuple(size for n in outside for size in (n, 1)))
     blocks = spaced * reshape(other, tuple(size for n in inside for size in (1, n)))
     return reshape(blocks, tuple(m * n for m, n in zip(outside, inside, strict=True)))
-
-
-def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each product of matrices i to j, of `sizes[i]` by `sizes[i + 1]`, for the fewest operations.
-
-    Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 15.2.
-    """
-    count = len(sizes) - 1
-    cost = {(i, i): 0 for i in range(count)}
-    best: dict[tuple[int, int], int] = {}
-    for length in range(1, count):
-        for i in range(count - length):
-            j = i + length
-            costs = {k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)}
-            best[i, j] = min(costs, key=costs.__getitem__)
-            cost[i, j] = costs[best[i, j]]
-    return best
-
-
-def _chained(matrices: list[Any]) -> Any:
-    split = _cheapest([matrices[0].shape[0], *(m.shape[1] for m in matrices)])
-    needed, stack = [], [(0, len(matrices) - 1)]
-    while stack:
-        i, j = stack.pop()
-        if i < j:
-            needed.append((i, j))
-            stack += [(i, split[i, j]), (split[i, j] + 1, j)]
-    done = {(i, i): m for i, m in enumerate(matrices)}
-    for i, j in sorted(needed, key=lambda pair: pair[1] - pair[0]):
-        done[i, j] = matmul(done[i, split[i, j]], done[split[i, j] + 1, j])
-    return done[0, len(matrices) - 1]
-
-
-@composite(
-    name="linalg.multi_dot",
-    method=False,
-    samples=(
-        "linalg.multi_dot([randn(2, 3), randn(3, 4), randn(4, 2)])",
-        "linalg.multi_dot([randn(3), randn(3, 4), randn(4, 2), randn(2)])",
-        "linalg.multi_dot([randn(2, 3), randn(3)])",
-    ),
-)
-def multi_dot(tensors: Any) -> Any:
-    """The product of matrices, in the order that takes the fewest operations; the ends may be vectors."""
-    if len(tensors) < 2:
-        raise ShapeMismatch(f"linalg.multi_dot takes at least 2 tensors, not {len(tensors)}")
-    row, column = tensors[0].ndim == 1, tensors[-1].ndim == 1
-    first = unsqueeze(tensors[0], 0) if row else tensors[0]
-    last = unsqueeze(tensors[-1], 1) if column else tensors[-1]
-    matrices = [first, *tensors[1:-1], last]
-    shapes = [list(t.shape) for t in tensors]
-    fits = all(m.ndim == 2 for m in matrices) and all(a.shape[1] == b.shape[0] for a, b in pairwise(matrices))
-    if not fits:
-        raise ShapeMismatch(f"linalg.multi_dot: tensors of shapes {shapes} cannot be multiplied")
-    product = _chained(matrices)
-    return reshape(product, tuple(product.shape[int(row) : 2 - int(column)])) if row or column else product

@@ -1,4 +1,8 @@
-"""Tensors made from sizes and numbers. Those that are made from random numbers are in `random`."""
+"""Tensors made from sizes and numbers, after the likeness of another, or of random numbers.
+
+Random numbers come from the `numpy.random.Generator` that the caller passes as `generator`. They serve where values are
+drawn once, for inputs and constants; in a graph, engines could not agree on them.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,14 @@ import numpy as np
 from gradcheck.autograd.dtypes import complex_of, named
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.dims import integer
+from gradcheck.autograd.ops.common.dims import sizes
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
+#: What is made of no other tensor is no method of one.
 _MADE: dict[str, Any] = {"method": False, "rounds": True}
 
 
-def sizes(size: Any) -> tuple[int, ...]:
-    """A size, or several, as a shape; ShapeMismatch where one is negative."""
-    found = tuple(integer(s, "a size") for s in (size if isinstance(size, (tuple, list)) else (size,)))
-    if any(s < 0 for s in found):
-        raise ShapeMismatch(f"a size cannot be negative: {list(found)}")
-    return found
-
-
-def count(size: Any, *_: Any) -> int:
+def _elements(size: Any, *_: Any) -> int:
     """How many elements a creator of this `size` makes."""
     return prod(sizes(size))
 
@@ -37,27 +34,27 @@ def _natural(*numbers: Any) -> np.dtype:
     return default_dtype() if kind == "f" else complex_of(default_dtype())
 
 
-@op(variadic="size", elements=count, samples=("zeros(2, 3)", "zeros([2, 0])", "zeros(3, dtype=torch.int64)"), **_MADE)
+@op(variadic="size", elements=_elements, samples="zeros(2, 3); zeros([2, 0]); zeros(3, dtype=torch.int64)", **_MADE)
 def zeros(size: Any, *, dtype: Any = None) -> Any:
     """Zeros, of this size."""
     return np.zeros(sizes(size), named(dtype, default_dtype()))
 
 
-@op(variadic="size", elements=count, samples=("ones(2, 3)", "ones([])", "ones(3, dtype=torch.float32)"), **_MADE)
+@op(variadic="size", elements=_elements, samples="ones(2, 3); ones([]); ones(3, dtype=torch.float32)", **_MADE)
 def ones(size: Any, *, dtype: Any = None) -> Any:
     """Ones, of this size."""
     return np.ones(sizes(size), named(dtype, default_dtype()))
 
 
-@op(elements=count, samples=("full([2, 3], 1.5)", "full((2,), 7)", "full([], True)"), **_MADE)
+@op(elements=_elements, samples="full([2, 3], 1.5); full((2,), 7); full([], True)", **_MADE)
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """One number all over."""
     return np.full(sizes(size), fill_value, named(dtype, _natural(fill_value)))
 
 
 @op(
-    elements=lambda n, m, dtype: count((n, n if m is None else m)),
-    samples=("eye(3)", "eye(2, 3)", "eye(3, m=2, dtype=torch.int64)"),
+    elements=lambda n, m, dtype: _elements((n, n if m is None else m)),
+    samples="eye(3); eye(2, 3); eye(3, m=2, dtype=torch.int64)",
     **_MADE,
 )
 def eye(n: int, m: int | None = None, *, dtype: Any = None) -> Any:
@@ -75,13 +72,7 @@ def _arange_length(start: float, end: float | None, step: float, *_: Any) -> int
 
 @op(
     elements=_arange_length,
-    samples=(
-        "arange(5)",
-        "arange(2, 8, 3)",
-        "arange(0, 1, 0.25)",
-        "arange(3, 0, -1)",
-        "arange(1, 4, dtype=torch.float32)",
-    ),
+    samples="arange(5); arange(2, 8, 3); arange(0, 1, 0.25); arange(3, 0, -1); arange(1, 4, dtype=torch.float32)",
     **_MADE,
 )
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
@@ -95,8 +86,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 
 
 @op(
-    elements=lambda start, end, steps, dtype: count(steps),
-    samples=("linspace(0, 1, 5)", "linspace(2, -2, steps=3, dtype=torch.float32)", "linspace(0, 1, 1)"),
+    elements=lambda start, end, steps, dtype: _elements(steps),
+    samples="linspace(0, 1, 5); linspace(2, -2, steps=3, dtype=torch.float32); linspace(0, 1, 1)",
     **_MADE,
 )
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
@@ -111,7 +102,7 @@ def _plain(data: Any) -> Any:
     return np.asarray(data) if hasattr(data, "dtype") else data
 
 
-@op(samples=("tensor([[1, 2], [3, 4]])", "tensor([1.5, nan])", "tensor(3)", "tensor([], dtype=torch.int64)"), **_MADE)
+@op(samples="tensor([[1, 2], [3, 4]]); tensor([1.5, nan]); tensor(3); tensor([], dtype=torch.int64)", **_MADE)
 def tensor(data: Any, *, dtype: Any = None) -> Any:
     """The tensor of these numbers, nested lists of them."""
     try:
@@ -123,43 +114,160 @@ def tensor(data: Any, *, dtype: Any = None) -> Any:
     return array.astype(named(dtype, array.dtype if hasattr(data, "dtype") else _natural(array)))
 
 
-# Like another ---------------------------------------------------------------------------------------
+# Like another --------------------------------------------------------------------------------------
 
 
-@op(rounds=True, method=False, samples=("zeros_like(randn(2, 3))", "zeros_like(randn(3), dtype=torch.int64)"))
+@op(samples="zeros_like(randn(2, 3)); zeros_like(randn(3), dtype=torch.int64)", **_MADE)
 def zeros_like(input: Any, *, dtype: Any = None) -> Any:
     """Zeros, of the shape and dtype of `input`."""
     return np.zeros(input.shape, named(dtype, input.dtype))
 
 
-@op(rounds=True, method=False, samples=("ones_like(randn(2, 3))", "ones_like(randint(0, 3, [2]))"))
+@op(samples="ones_like(randn(2, 3)); ones_like(randint(0, 3, [2]))", **_MADE)
 def ones_like(input: Any, *, dtype: Any = None) -> Any:
     """Ones, of the shape and dtype of `input`."""
     return np.ones(input.shape, named(dtype, input.dtype))
 
 
-@op(rounds=True, method=False, samples=("full_like(randn(2, 3), 1.5)", "full_like(randn(2), 2, dtype=torch.float32)"))
+@op(samples="full_like(randn(2, 3), 1.5); full_like(randn(2), 2, dtype=torch.float32)", **_MADE)
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """One number all over, of the shape and dtype of `input`."""
     return np.full(input.shape, fill_value, named(dtype, input.dtype))
 
 
-@composite(variadic="size", torch="Tensor.new_zeros", elements=lambda input, size, dtype: count(size),
-           samples=("randn(2).new_zeros(2, 3)", "new_zeros(randn(2), (3,))"))  # fmt: skip
+def _new_elements(input: Any, size: Any, *_: Any) -> int:
+    return _elements(size)
+
+
+@composite(
+    variadic="size",
+    torch="Tensor.new_zeros",
+    elements=_new_elements,
+    samples="randn(2).new_zeros(2, 3); new_zeros(randn(2), (3,))",
+)
 def new_zeros(input: Any, size: Any, *, dtype: Any = None) -> Any:
     """Zeros of this size, of the dtype of `input`."""
     return zeros(size, dtype=named(dtype, input.dtype))
 
 
-@composite(variadic="size", torch="Tensor.new_ones", elements=lambda input, size, dtype: count(size),
-           samples=("randn(2).new_ones(2, 3)", "new_ones(randn(2), (3,))"))  # fmt: skip
+@composite(
+    variadic="size",
+    torch="Tensor.new_ones",
+    elements=_new_elements,
+    samples="randn(2).new_ones(2, 3); new_ones(randn(2), (3,))",
+)
 def new_ones(input: Any, size: Any, *, dtype: Any = None) -> Any:
     """Ones of this size, of the dtype of `input`."""
     return ones(size, dtype=named(dtype, input.dtype))
 
 
-@composite(torch="Tensor.new_full", elements=lambda input, size, fill_value, dtype: count(size),
-           samples=("randn(2).new_full((2, 3), 1.5)",))  # fmt: skip
+@composite(torch="Tensor.new_full", elements=_new_elements, samples="randn(2).new_full((2, 3), 1.5)")
 def new_full(input: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """One number all over, of this size and the dtype of `input`."""
     return full(size, fill_value, dtype=named(dtype, input.dtype))
+
+
+# Random numbers ------------------------------------------------------------------------------------
+
+
+def _stream(name: str, generator: Any) -> np.random.Generator:
+    if not isinstance(generator, np.random.Generator):
+        raise ArgumentError(f"{name} draws random values", hint="draw them under inputs or constants, and use the name")
+    return generator
+
+
+def _normal(stream: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Standard normal numbers; complex ones have variance 1, as in torch."""
+    if dtype.kind != "c":
+        return stream.standard_normal(shape).astype(dtype)
+    return ((stream.standard_normal(shape) + 1j * stream.standard_normal(shape)) * np.sqrt(0.5)).astype(dtype)
+
+
+def _uniform(stream: np.random.Generator, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    if dtype.kind != "c":
+        return stream.uniform(low, high, shape).astype(dtype)
+    return (stream.uniform(low, high, shape) + 1j * stream.uniform(low, high, shape)).astype(dtype)
+
+
+def _integers(stream: np.random.Generator, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    if low >= high:
+        raise ArgumentError(f"randint draws from {low} up to but not including {high}, which leaves nothing")
+    return stream.integers(low, high, shape).astype(dtype)
+
+
+@op(variadic="size", elements=_elements, samples="randn(2, 3); randn([]); randn(2, dtype=torch.float32)", **_MADE)
+def randn(size: Any, *, dtype: Any = None, generator: Any = None) -> Any:
+    """Numbers from the standard normal distribution."""
+    return _normal(_stream("randn", generator), sizes(size), named(dtype, default_dtype()))
+
+
+@op(variadic="size", elements=_elements, samples="rand(2, 3); rand([0])", **_MADE)
+def rand(size: Any, *, dtype: Any = None, generator: Any = None) -> Any:
+    """Numbers from the uniform distribution on [0, 1)."""
+    return _uniform(_stream("rand", generator), 0, 1, sizes(size), named(dtype, default_dtype()))
+
+
+@op(
+    torch="",
+    elements=lambda low, high, size, dtype, generator: _elements(size),
+    samples="uniform(0.1, 2, [2, 3]); uniform(-1, 1)",
+    **_MADE,
+)
+def uniform(low: float, high: float, size: Any = (), *, dtype: Any = None, generator: Any = None) -> Any:
+    """Numbers from the uniform distribution on [low, high)."""
+    return _uniform(_stream("uniform", generator), low, high, sizes(size), named(dtype, default_dtype()))
+
+
+@op(elements=lambda mean, std, size, dtype, generator: _elements(size), samples="normal(1.0, 0.5, [2, 3])", **_MADE)
+def normal(mean: float, std: float, size: Any = (), *, dtype: Any = None, generator: Any = None) -> Any:
+    """Numbers from the normal distribution of this mean and standard deviation."""
+    return mean + std * _normal(_stream("normal", generator), sizes(size), named(dtype, default_dtype()))
+
+
+def _randint_arguments(low: Any, high: Any, size: Any) -> tuple[Any, Any, Any]:
+    """torch takes `randint(high, size)` too."""
+    return (0, low, high) if size is None and isinstance(high, (list, tuple)) else (low, high, size)
+
+
+@op(
+    elements=lambda low, high, size, dtype, generator: _elements(_randint_arguments(low, high, size)[2]),
+    samples="randint(0, 5, [2, 3]); randint(5, (2,)); randint(high=5, size=[2])",
+    **_MADE,
+)
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, dtype: Any = None, generator: Any = None) -> Any:
+    """Integers from `low` up to but not including `high`; `randint(high, size)` starts at 0."""
+    low, high, size = _randint_arguments(low, high, size)
+    if high is None or size is None:
+        raise ArgumentError("randint needs a bound and a size", hint="write randint(low, high, size)")
+    return _integers(_stream("randint", generator), low, high, sizes(size), named(dtype, np.dtype(np.int64)))
+
+
+@op(elements=lambda n, dtype, generator: _elements(n), samples="randperm(5)", **_MADE)
+def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Any:
+    """The integers from 0 to n - 1 in random order."""
+    return _stream("randperm", generator).permutation(*sizes(n)).astype(named(dtype, np.dtype(np.int64)))
+
+
+@op(samples="randn_like(zeros(2, 3))", **_MADE)
+def randn_like(input: Any, *, dtype: Any = None, generator: Any = None) -> Any:
+    """`randn` of the shape and dtype of `input`."""
+    return _normal(_stream("randn_like", generator), input.shape, named(dtype, input.dtype))
+
+
+@op(samples="rand_like(zeros(2, 3))", **_MADE)
+def rand_like(input: Any, *, dtype: Any = None, generator: Any = None) -> Any:
+    """`rand` of the shape and dtype of `input`."""
+    return _uniform(_stream("rand_like", generator), 0, 1, input.shape, named(dtype, input.dtype))
+
+
+@op(torch="", samples="uniform_like(zeros(2, 3), -1, 1)", **_MADE)
+def uniform_like(input: Any, low: float, high: float, *, dtype: Any = None, generator: Any = None) -> Any:
+    """`uniform` of the shape and dtype of `input`."""
+    return _uniform(_stream("uniform_like", generator), low, high, input.shape, named(dtype, input.dtype))
+
+
+@op(samples="randint_like(zeros(2, 3), 5); randint_like(zeros(2, 3), 2, 5)", **_MADE)
+def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, generator: Any = None) -> Any:
+    """`randint` of the shape and dtype of `input`; `randint_like(input, high)` starts at 0."""
+    low, high = (0, low) if high is None else (low, high)
+    return _integers(_stream("randint_like", generator), low, high, input.shape, named(dtype, input.dtype))

@@ -1,4 +1,4 @@
-"""Indexing, `x[…]`, the op that undoes it, and those that are special cases of it."""
+"""Indexing, `x[…]`, the op that undoes it, `index_put`, and special cases: `select`, `narrow`, `take`."""
 
 from __future__ import annotations
 
@@ -7,47 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE, composite, op
-from gradcheck.autograd.ops.dims import broadcast_shape, canonical, integer
-from gradcheck.autograd.ops.shape import expand, ravel, reshape
-from gradcheck.autograd.ops.subscript import add_at, is_basic, result_size, split
-from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
+from gradcheck.autograd.op import composite, linear
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical, integer
+from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split
+from gradcheck.autograd.ops.expansion import expand
+from gradcheck.autograd.ops.shape import ravel
+from gradcheck.errors import DtypeMismatch, IndexOutOfRange
 
 _ALL = slice(None)
 
 
-def _getitem_rule(g: Any, y: Any, x: Any, index: Any) -> Any:
-    return index_adjoint(g, index, x.shape)
-
-
-@op(
-    _getitem_rule,
+@linear(
+    lambda g, y, x, index: ops.index_adjoint(g, index, x.shape),
     torch="Tensor.__getitem__",
     method=False,
     elements=lambda input, index: result_size(input.shape, index),
-    samples=(
-        "randn(3, 4)[1]",
-        "randn(3, 4)[-1, 2]",
-        "randn(3, 4)[:, 1:4:2]",
-        "randn(3, 4)[None, ..., 0]",
-        "randn(2, 3, 4)[..., 1:, None]",
-        "randn(3, 4)[tensor([0, 2, 0])]",
-        "randn(3, 4)[[2, 0, 2]]",
-        "randn(3, 4)[tensor([[0, 1], [1, 1]]), 1:]",
-        "randn(3, 4)[tensor([0, 2]), tensor([1, 1])]",
-        "randn(2, 3, 4)[:, tensor([0, 2, 2]), None, tensor([1, 1, 3])]",
-        "randn(2, 3, 4)[tensor([0, 1]), :, tensor([3, 3])]",
-        "randn(2, 3, 4)[0, :, tensor([1, 1, 2])]",
-        "randn(3)[tensor([True, False, True])]",
-        "randn(2, 3)[tensor([[True, False, True], [False, False, True]])]",
-        "randn(2, 3)[:, tensor([True, False, True])]",
-        "randn(2, 3)[True]",
-        "randn(0, 3)[:, 1]",
-        "randn(2, 3)[2:]",
-        "randn(())[...]",
-        "randn(())[None]",
-    ),
-    analytic=True,
+    samples="""
+        randn(3, 4)[1]; randn(3, 4)[-1, 2]; randn(3, 4)[:, 1:4:2]; randn(3, 4)[None, ..., 0];
+        randn(2, 3, 4)[..., 1:, None]; randn(3, 4)[tensor([0, 2, 0])]; randn(3, 4)[[2, 0, 2]];
+        randn(3, 4)[tensor([[0, 1], [1, 1]]), 1:]; randn(3, 4)[tensor([0, 2]), tensor([1, 1])];
+        randn(2, 3, 4)[:, tensor([0, 2, 2]), None, tensor([1, 1, 3])];
+        randn(2, 3, 4)[tensor([0, 1]), :, tensor([3, 3])]; randn(2, 3, 4)[0, :, tensor([1, 1, 2])];
+        randn(3)[tensor([True, False, True])]; randn(2, 3)[tensor([[True, False, True], [False, False, True]])];
+        randn(2, 3)[:, tensor([True, False, True])]; randn(2, 3)[True]; randn(0, 3)[:, 1]; randn(2, 3)[2:];
+        randn(())[...]; randn(())[None]
+    """,
 )
 def getitem(input: Any, index: Any) -> Any:
     """`input[index]`: integers, slices, `None`, `...`, index tensors and masks, mixed as in torch."""
@@ -58,18 +43,16 @@ def getitem(input: Any, index: Any) -> Any:
     return part[advanced] if advanced else part
 
 
-@op(
+@linear(
     lambda g, y, x, index, size: getitem(g, index),
     torch="",
     method=False,
     elements=lambda input, index, size: prod(size),
-    samples=(
-        "index_adjoint(randn(2, 3), slice(1, 3), (4, 3))",
-        "index_adjoint(randn(3, 2), ([0, 2, 0], slice(None, None, 2)), (4, 3))",
-        "index_adjoint(randn(2, 1, 2), (slice(0, 2), None, tensor([1, 1])), (2, 3))",
-        "index_adjoint(randn(2), tensor([True, False, True]), (3,))",
-    ),
-    analytic=True,
+    samples="""
+        {}(randn(2, 3), slice(1, 3), (4, 3)); {}(randn(3, 2), ([0, 2, 0], slice(None, None, 2)), (4, 3));
+        {}(randn(2, 1, 2), (slice(0, 2), None, tensor([1, 1])), (2, 3));
+        {}(randn(2), tensor([True, False, True]), (3,))
+    """,
 )
 def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     """The adjoint of indexing: zeros of shape `size` with `input` added at `[index]`, repeats added up."""
@@ -85,108 +68,18 @@ def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     return out
 
 
-@composite(samples=("select(randn(2, 3), 0, 1)", "randn(2, 3).select(-1, -3)"))
-def select(input: Any, dim: int, index: int) -> Any:
-    """The slice at `index` of dimension `dim`, which goes."""
-    where = canonical(dim, input.ndim)
-    return getitem(input, (*[_ALL] * where, integer(index, "an index")))
+def _put_input(g: Any, y: Any, x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    return g if accumulate else index_put(g, indices, ops.zeros_like(values))
 
 
-@composite(
-    samples=(
-        "narrow(randn(2, 5), 1, 1, 3)",
-        "randn(4).narrow(0, -3, 2)",
-        "narrow(randn(2, 5), dim=-1, start=5, length=0)",
-    )
-)
-def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """The `length` slices from `start` on, along `dim`."""
-    where = canonical(dim, input.ndim)
-    size = input.shape[where] if input.ndim else 0
-    if not -size <= start <= size:
-        raise IndexOutOfRange(f"narrow: start {start} of a dimension of size {size}")
-    first = start + size if start < 0 else start
-    if length < 0 or first + length > size:
-        raise IndexOutOfRange(f"narrow: {length} elements from {first} on, of a dimension of size {size}")
-    return getitem(input, (*[_ALL] * where, slice(first, first + length)))
-
-
-@composite(samples=("take(randn(2, 3), tensor([[0, -1], [2, 2]]))",))
-def take(input: Any, index: Any) -> Any:
-    """Elements by their place in row-major order; the result has the shape of `index`."""
-    return getitem(ravel(input), index)
-
-
-@composite(
-    samples=(
-        "masked_select(randn(2, 3), tensor([[True, False, True], [False, True, True]]))",
-        "masked_select(randn(2, 3), tensor([True, False, True]))",
-        "masked_select(randn(3), tensor([[True], [False]]))",
-    )
-)
-def masked_select(input: Any, mask: Any) -> Any:
-    """The elements where `mask`, which is broadcast against `input`, is true; one dimension."""
-    if mask.dtype.kind != "b":
-        raise DtypeMismatch(f"masked_select takes a mask of booleans, not of {mask.dtype}")
-    shape = broadcast_shape("masked_select", input.shape, mask.shape)
-    return getitem(_expanded(input, shape), (_expanded(mask, shape),))
-
-
-def _expanded(value: Any, shape: tuple[int, ...]) -> Any:
-    return value if value.shape == shape else expand(value, shape)
-
-
-@composite(
-    samples=(
-        "masked_fill(randn(2, 3), tensor([[True, False, True], [False, True, True]]), 2.5)",
-        "randn(2, 3).masked_fill(tensor([True, False, True]), -inf)",
-        "masked_fill(randn(2, 3), tensor([True, False, True]), randn(()))",
-    )
-)
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """`value`, a number or a 0-d tensor, where `mask` is true, and `input` elsewhere."""
-    if mask.dtype.kind != "b":
-        raise DtypeMismatch(f"masked_fill takes a mask of booleans, not of {mask.dtype}")
-    if getattr(value, "ndim", 0):
-        raise ShapeMismatch(f"masked_fill takes a number or a 0-d tensor as value, not {value.ndim} dimensions")
-    return TABLE["where"](mask, value, input)
-
-
-@composite(
-    elements=lambda input, repeats, dim=None: prod(input.shape) * repeats,
-    samples=("repeat_interleave(randn(2, 3), 2)", "repeat_interleave(randn(2, 3), 3, dim=1)"),
-)
-def repeat_interleave(input: Any, repeats: int, dim: int | None = None) -> Any:
-    """Each element along `dim` written `repeats` times in a row; without `dim`, of the flattened tensor."""
-    count = integer(repeats, "repeats")
-    if count < 0:
-        raise ArgumentError(f"repeat_interleave: repeats must not be negative, but are {count}")
-    if dim is None:
-        input, dim = ravel(input), 0
-    after = canonical(dim, input.ndim) + 1
-    shape = input.shape
-    copies = expand(reshape(input, (*shape[:after], 1, *shape[after:])), (*shape[:after], count, *shape[after:]))
-    return reshape(copies, (*shape[: after - 1], shape[after - 1] * count, *shape[after:]))
-
-
-def _put_input(g: Any, y: Any, x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    return g if accumulate else index_put(g, indices, TABLE["zeros_like"](values))
-
-
-def _put_values(g: Any, y: Any, x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    return TABLE["sum_to_size"](getitem(g, tuple(indices)), values.shape)
-
-
-@op(
-    (_put_input, None, _put_values),
-    samples=(
-        "index_put(randn(3, 4), (tensor([0, 2]),), randn(2, 4))",
-        "index_put(randn(3, 4), (tensor([0, 2]), tensor([1, 1])), randn(()))",
-        "index_put(randn(3, 4), (tensor([0, 2, 0]),), randn(4), accumulate=True)",
-        "index_put(randn(3), (tensor([True, False, True]),), randn(2))",
-    ),
+@linear(
+    (_put_input, None, lambda g, y, x, indices, v, accumulate: ops.sum_to_size(getitem(g, tuple(indices)), v.shape)),
+    samples="""
+        {}(randn(3, 4), (tensor([0, 2]),), randn(2, 4)); {}(randn(3, 4), (tensor([0, 2]), tensor([1, 1])), randn(()));
+        {}(randn(3, 4), (tensor([0, 2, 0]),), randn(4), accumulate=True);
+        {}(randn(3), (tensor([True, False, True]),), randn(2))
+    """,
     kinks="repeated indices, without accumulate",
-    analytic=True,
 )
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """`input` with `values` written at, or with `accumulate` added to, `[indices]`, one index tensor a dimension."""
@@ -200,3 +93,49 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     else:
         part[advanced] = values
     return out
+
+
+@composite(samples="select(randn(2, 3), 0, 1); randn(2, 3).select(-1, -3)")
+def select(input: Any, dim: int, index: int) -> Any:
+    """The slice at `index` of dimension `dim`, which goes."""
+    where = canonical(dim, input.ndim)
+    return getitem(input, (*[_ALL] * where, integer(index, "an index")))
+
+
+@composite(
+    samples="narrow(randn(2, 5), 1, 1, 3); randn(4).narrow(0, -3, 2); narrow(randn(2, 5), dim=-1, start=5, length=0)"
+)
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    """The `length` slices from `start` on, along `dim`."""
+    where = canonical(dim, input.ndim)
+    size = input.shape[where] if input.ndim else 0
+    if not -size <= start <= size:
+        raise IndexOutOfRange(f"narrow: start {start} of a dimension of size {size}")
+    first = start + size if start < 0 else start
+    if length < 0 or first + length > size:
+        raise IndexOutOfRange(f"narrow: {length} elements from {first} on, of a dimension of size {size}")
+    return getitem(input, (*[_ALL] * where, slice(first, first + length)))
+
+
+@composite(samples="take(randn(2, 3), tensor([[0, -1], [2, 2]]))")
+def take(input: Any, index: Any) -> Any:
+    """Elements by their place in row-major order; the result has the shape of `index`."""
+    return getitem(ravel(input), index)
+
+
+@composite(
+    samples="""
+        {}(randn(2, 3), tensor([[True, False, True], [False, True, True]]));
+        {}(randn(2, 3), tensor([True, False, True])); {}(randn(3), tensor([[True], [False]]))
+    """
+)
+def masked_select(input: Any, mask: Any) -> Any:
+    """The elements where `mask`, which is broadcast against `input`, is true; one dimension."""
+    if mask.dtype.kind != "b":
+        raise DtypeMismatch(f"masked_select takes a mask of booleans, not of {mask.dtype}")
+    shape = broadcast_shape("masked_select", input.shape, mask.shape)
+    return getitem(_expanded(input, shape), (_expanded(mask, shape),))
+
+
+def _expanded(value: Any, shape: tuple[int, ...]) -> Any:
+    return value if value.shape == shape else expand(value, shape)

@@ -1,4 +1,4 @@
-"""Absolute values, signs and rounding, element by element."""
+"""Rounding, element by element, and division with a remainder. No gradient flows through what is rounded."""
 
 from __future__ import annotations
 
@@ -6,75 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.complex_parts import conj, real
-from gradcheck.autograd.ops.extrema import where
+from gradcheck.autograd.op import elementwise
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.errors import DomainError
 
-_STEPS = "integers; the gradient is 0"
-
-
-def _abs_rule(g: Any, y: Any, x: Any) -> Any:
-    return g * sgn(x)
-
-
-@op(
-    _abs_rule,
-    aliases=("absolute",),
-    elementwise=True,
-    takes="ifc",
-    holomorphic=False,
-    kinks="0, where the gradient is 0",
-    samples=(
-        "abs(complex(randn(2, 3), randn(2, 3)))",
-        "abs(tensor([0.0, -0.0, inf, -inf, nan]))",
-        "abs(tensor([-2, 3]))",
-    ),
-)
-def abs(input: Any) -> Any:
-    """The absolute value; of complex numbers, too."""
-    return np.abs(input)
-
-
-@op(
-    (None,),
-    elementwise=True,
-    takes="bif",
-    kinks="0; the gradient is 0",
-    samples=("sign(tensor([-2.0, 0.0, 3.0, nan]))",),
-)
-def sign(input: Any) -> Any:
-    """-1, 0 or 1; 0 for NaN, as in torch."""
-    return _sign(input)
-
-
-def _sign(input: Any) -> Any:
-    if input.dtype.kind == "b":
-        return input
-    return np.where(np.isnan(input), 0, np.sign(input)).astype(input.dtype, copy=False)
-
-
-def _sgn_rule(g: Any, y: Any, x: Any) -> Any:
-    """The part of g / |x| across the direction of x; 0 at 0 and for real numbers, whose sign is flat."""
-    if x.dtype.kind != "c":
-        return g * 0
-    size = abs(x)
-    divisor = where(size == 0, 1, size)
-    return where(size == 0, 0, (g - real(g * conj(y)) * y) / divisor)
-
-
-@op(
-    (_sgn_rule,),
-    elementwise=True,
-    holomorphic=False,
-    kinks="0; the gradient is 0",
-    samples=("sgn(complex(randn(2, 3), randn(2, 3)))", "sgn(tensor([-2.0, 0.0, 3.0]))"),
-)
-def sgn(input: Any) -> Any:
-    """The direction: `input / abs(input)`, and 0 at 0. Of real numbers, the sign."""
-    if input.dtype.kind != "c":
-        return _sign(input)
-    size = np.abs(input)
-    return np.where(size == 0, 0, input / np.where(size == 0, 1, size)).astype(input.dtype, copy=False)
+_STEPS: dict[str, Any] = {"takes": "if", "kinks": "integers; the gradient is 0"}
 
 
 def _of_floats(rounded: Any, input: Any) -> Any:
@@ -82,34 +18,29 @@ def _of_floats(rounded: Any, input: Any) -> Any:
     return rounded(input) if input.dtype.kind == "f" else input
 
 
-@op((None,), elementwise=True, takes="if", kinks=_STEPS, samples=("floor(tensor([1, 2]))",))
+@elementwise((None,), samples="floor(tensor([1, 2]))", **_STEPS)
 def floor(input: Any) -> Any:
     """Rounded down."""
     return _of_floats(np.floor, input)
 
 
-@op((None,), elementwise=True, takes="if", kinks=_STEPS)
+@elementwise((None,), **_STEPS)
 def ceil(input: Any) -> Any:
     """Rounded up."""
     return _of_floats(np.ceil, input)
 
 
-@op((None,), aliases=("fix",), elementwise=True, takes="if", kinks=_STEPS)
+@elementwise((None,), aliases=("fix",), **_STEPS)
 def trunc(input: Any) -> Any:
     """Rounded toward 0."""
     return _of_floats(np.trunc, input)
 
 
-@op(
+@elementwise(
     (None,),
-    elementwise=True,
     takes="if",
     kinks="halves; the gradient is 0",
-    samples=(
-        "round(tensor([0.5, 1.5, 2.5, -0.5]))",
-        "round(randn(3), decimals=2)",
-        "round(randn(3) * 100, decimals=-1)",
-    ),
+    samples="round(tensor([0.5, 1.5, 2.5, -0.5])); round(randn(3), decimals=2); round(randn(3) * 100, decimals=-1)",
 )
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Rounded to the nearest, halves to the even one; to `decimals` places."""
@@ -118,7 +49,47 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     return np.round(input, decimals)
 
 
-@op(lambda g, y, x: g, elementwise=True, takes="f", kinks="integers")
+@elementwise(lambda g, y, x: g, takes="f", kinks="integers")
 def frac(input: Any) -> Any:
     """What `trunc` takes away."""
     return input - np.trunc(input)
+
+
+_DIVISION: dict[str, Any] = {"takes": "if", "domain": ((-3.0, 3.0), (0.3, 3.0))}
+
+
+def refuse_zeros(name: str, divisor: Any) -> None:
+    """Raise DomainError for an integer divisor of 0."""
+    if divisor.dtype.kind in "iu" and not np.all(divisor):
+        raise DomainError(f"{name}: an integer is divided by zero")
+
+
+@elementwise((None, None), samples="randint(-5, 5, [4]) // 3; randn(3) // 0.5", **_DIVISION)
+def floor_divide(input: Any, other: Any) -> Any:
+    """The quotient, rounded down; no gradient flows through it."""
+    refuse_zeros("floor_divide", other)
+    return np.floor_divide(input, other)
+
+
+@elementwise(
+    (lambda g, y, a, b: g, lambda g, y, a, b: -g * ops.div(a, b, rounding_mode="floor")),
+    kinks="where input / other is an integer",
+    samples="randn(3) % 0.7; 7 % uniform(0.5, 2, [3]); randint(-5, 5, [4]) % 3",
+    **_DIVISION,
+)
+def remainder(input: Any, other: Any) -> Any:
+    """What `floor_divide` leaves, of the divisor's sign: Python's `%`."""
+    refuse_zeros("remainder", other)
+    return np.remainder(input, other)
+
+
+@elementwise(
+    (lambda g, y, a, b: g, lambda g, y, a, b: -g * ops.div(a, b, rounding_mode="trunc")),
+    kinks="where input / other is an integer",
+    samples="fmod(randn(3), 0.7); fmod(randint(-5, 5, [4]), 3)",
+    **_DIVISION,
+)
+def fmod(input: Any, other: Any) -> Any:
+    """What division rounded toward zero leaves, of the dividend's sign: C's `fmod`."""
+    refuse_zeros("fmod", other)
+    return np.fmod(input, other)

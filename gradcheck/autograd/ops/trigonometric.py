@@ -1,4 +1,7 @@
-"""Trigonometric and hyperbolic functions and their inverses, element by element."""
+"""Trigonometric and hyperbolic functions and their inverses, angles in degrees, and `sinc`, element by element.
+
+Derivatives: NIST Digital Library of Mathematical Functions, 4.20, 4.24, 4.34 and 4.38.
+"""
 
 from __future__ import annotations
 
@@ -7,81 +10,54 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops import complex_parts
-from gradcheck.autograd.ops.extrema import where
-from gradcheck.autograd.ops.power import rsqrt, sqrt
+from gradcheck.autograd.op import elementwise
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.comparison_where import where
+from gradcheck.autograd.ops.exp_log_pow import rsqrt, sqrt
 
-_INSIDE = ((-0.95, 0.95),)
-
-
-def _sin_rule(g: Any, y: Any, x: Any) -> Any:
-    return g * cos(x)
+_SMOOTH: dict[str, Any] = {"floating": True, "analytic": True}
+_INSIDE = {"domain": ((-0.95, 0.95),), "kinks": "-1, 1", **_SMOOTH}
 
 
-@op(_sin_rule, elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g * ops.cos(x), **_SMOOTH)
 def sin(input: Any) -> Any:
     """The sine."""
     return np.sin(input)
 
 
-@op(lambda g, y, x: g * -sin(x), elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g * -sin(x), **_SMOOTH)
 def cos(input: Any) -> Any:
     """The cosine."""
     return np.cos(input)
 
 
-@op(
-    lambda g, y, x: g * (1 + y * y),
-    elementwise=True,
-    floating=True,
-    domain=((-1.4, 1.4),),
-    kinks="poles",
-    analytic=True,
-)
+@elementwise(lambda g, y, x: g * (1 + y * y), domain=((-1.4, 1.4),), kinks="poles", **_SMOOTH)
 def tan(input: Any) -> Any:
     """The tangent."""
     return np.tan(input)
 
 
-@op(
-    lambda g, y, x: g * rsqrt(1 - x * x),
-    aliases=("arcsin",),
-    elementwise=True,
-    floating=True,
-    domain=_INSIDE,
-    kinks="-1, 1",
-    analytic=True,
-)
+@elementwise(lambda g, y, x: g * rsqrt(1 - x * x), aliases=("arcsin",), **_INSIDE)
 def asin(input: Any) -> Any:
     """The inverse sine."""
     return np.arcsin(input)
 
 
-@op(
-    lambda g, y, x: -g * rsqrt(1 - x * x),
-    aliases=("arccos",),
-    elementwise=True,
-    floating=True,
-    domain=_INSIDE,
-    kinks="-1, 1",
-    analytic=True,
-)
+@elementwise(lambda g, y, x: -g * rsqrt(1 - x * x), aliases=("arccos",), **_INSIDE)
 def acos(input: Any) -> Any:
     """The inverse cosine."""
     return np.arccos(input)
 
 
-@op(lambda g, y, x: g / (x * x + 1), aliases=("arctan",), elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g / (x * x + 1), aliases=("arctan",), **_SMOOTH)
 def atan(input: Any) -> Any:
     """The inverse tangent."""
     return np.arctan(input)
 
 
-@op(
+@elementwise(
     (lambda g, y, a, b: g * (b / (a * a + b * b)), lambda g, y, a, b: -g * (a / (a * a + b * b))),
     aliases=("arctan2",),
-    elementwise=True,
     takes="f",
     floating=True,
     domain=((-3.0, 3.0), (-3.0, 3.0)),
@@ -92,57 +68,51 @@ def atan2(input: Any, other: Any) -> Any:
     return np.arctan2(input, other)
 
 
-def _sinh_rule(g: Any, y: Any, x: Any) -> Any:
-    return g * cosh(x)
+@elementwise(lambda g, y, x: g * (np.pi / 180), takes="f", floating=True, domain=((-180.0, 180.0),))
+def deg2rad(input: Any) -> Any:
+    """Degrees as radians."""
+    return input * (np.pi / 180)
 
 
-@op(_sinh_rule, elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g * (180 / np.pi), takes="f", floating=True)
+def rad2deg(input: Any) -> Any:
+    """Radians as degrees."""
+    return input * (180 / np.pi)
+
+
+@elementwise(lambda g, y, x: g * ops.cosh(x), **_SMOOTH)
 def sinh(input: Any) -> Any:
     """The hyperbolic sine."""
     return np.sinh(input)
 
 
-@op(lambda g, y, x: g * sinh(x), elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g * sinh(x), **_SMOOTH)
 def cosh(input: Any) -> Any:
     """The hyperbolic cosine."""
     return np.cosh(input)
 
 
-@op(lambda g, y, x: g * (1 - y * y), elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g * (1 - y * y), **_SMOOTH)
 def tanh(input: Any) -> Any:
     """The hyperbolic tangent."""
     return np.tanh(input)
 
 
-@op(lambda g, y, x: g * rsqrt(x * x + 1), aliases=("arcsinh",), elementwise=True, floating=True, analytic=True)
+@elementwise(lambda g, y, x: g * rsqrt(x * x + 1), aliases=("arcsinh",), **_SMOOTH)
 def asinh(input: Any) -> Any:
     """The inverse hyperbolic sine."""
     return np.arcsinh(input)
 
 
-@op(
-    lambda g, y, x: g / (sqrt(x - 1) * sqrt(x + 1)),
-    aliases=("arccosh",),
-    elementwise=True,
-    floating=True,
-    domain=((1.1, 4.0),),
-    kinks="1",
-    analytic=True,
+@elementwise(
+    lambda g, y, x: g / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",), domain=((1.1, 4.0),), kinks="1", **_SMOOTH
 )
 def acosh(input: Any) -> Any:
     """The inverse hyperbolic cosine."""
     return np.arccosh(input)
 
 
-@op(
-    lambda g, y, x: g / (1 - x * x),
-    aliases=("arctanh",),
-    elementwise=True,
-    floating=True,
-    domain=_INSIDE,
-    kinks="-1, 1",
-    analytic=True,
-)
+@elementwise(lambda g, y, x: g / (1 - x * x), aliases=("arctanh",), **_INSIDE)
 def atanh(input: Any) -> Any:
     """The inverse hyperbolic tangent."""
     return np.arctanh(input)
@@ -153,14 +123,8 @@ def _sinc_rule(g: Any, y: Any, x: Any) -> Any:
     return where(x == 0, 0, g * ((cos(x * math.pi) - y) / where(x == 0, 1, x)))
 
 
-@op(_sinc_rule, aliases=("special.sinc",), elementwise=True, floating=True, analytic=True)
+@elementwise(_sinc_rule, aliases=("special.sinc",), **_SMOOTH)
 def sinc(input: Any) -> Any:
     """`sin(pi x) / (pi x)`, and 1 at 0."""
     angle = math.pi * input
     return np.where(input == 0, 1, np.sin(angle) / np.where(input == 0, 1, angle)).astype(input.dtype, copy=False)
-
-
-@composite(method=False, samples=("polar(uniform(0.5, 2, [3]), randn(3))",))
-def polar(abs: Any, angle: Any) -> Any:
-    """The complex numbers of these lengths and angles."""
-    return complex_parts.complex(abs * cos(angle), abs * sin(angle))

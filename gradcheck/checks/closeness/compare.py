@@ -18,6 +18,8 @@ _FLOAT64 = np.dtype(np.float64)
 _WIDE = (_FLOAT64, np.dtype(np.complex128))
 _INFINITY = float("inf")
 _TINY = 1e-240
+#: By what part errors may differ and count as the same where the worst is looked for.
+_ALIKE = 1e-3
 
 
 def compare(
@@ -184,11 +186,19 @@ def _errors(
 
 
 def _worst(error: np.ndarray, allowed: np.ndarray, mask: np.ndarray) -> tuple[int, ...]:
-    """The index of the element that exceeds what is allowed by the largest factor; among equals, the largest error."""
+    """The index of the element that exceeds what is allowed by the largest factor; among equals, of the largest error;
+    among these, the first. Elements that differ by less than `_ALIKE` are equals, so that it is not rounding which
+    chooses among those that are as wrong as each other."""
     excess = np.where(error == 0, 0.0, error / allowed)
     excess[mask & np.isnan(excess)] = _INFINITY
-    flat = int(np.argmax(np.where(excess == excess.max(), error, -1.0)))
+    leading = np.where(_nearly_largest(excess), error, -1.0)
+    flat = int(np.argmax(_nearly_largest(leading)))
     return tuple(int(i) for i in np.unravel_index(flat, error.shape))
+
+
+def _nearly_largest(numbers: np.ndarray) -> np.ndarray:
+    nearly: np.ndarray = numbers >= (1 - _ALIKE) * numbers.max()
+    return nearly
 
 
 def _ulps(error: np.ndarray, magnitude: np.ndarray, dtype: np.dtype) -> float:

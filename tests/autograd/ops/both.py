@@ -1,4 +1,4 @@
-"""One expression, computed by the core and by torch: what they return, what flows back, or what they raise."""
+"""One expression or call, computed by the core and by torch: what they return, what flows back, what they raise."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
+from torch.nn import functional
 
-from gradcheck.autograd import Tensor, dtypes, grad
+from gradcheck.autograd import Tensor, dtypes, grad, ops
+from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
-from gradcheck.errors import TensorError
+from gradcheck.errors import TensorError, TooLarge
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
+from tests.autograd import table
 
 CORE, TORCH = Core(), Torch()
 DOUBLE = np.dtype(np.float64)
@@ -23,9 +27,29 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng((seed, *shape)).standard_normal(shape)
 
 
-def outputs(engine: Any, text: str, names: dict[str, np.ndarray]) -> tuple[list[Any], list[Any]]:
-    """What the expression returns, as a list, and the leaves that `names` became."""
-    leaves = {key: engine.leaf(array, dtypes.is_differentiable(array.dtype)) for key, array in names.items()}
+#: Arguments that are right for one op and wrong for the next.
+NAMES: dict[str, np.ndarray] = {
+    "x": normal(2, 3),
+    "X": normal(2, 3, 4),
+    "z": normal(3),
+    "f": normal(2),
+    "s": normal(),
+    "single": normal(2, 3).astype(np.float32),
+    "integers": np.ones((2, 3), np.int64),
+    "t": np.array([0, 1]),
+    "bad": np.array([0, 3]),
+    "negative": np.array([0, -1]),
+    "i32": np.array([0, 1], np.int32),
+}
+
+
+def outputs(
+    engine: Any, text: str, names: dict[str, np.ndarray], *, tracked: bool = True
+) -> tuple[list[Any], list[Any]]:
+    """What the expression returns, as a list, and the leaves that `names` became; they get gradients if `tracked`."""
+    leaves = {
+        key: engine.leaf(array, tracked and dtypes.is_differentiable(array.dtype)) for key, array in names.items()
+    }
     with engine.session(DOUBLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's deprecations
         found = evaluate(parse(text), leaves, engine.host)
@@ -73,7 +97,61 @@ def raised(text: str, **names: np.ndarray) -> tuple[str, str]:
 
 def _kind(engine: Any, text: str, names: dict[str, np.ndarray]) -> str:
     try:
-        outputs(engine, text, names)
+        outputs(engine, text, names, tracked=False)
     except TensorError as error:
         return error.kind
     return ""
+
+
+def refused(text: str) -> tuple[str, str]:
+    """The kinds of error of the core and of torch for an expression that draws its own arguments, as `randn(3)`."""
+    host = table.Watching(np.random.default_rng(0))
+    with pytest.raises(TensorError) as ours:
+        evaluate(parse(text), {}, host)
+    op, args, kwargs = host.seen[-1]
+    with pytest.raises(TensorError) as theirs:
+        table.answer(table.REFERENCE, Application(op, args, kwargs, text))
+    return ours.value.kind, theirs.value.kind
+
+
+def agree_on_call(name: str, *args: Any, theirs: Any = None, rtol: float = 1e-12, **settings: Any) -> np.ndarray:
+    """Value and gradients, for a random cotangent, of an op and of torch's function of that name, or `theirs`.
+
+    Floating arrays get gradients; NaN agrees with NaN. Returns the value.
+    """
+    ours = [Tensor(a, requires_grad=_is_leaf(a)) if isinstance(a, np.ndarray) else a for a in args]
+    other = [torch.tensor(a, requires_grad=_is_leaf(a)) if isinstance(a, np.ndarray) else a for a in args]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's opinions on reductions
+        want = (theirs or getattr(functional, name))(*other, **settings)
+    got = getattr(ops, name)(*ours, **settings)
+    close(got.data, want.detach().numpy(), rtol)
+    seed = np.random.default_rng(1).standard_normal(got.shape)
+    got.backward(seed)
+    want.backward(torch.tensor(seed))
+    for mine, torchs in zip(ours, other, strict=True):
+        if isinstance(mine, Tensor) and mine.requires_grad and torchs.grad is not None:
+            assert mine.grad is not None
+            close(mine.grad.data, torchs.grad.numpy(), rtol)
+    return got.data
+
+
+def _is_leaf(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def close(got: np.ndarray, want: np.ndarray, rtol: float) -> None:
+    assert got.shape == want.shape
+    assert got.dtype == want.dtype
+    scale = float(np.max(np.abs(want), initial=0, where=np.isfinite(want)))
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-14 * scale)
+
+
+def is_too_large(text: str) -> bool:
+    """Whether an expression of long columns `x`, `y` and of indices `i` is refused before its result is made."""
+    names = {"x": np.zeros((100_000, 1)), "y": np.zeros((100_000, 1)), "i": np.zeros(100_000, np.int64)}
+    try:
+        evaluate(parse(text), names)
+    except TooLarge:
+        return True
+    return False

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gradcheck import Tensor, ops
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.errors import ArgumentError, ShapeMismatch
+from tests.autograd.ops.both import refused
 
 
 def test_a_tensor_is_made_of_tensors_too() -> None:
@@ -27,15 +30,35 @@ def test_numbers_take_the_default_dtype() -> None:
     assert ops.tensor([1, 2]).dtype == ops.arange(3).dtype == ops.full([1], 2).dtype == np.int64
 
 
-def test_zeros_in_a_product() -> None:
-    """The gradient of a product without division: one zero leaves one slope, two leave none."""
-    values = np.arange(1.0, 71.0) / 35
-    for zeros in ([3], [3, 40]):
-        x = Tensor(values, requires_grad=True)
-        x.data[zeros] = 0
-        ops.prod(x).backward()
-        assert x.grad is not None
-        want = np.zeros(70)
-        if len(zeros) == 1:
-            want[zeros] = np.prod(np.delete(values, zeros))
-        np.testing.assert_allclose(x.grad.data, want, rtol=1e-13)
+def test_random_numbers_come_from_the_generator_that_is_passed() -> None:
+    first, second = (ops.randn(3, generator=np.random.default_rng(7)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert ops.uniform_like(first, 2, 3, generator=np.random.default_rng(7)).min() >= 2
+    with pytest.raises(ArgumentError, match="draws random values"):
+        ops.randn(3)
+    with pytest.raises(ArgumentError, match="leaves nothing"):
+        ops.randint(3, 3, [2], generator=np.random.default_rng(7))
+
+
+def test_complex_random_numbers_have_variance_1() -> None:
+    drawn = ops.randn(20_000, dtype="complex128", generator=np.random.default_rng(0))
+    assert np.mean(np.abs(drawn) ** 2) == np.clip(np.mean(np.abs(drawn) ** 2), 0.97, 1.03)
+
+
+def test_an_end_on_the_other_side() -> None:
+    with pytest.raises(ShapeMismatch, match="other side"):
+        ops.arange(3, 0)
+    with pytest.raises(ArgumentError, match="step is 0"):
+        ops.arange(0, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("shape_mismatch", "zeros(-1)"),
+        ("shape_mismatch", "full([2, -1], 1.0)"),
+        ("shape_mismatch", "tensor([[1], [1, 2]])"),
+    ],
+)
+def test_both_refuse_in_the_same_way(kind: str, text: str) -> None:
+    assert refused(text) == (kind, kind)

@@ -12,9 +12,9 @@ import torch
 from gradcheck import Tensor, ops
 from gradcheck.autograd import TABLE
 from gradcheck.autograd import grad as gradients
-from gradcheck.autograd.ops.subscript import is_basic, result_size
+from gradcheck.autograd.ops.common.subscript import is_basic, result_size
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
-from tests.autograd.ops.both import agree, normal
+from tests.autograd.ops.both import agree, normal, raised
 
 SHAPE = (3, 4, 3)
 ENTRIES: tuple[Any, ...] = (
@@ -149,16 +149,10 @@ def test_narrow_and_select() -> None:
             ops.narrow(x, 1, start, length)
 
 
-def test_masked_fill_and_select() -> None:
+def test_masked_select() -> None:
     x, mask = normal(2, 3), np.array([True, False, True])
-    agree("x.masked_fill(m, 0.5)", x=x, m=mask)
-    agree("v.masked_fill(m, s)", v=normal(3), m=np.array([[True], [False]]), s=np.array(2.0))
     agree("x.masked_select(m)", x=x, m=mask)
     agree("v.masked_select(m)", v=normal(3), m=np.array([[True], [False]]))
-    with pytest.raises(DtypeMismatch):
-        ops.masked_fill(x, x, 1)
-    with pytest.raises(ShapeMismatch):
-        ops.masked_fill(x, mask, x)
     with pytest.raises(DtypeMismatch):
         ops.masked_select(x, x)
     with pytest.raises(ShapeMismatch):
@@ -179,9 +173,7 @@ def test_index_put() -> None:
         ops.index_put(x, (rows,), np.ones(3))
 
 
-def test_repeat_interleave() -> None:
-    agree("x.repeat_interleave(2)", x=normal(2, 3))
-    agree("x.repeat_interleave(3, -1)", x=normal(2, 3))
-    agree("x.repeat_interleave(0, 0)", x=normal(2, 3))
-    with pytest.raises(ArgumentError):
-        ops.repeat_interleave(normal(2), -1)
+def test_take() -> None:
+    index = np.array([[0, 2, 1], [2, 2, 2]])
+    agree("take(x, i - 2)", x=normal(3, 4), i=index)
+    assert raised("take(x, i + 12)", x=normal(3, 4), i=index) == ("index_out_of_range", "index_out_of_range")

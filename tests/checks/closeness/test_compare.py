@@ -160,3 +160,18 @@ def test_huge_differences_do_not_warn() -> None:
 def test_what_is_infinitely_wrong_is_so_relatively_too() -> None:
     for got, want in ((1.0, np.inf), (np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf)):
         assert check([got], [want]).max_rel == np.inf
+
+
+@pytest.mark.parametrize("bumped", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("towards", [-np.inf, np.inf])
+def test_rounding_does_not_choose_the_worst_element(bumped: tuple[int, int], towards: float) -> None:
+    """A factor is as wrong everywhere, most of all where numbers are largest: at 0, 1 and at 1, 0 alike."""
+    want = np.array([[1.0, 3.0], [3.0, 2.0]])
+    got = 1.1 * want
+    got[bumped] = np.nextafter(got[bumped], towards)
+    assert check(got, want).worst_index == (0, 1)
+
+
+def test_the_worst_element_is_not_merely_the_first() -> None:
+    assert check([1.1, 1.2, 1.0], [1.0, 1.0, 1.0]).worst_index == (1,)
+    assert check([np.nan, 1.2, np.inf], [1.0, 1.0, np.inf]).worst_index == (0,)

@@ -45,3 +45,65 @@ def check() -> Callable[..., CaseResult]:
         return found
 
     return run_one
+
+
+CASE = """
+inputs: {a: [[1, 2], [3, 4]], b: [[0.5, -1], [2, 1.5]]}
+graph:
+  p: a @ b
+  q: p * a + 2 * b
+  loss: (q * p).sum()
+"""
+
+
+@pytest.fixture
+def passes(check: Callable[..., CaseResult]) -> Callable[[Any], bool]:
+    """Whether a class gets every gradient of a small graph right."""
+
+    def passed(kind: Any) -> bool:
+        found = check(kind, CASE)
+        assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"] + list(found.errors)
+        assert {c.tensor for c in found.comparisons if c.what == "gradient"} == {"a", "b", "p", "q", "loss"}
+        return True
+
+    return passed
+
+
+class Number:
+    """A number that remembers how it was made, in micrograd's manner."""
+
+    def __init__(self, data: float, makers: tuple[Any, ...] = ()) -> None:
+        assert isinstance(data, float)
+        self.data, self.makers, self.grad = data, makers, 0
+
+    def __add__(self, other: Any) -> Number:
+        other = other if isinstance(other, Number) else Number(float(other))
+        return Number(self.data + other.data, ((self, 1.0), (other, 1.0)))
+
+    def __mul__(self, other: Any) -> Number:
+        other = other if isinstance(other, Number) else Number(float(other))
+        return Number(self.data * other.data, ((self, other.data), (other, self.data)))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def backward(self) -> None:
+        order: list[Number] = []
+        seen = set()
+
+        def visit(number: Number) -> None:
+            if number not in seen:
+                seen.add(number)
+                for maker, _ in number.makers:
+                    visit(maker)
+                order.append(number)
+
+        visit(self)
+        self.grad = 1.0
+        for number in reversed(order):
+            for maker, share in number.makers:
+                maker.grad += number.grad * share
+
+
+@pytest.fixture
+def number() -> type:
+    return Number

@@ -16,13 +16,10 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
-from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.numeric.audit import within
 from gradcheck.oracles.numeric.derivative import Numeric
 from gradcheck.oracles.numeric.objective import Alone, WideHost
-from tests.autograd.table import DOUBLE, drawn_like, is_random
+from tests.autograd.table import DOUBLE, application_in, drawn_like, is_random
 
 #: Its result is in single precision, where differences tell little.
 _COARSE = frozenset({"cfloat"})
@@ -95,32 +92,7 @@ def calls(op: Op, stream: np.random.Generator) -> Iterator[Application]:
         yield Application(op, tuple(args), {}, f"{op.name} of {shapes}")
     for sample in op.samples:
         if not any(word in sample for word in (*_ROUNDED, *_MANY)):
-            yield application(op, sample, stream)
-
-
-class Watching(NumPy):
-    """NumPy with seeded random numbers, noting how one op is applied, and what is detached."""
-
-    def __init__(self, stream: np.random.Generator, op: Op) -> None:
-        self.stream, self.op = stream, op
-        self.seen: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
-        self.detached: list[np.ndarray] = []
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op is self.op:
-            self.seen = args, kwargs
-        made = op(*args, **kwargs, generator=self.stream) if is_random(op) else op(*args, **kwargs)
-        if op.name == "detach":
-            self.detached.append(made)
-        return made
-
-
-def application(op: Op, sample: str, stream: np.random.Generator) -> Application:
-    host = Watching(stream, op)
-    evaluate(parse(sample), {}, host)
-    args, kwargs = host.seen
-    tracked = tuple(not any(a is d for d in host.detached) for a in arrays(args, kwargs))
-    return Application(op, args, kwargs, sample, tracked)
+            yield application_in(op, sample, stream)
 
 
 def named(ops: list[Op]) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.ops.reducing import count
+from gradcheck.autograd.ops.common.dims import count
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import CONSTANT, Degree

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.ops.reducing import axes
+from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.oracles.exact.dual import Residue, acts_on, lift
 from gradcheck.oracles.exact.ops.arithmetic import one, plus, reciprocal, summed, times
 from gradcheck.oracles.exact.ops.powers import power, root
@@ -148,12 +148,12 @@ def _erfc(x: Residue) -> Residue:
 @acts_on("gelu")
 def _gelu(point: Point, op: Op, x: Residue, approximate: str = "none") -> Residue:
     """`x Phi(x)`, of derivative `Phi(x) + x phi(x)`; or by tanh as the forward writes it."""
-    from gradcheck.autograd.ops.activation import _GELU_CUBE, _GELU_SLOPE
+    from gradcheck.autograd.ops.activations import GELU_CUBE, GELU_SLOPE
 
     half = number(x, 0.5)
     if approximate != "none":
-        cubed = times(number(x, _GELU_CUBE), times(x, squared(x)))
-        t = _tanh(times(number(x, _GELU_SLOPE), plus(x, cubed)))
+        cubed = times(number(x, GELU_CUBE), times(x, squared(x)))
+        t = _tanh(times(number(x, GELU_SLOPE), plus(x, cubed)))
         return times(times(half, x), plus(one(x), t))
     still = x.still()
     share = times(half, _erfc(times(still, number(x, -np.sqrt(0.5)))))

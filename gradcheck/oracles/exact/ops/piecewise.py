@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.ops.reducing import axes
+from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import MADE_UP, PIECES, Degree
 from gradcheck.oracles.exact.dual import Residue, Truth, acts_on, lift

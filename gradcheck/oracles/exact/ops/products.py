@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.autograd.ops.contraction import explicit
-from gradcheck.autograd.ops.reducing import axes
 from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import CONSTANT

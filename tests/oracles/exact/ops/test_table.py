@@ -14,8 +14,8 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive
 from gradcheck.oracles.exact.prove import BOUND, prove
-from tests.language.symbolic.test_derive_table import CALLS, problem_of
 from tests.oracles.exact.calls import RATIONAL, calls
+from tests.samples import CALLS, problem_of
 
 #: Samples of ops that must be proved that are beyond it: made of integers, complex numbers, or no fraction at all.
 BEYOND = {"0 ** uniform(0.1, 2, [3])", "(-2.0) ** randn(3)", "mean(randn(0, 3), 0)", "var(randn(1, 3), 0)",

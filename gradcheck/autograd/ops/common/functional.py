@@ -1,0 +1,81 @@
+"""What ops of `torch.nn.functional` share: one kernel that rounds once, reductions of losses, checks of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import HALVES
+from gradcheck.autograd.op import Op, composite
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.promotion import require_one_dtype
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
+
+
+def functional(torch: str = "", **traits: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Make an entry that is written in other ops but behaves as torch's one kernel does; it is no method.
+
+    `torch` is the counterpart's path, by default `nn.functional.` and the function's name. Half precision is computed
+    in float32 and the result alone rounded; infinities and NaN are values, not warnings.
+    """
+
+    def decorate(forward: Callable[..., Any]) -> Op:
+        path = torch or f"nn.functional.{forward.__name__}"
+        return composite(torch=path, method=False, **traits)(_as_one_kernel(forward))
+
+    return decorate
+
+
+def _as_one_kernel(forward: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(forward)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        halves = [a.dtype for a in (*args, *kwargs.values()) if _is_half(a)]
+        with np.errstate(all="ignore"):
+            if not halves:
+                return forward(*args, **kwargs)
+            raised = {name: _raised(value) for name, value in kwargs.items()}
+            return ops.to(forward(*map(_raised, args), **raised), halves[0])
+
+    return run
+
+
+def _is_half(value: Any) -> bool:
+    return getattr(value, "dtype", None) in HALVES
+
+
+def _raised(value: Any) -> Any:
+    return ops.to(value, np.dtype(np.float32)) if _is_half(value) else value
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """`loss` as it is ("none"), or its sum or mean, 0-d. Raises ArgumentError for another `reduction`."""
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return ops.sum(loss)
+    if reduction == "mean":
+        return ops.mean(loss)
+    raise ArgumentError(f"{reduction!r} is no reduction", hint="expected 'none', 'mean' or 'sum'")
+
+
+def same_shape(name: str, input: Any, other: Any, what: str) -> None:
+    """Raise ShapeMismatch unless both have one shape; `what` is the other one's role."""
+    if tuple(input.shape) != tuple(other.shape):
+        raise ShapeMismatch(f"{name}: the {what} has shape {list(other.shape)}, the input {list(input.shape)}")
+
+
+def one_dtype(name: str, *tensors: Any) -> None:
+    """Raise DtypeMismatch unless those that are given (None is not) have one dtype, and a floating one."""
+    given = [tensor for tensor in tensors if tensor is not None]
+    require_one_dtype(name, *given)
+    if given[0].dtype.kind in "biu":
+        raise DtypeMismatch(f"{name} takes floating tensors, not {given[0].dtype}")
+
+
+def joint_elements(*tensors: Any) -> int:
+    """How many elements tensors have that are broadcast together; what is no tensor does not count."""
+    return prod(np.broadcast_shapes(*(t.shape for t in tensors if hasattr(t, "shape"))))

@@ -1,0 +1,91 @@
+"""Running sums and products along one dimension: `cumsum`, `cumprod`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import linear, op
+from gradcheck.autograd.ops.casts import to
+from gradcheck.autograd.ops.common.dims import canonical
+from gradcheck.autograd.ops.common.kinds import accumulate
+from gradcheck.autograd.ops.creation import ones_like, zeros_like
+from gradcheck.autograd.ops.indexing import narrow
+from gradcheck.autograd.ops.join_split import cat
+from gradcheck.autograd.ops.transpose_flip import flip
+
+_SAMPLES = """
+    {}(randn(4), 0); {}(randn(2, 5), dim=-1); {}(randn(3, 2), 0); {}(randn(()), 0); {}(randn(0, 2), 0);
+    {}(randn(1), 0); {}(randint(1, 4, [3]), 0); {}(complex(randn(3), randn(3)), 0);
+    {}(randn(3), 0, dtype=torch.float32)
+"""
+
+
+def _running(function: Any, input: Any, dim: int, dtype: Any) -> Any:
+    axis = canonical(dim, input.ndim)
+    return accumulate(lambda x: function(x, axis=axis) if x.ndim else x.copy(), input, dtype)
+
+
+def _cumsum_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
+    return flip(cumsum(flip(g, (dim,)), dim), (dim,)) if x.ndim else g
+
+
+@linear(_cumsum_rule, rounds=True, samples=_SAMPLES)
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The sums of the elements up to and with each one."""
+    return _running(np.cumsum, input, dim, dtype)
+
+
+def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
+    """No division, so that zeros spoil nothing.
+
+    With y[k] = y[k - 1] x[k], what arrives at y[k] by all ways is r[k] = g[k] + x[k + 1] r[k + 1]; x[k] gets
+    y[k - 1] r[k]. Source: Blelloch, Prefix sums and their applications, 1990, section 1.4 (recurrences as scans).
+    """
+    if x.ndim == 0 or 0 in x.shape:
+        return g
+    x = x if dtype is None else to(x, y.dtype)
+    return cumprod(_earlier(x, dim), dim) * _recurrence(_later(x, dim, 1), g, dim)
+
+
+@op(
+    _cumprod_rule,
+    rounds=True,
+    samples=f"""{_SAMPLES};
+        cumprod(tensor([2.0, 0.0, 3.0, 4.0]), 0); cumprod(tensor([[2.0, 0.0, 3.0, 0.0, 5.0]]), 1); cumprod(randn(9), 0)
+    """,
+    analytic=True,
+)
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The products of the elements up to and with each one."""
+    return _running(np.cumprod, input, dim, dtype)
+
+
+def exclusive_products(x: Any, dim: int) -> Any:
+    """For each element the product of all others along `dim`, without division."""
+    if x.ndim == 0 or 0 in x.shape:
+        return ones_like(x)
+    after = flip(cumprod(_earlier(flip(x, (dim,)), dim), dim), (dim,))
+    return cumprod(_earlier(x, dim), dim) * after
+
+
+def _earlier(x: Any, dim: int) -> Any:
+    """Each element's predecessor; 1 for the first."""
+    first = ones_like(narrow(x, dim, 0, 1))
+    return cat([first, narrow(x, dim, 0, x.shape[dim] - 1)], dim)
+
+
+def _later(x: Any, dim: int, by: int) -> Any:
+    """The element `by` places on; 0 past the end."""
+    return cat([narrow(x, dim, by, x.shape[dim] - by), zeros_like(narrow(x, dim, 0, by))], dim)
+
+
+def _recurrence(a: Any, b: Any, dim: int) -> Any:
+    """The r with r[k] = b[k] + a[k] r[k + 1], in log2(n) steps (Hillis and Steele 1986, "Data parallel algorithms")."""
+    reach, length = 1, b.shape[dim]
+    while reach < length:
+        b = b + a * _later(b, dim, reach)
+        a = a * _later(a, dim, reach)
+        reach *= 2
+    return b

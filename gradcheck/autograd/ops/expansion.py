@@ -1,0 +1,133 @@
+"""More of the same elements: `expand`, `repeat`, `tile`, `repeat_interleave`; and `sum_to_size`, which undoes it."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import composite, linear
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.dims import canonical, integer, sizes_or_rest
+from gradcheck.autograd.ops.shape import ravel, reshape
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
+
+
+def _expanded(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
+    """What `sizes` make of `shape`. Raises ShapeMismatch where it cannot be expanded so."""
+    wanted = sizes_or_rest(sizes)
+    lead = len(wanted) - len(shape)
+    if lead < 0 or -1 in wanted[:lead]:
+        raise ShapeMismatch(f"expand: {list(wanted)} does not extend the shape {list(shape)}")
+    found = (*wanted[:lead], *(old if new == -1 else new for new, old in zip(wanted[lead:], shape, strict=True)))
+    if any(old not in (1, new) for new, old in zip(found[lead:], shape, strict=True)):
+        raise ShapeMismatch(f"expand: the shape {list(shape)} cannot be expanded to {list(wanted)}")
+    return found
+
+
+@linear(
+    lambda g, y, x, size: ops.sum_to_size(g, x.shape),
+    variadic="size",
+    torch="Tensor.expand",
+    elements=lambda input, size: prod(_expanded(input.shape, size)),
+    samples="""
+        {}(randn(3), 2, 3); randn(2, 1).{}(2, 4); randn(2, 1).{}([4, -1, 3]); randn(()).{}(2, 0); randn(1, 3).{}(0, 3)
+    """,
+)
+def expand(input: Any, size: Any) -> Any:
+    """Repeated along dimensions of size 1, and along new leading ones, to `size`; -1 keeps a size."""
+    return np.broadcast_to(input, _expanded(input.shape, size))
+
+
+@composite(
+    elements=lambda input, size: prod(_expanded(input.shape, size)),
+    samples="broadcast_to(randn(3), (2, 3)); randn(2, 1).broadcast_to([4, 2, 3])",
+)
+def broadcast_to(input: Any, size: Any) -> Any:
+    """`expand` to `size`."""
+    return expand(input, tuple(size))
+
+
+@composite(torch="Tensor.expand_as", samples="expand_as(randn(2, 1), randn(2, 3))")
+def expand_as(input: Any, other: Any) -> Any:
+    """`expand` to the shape of `other`."""
+    return expand(input, other.shape)
+
+
+@linear(
+    lambda g, y, x, size: expand(g, x.shape),
+    variadic="size",
+    torch="Tensor.sum_to_size",
+    samples="""
+        randn(2, 3).{}(3); randn(2, 3).{}(2, 1); randn(4, 2, 3).{}((1, 3)); randn(2, 3).{}(()); randn(0, 3).{}(1, 3)
+    """,
+)
+def sum_to_size(input: Any, size: Any) -> Any:
+    """Summed over the dimensions along which `size` would be broadcast to the shape of `input`."""
+    target = tuple(size)
+    lead = input.ndim - len(target)
+    if lead < 0 or any(new not in (1, old) for new, old in zip(target, input.shape[lead:], strict=True)):
+        raise ShapeMismatch(f"sum_to_size: {list(target)} does not broadcast to {list(input.shape)}")
+    axes = [i + lead for i, new in enumerate(target) if new == 1 and input.shape[i + lead] != 1]
+    if input.dtype.kind == "b":
+        raise DtypeMismatch("sum_to_size does not take booleans")
+    return input.sum(axis=(*range(lead), *axes), keepdims=True).reshape(target)
+
+
+def _repeats(ndim: int, repeats: Any) -> tuple[int, ...]:
+    counts = tuple(integer(count, "a number of repeats") for count in repeats)
+    if len(counts) < ndim or any(count < 0 for count in counts):
+        raise ShapeMismatch(f"repeat: {list(counts)} does not say how often to repeat each of {ndim} dimensions")
+    return counts
+
+
+def _repeat_rule(g: Any, y: Any, x: Any, repeats: Any) -> Any:
+    """Add up the copies: `(a, b)` repeated `(p, q)` times is `(p, a, q, b)`, summed over p and q."""
+    lead = len(repeats) - x.ndim
+    sizes = [1] * lead + list(x.shape)
+    split = [size for pair in zip(repeats, sizes, strict=True) for size in pair]
+    folded = ops.sum(reshape(g, tuple(split)), tuple(range(0, len(split), 2))) if split else g
+    return reshape(folded, x.shape) if lead else folded
+
+
+@linear(
+    _repeat_rule,
+    variadic="repeats",
+    torch="Tensor.repeat",
+    elements=lambda input, repeats: prod(repeats) * prod(input.shape),
+    samples="""
+        {}(randn(2, 3), 2, 1); randn(3).{}(4, 2); randn(2, 3).{}([1, 2, 3]); randn(()).{}(3); randn(2, 3).{}(0, 2);
+        randn(()).{}(())
+    """,
+)
+def repeat(input: Any, repeats: Any) -> Any:
+    """The whole tensor, written `repeats` times along each dimension; extra counts make new leading dimensions."""
+    return np.tile(input, _repeats(input.ndim, repeats))
+
+
+@composite(
+    variadic="dims",
+    elements=lambda input, dims: prod(dims) * prod(input.shape),
+    samples="tile(randn(2, 3), (2,)); randn(2, 3).tile(3, 1, 2); randn(2).tile(())",
+)
+def tile(input: Any, dims: Any) -> Any:
+    """`repeat`, with 1 for the leading counts that `dims` leaves out."""
+    return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
+
+
+@composite(
+    elements=lambda input, repeats, dim=None: prod(input.shape) * repeats,
+    samples="repeat_interleave(randn(2, 3), 2); repeat_interleave(randn(2, 3), 3, dim=1)",
+)
+def repeat_interleave(input: Any, repeats: int, dim: int | None = None) -> Any:
+    """Each element along `dim` written `repeats` times in a row; without `dim`, of the flattened tensor."""
+    count = integer(repeats, "repeats")
+    if count < 0:
+        raise ArgumentError(f"repeat_interleave: repeats must not be negative, but are {count}")
+    if dim is None:
+        input, dim = ravel(input), 0
+    after = canonical(dim, input.ndim) + 1
+    shape = input.shape
+    copies = expand(reshape(input, (*shape[:after], 1, *shape[after:])), (*shape[:after], count, *shape[after:]))
+    return reshape(copies, (*shape[: after - 1], shape[after - 1] * count, *shape[after:]))

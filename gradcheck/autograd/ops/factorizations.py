@@ -1,0 +1,111 @@
+"""Factorizations of matrices, and batches of them: Cholesky's, and the singular value decomposition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import op
+from gradcheck.autograd.ops.common.kinds import require_floating
+from gradcheck.autograd.ops.common.matrices import matrices, precise
+from gradcheck.autograd.ops.complex_numbers import real
+from gradcheck.autograd.ops.creation import ones_like
+from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril
+from gradcheck.autograd.ops.indexing import narrow
+from gradcheck.autograd.ops.inverse_solve import solve
+from gradcheck.autograd.ops.shape import squeeze, unsqueeze
+from gradcheck.autograd.ops.transpose_flip import mH, mT
+
+
+def _cholesky_rule(g: Any, y: Any, input: Any, upper: bool) -> Any:
+    """Murray: Differentiation of the Cholesky decomposition, 2016; the gradient is symmetric (Hermitian)."""
+    adjoint, back = (y, mH(g)) if upper else (mH(y), g)
+    phi = tril(adjoint @ back)
+    half = solve(adjoint, (phi + mH(tril(phi, -1))) / 2)
+    return mH(solve(adjoint, mH(half)))
+
+
+@op(
+    _cholesky_rule,
+    name="linalg.cholesky",
+    symmetric=True,
+    rounds=True,
+    aliases=("cholesky",),
+    holomorphic=False,
+    samples="""
+        {}(tensor([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]]));
+        {}(tensor([[4.0, 1.0], [1.0, 3.0]]), upper=True);
+        {}(tensor([[[4.0, 1.0], [1.0, 3.0]], [[2.0, -1.0], [-1.0, 2.0]]])); {}(randn(0, 0))
+    """,
+)
+def cholesky(input: Any, *, upper: bool = False) -> Any:
+    """The lower (or upper) triangular L with `L @ L.mH = input`, for a positive definite one. DomainError for others.
+
+    Only the lower (or upper) triangle is read, but the gradient is the symmetric one, as in torch: that for
+    changes that keep the matrix symmetric.
+    """
+    return np.linalg.cholesky(precise(input, "linalg.cholesky"), upper=upper)
+
+
+def _parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
+    """U, S and V^H, or their cotangents, out of what `svd_packed` makes."""
+    rows, columns = A.shape[-2:]
+    values = real(squeeze(narrow(packed, -1, rows, 1), -1))
+    return mT(narrow(packed, -1, 0, rows)), values, narrow(packed, -1, rows + 1, columns)
+
+
+def _skew(x: Any) -> Any:
+    return x - mH(x)
+
+
+def _packed_rule(g: Any, y: Any, A: Any) -> Any:
+    """Townsend: Differentiating the singular value decomposition, 2016; the complex term is that of Wan and Zhang:
+    Automatic differentiation for complex valued SVD, 2019.
+
+    Valid for what does not depend on the phases of singular vectors; singular values must differ.
+    """
+    rows, columns = A.shape[-2:]
+    (u, s, vh), (gu, gs, gvh) = _parts(y, A), _parts(g, A)
+    gaps = unsqueeze(s * s, -2) - unsqueeze(s * s, -1) + diag_embed(ones_like(s))
+    turned = _skew(mH(u) @ gu)
+    inner = diag_embed(gs) + turned / gaps * unsqueeze(s, -2) + unsqueeze(s, -1) * (_skew(vh @ mH(gvh)) / gaps)
+    if A.dtype.kind == "c":
+        inner = inner + diag_embed(diagonal(turned, 0, -2, -1) / (2 * s))
+    total = u @ inner @ vh
+    if rows > columns:
+        outside = gu / unsqueeze(s, -2)
+        total = total + (outside - u @ (mH(u) @ outside)) @ vh
+    if columns > rows:
+        outside = gvh / unsqueeze(s, -1)
+        total = total + u @ (outside - (outside @ mH(vh)) @ vh)
+    return total
+
+
+@op(_packed_rule, torch="", method=False, holomorphic=False, kinks="equal singular values")
+def svd_packed(A: Any) -> Any:
+    """U^T, S and V^H of the singular value decomposition, side by side in one array."""
+    u, s, vh = np.linalg.svd(A, full_matrices=False)
+    return np.concatenate([np.swapaxes(u, -1, -2), s[..., None], vh], axis=-1)
+
+
+def _values_rule(g: Any, y: Any, A: Any) -> Any:
+    u, _, vh = _parts(svd_packed(A), A)
+    return (u * unsqueeze(g, -2)) @ vh
+
+
+@op(
+    _values_rule,
+    name="linalg.svdvals",
+    method=False,
+    holomorphic=False,
+    kinks="equal singular values",
+    samples="""
+        {}(randn(2, 3)); {}(randn(3, 2)); {}(randn(2, 3, 3)); {}(complex(randn(3, 2), randn(3, 2))); {}(eye(3));
+        {}(randn(0, 2))
+    """,
+)
+def svdvals(A: Any) -> Any:
+    """The singular values of each matrix, largest first."""
+    require_floating("linalg.svdvals", matrices(A, "linalg.svdvals").dtype)
+    return np.linalg.svd(A, compute_uv=False)

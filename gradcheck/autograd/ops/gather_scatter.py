@@ -1,0 +1,185 @@
+"""Collecting elements along a dimension by an index tensor: `gather`, `index_select`; and spreading them: `scatter`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import composite, linear
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical
+from gradcheck.autograd.ops.expansion import expand
+from gradcheck.autograd.ops.indexing import index_adjoint
+from gradcheck.autograd.ops.shape import ravel
+from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
+
+
+def _checked(index: Any, size: int, name: str) -> np.ndarray:
+    """The index array, of integers from 0 to size - 1. Raises DtypeMismatch, IndexOutOfRange."""
+    array = np.asarray(index)
+    if array.dtype.kind not in "iu":
+        raise DtypeMismatch(f"{name} takes an index of integers, not of {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() >= size):
+        found = int(array.min() if array.min() < 0 else array.max())
+        raise IndexOutOfRange(f"{name}: index {found} of a dimension of size {size}")
+    return array
+
+
+def _within(inner: tuple[int, ...], outer: tuple[int, ...], dim: int | None, name: str) -> None:
+    """Raise ShapeMismatch unless `inner` is no larger than `outer`, apart from `dim`."""
+    same_count = len(inner) == len(outer)
+    if not same_count or any(a > b and d != dim for d, (a, b) in enumerate(zip(inner, outer, strict=True))):
+        apart = "" if dim is None else f", apart from dimension {dim}"
+        raise ShapeMismatch(f"{name}: an index of shape {list(inner)} does not fit into {list(outer)}{apart}")
+
+
+def _places(dim: int, index: np.ndarray) -> tuple[Any, ...]:
+    """What indexes the elements that `index` names: its own place, but along `dim` what it says."""
+    grid = list(np.ogrid[tuple(slice(size) for size in index.shape)])
+    grid[dim] = index
+    return tuple(grid)
+
+
+@linear(
+    lambda g, y, x, dim, index, sparse_grad: ops.scatter_add(ops.zeros_like(x), dim, index, g),
+    samples="""
+        {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 2, 0, 1]])); randn(3, 4).{}(-1, tensor([[0, 0], [3, 1]]));
+        {}(randn(()), 0, tensor(0)); {}(randn(3), 0, tensor([2, 2, 2, 0]))
+    """,
+)
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """`out[i, j] = input[index[i, j], j]` for `dim` 0, and so on; `index` may be smaller than `input`."""
+    where = canonical(dim, input.ndim)
+    if not input.ndim:
+        _within(_checked(index, 1, "gather").shape, (), None, "gather")
+        return np.copy(input)
+    _within(index.shape, input.shape, where, "gather")
+    return input[_places(where, _checked(index, input.shape[where], "gather"))]
+
+
+def _spread_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
+    """What flows back to `src`: all that was spread, and zeros for elements beyond the index."""
+    back = gather(g, dim, index)
+    if src.shape == back.shape:
+        return back
+    return index_adjoint(back, tuple(slice(0, size) for size in back.shape), src.shape)
+
+
+@linear(
+    (lambda g, y, x, dim, index, src: g, None, None, _spread_rule),
+    samples="""
+        {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 2, 0, 0]]), randn(2, 4));
+        randn(3, 4).{}(1, tensor([[0, 0, 3], [1, 1, 1], [2, 0, 2]]), randn(3, 3));
+        {}(randn(3), 0, tensor([1, 1, 1, 0]), randn(4))
+    """,
+)
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """`input` with `src[i, j]` added at `[index[i, j], j]` for `dim` 0, and so on."""
+    out, places, part = _prepared(input, dim, index, src, "scatter_add")
+    if places is None:
+        return out + src if index.size else out
+    if out.ndim == 1:
+        np.add.at(out, places[0], part)
+    else:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*places), out.shape) if index.size else np.zeros(0, np.int64)
+        np.add.at(out.reshape(-1), flat.reshape(-1), part.reshape(-1))
+    return out
+
+
+@linear(
+    (lambda g, y, x, dim, index, src: ops.scatter(g, dim, index, 0), None, None, _spread_rule),
+    samples="""
+        {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 1, 0, 1]]), randn(2, 4));
+        randn(3, 4).{}(1, tensor([[0, 3], [1, 2]]), 2.5); {}(randn(3, 4), 1, tensor([[0], [3]]), randn(3, 4)[:2, :1])
+    """,
+    kinks="repeated indices",
+)
+def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """`input` with `src[i, j]`, or one number, written at `[index[i, j], j]` for `dim` 0, and so on."""
+    out, places, part = _prepared(input, dim, index, src, "scatter")
+    if places is None:
+        return np.asarray(src, dtype=out.dtype) if index.size else out
+    out[places] = part
+    return out
+
+
+def _prepared(input: Any, dim: int, index: Any, src: Any, name: str) -> tuple[np.ndarray, Any, Any]:
+    """A copy of `input`, the places to write to (None for 0-d), and what to write there."""
+    where = canonical(dim, input.ndim)
+    part = src
+    if isinstance(src, np.ndarray):
+        if src.dtype != input.dtype:
+            raise DtypeMismatch(f"{name}: a source of {src.dtype} for a tensor of {input.dtype}")
+        _within(index.shape, src.shape, None, name)
+        part = src[tuple(slice(size) for size in index.shape)]
+    _within(index.shape, input.shape, where, name)
+    checked = _checked(index, input.shape[where] if input.ndim else 1, name)
+    return np.array(input), _places(where, checked) if input.ndim else None, part
+
+
+def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    """The shape with size 1 along `dim`."""
+    return (*shape[:dim], 1, *shape[dim + 1 :]) if shape else ()
+
+
+@linear(
+    lambda g, y, x, dim, index: ops.index_add(ops.zeros_like(x), dim, index, g),
+    elements=lambda input, dim, index: prod(_without(input.shape, canonical(dim, input.ndim))) * index.size,
+    samples="{}(randn(3, 4), 0, tensor([0, 2, 0])); randn(3, 4).{}(-1, tensor([1])); {}(randn(3, 4), 0, tensor(1))",
+)
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The slices along `dim` that the 1-d `index` names, in its order."""
+    where, picked = _vector(input, dim, index, "index_select")
+    return np.take(input, picked, axis=where) if input.ndim else input
+
+
+def _vector(input: Any, dim: int, index: Any, name: str) -> tuple[int, np.ndarray]:
+    where = canonical(dim, input.ndim)
+    if np.ndim(index) > 1:
+        raise IndexOutOfRange(f"{name} takes a 1-d index, not {np.ndim(index)} dimensions")
+    return where, np.atleast_1d(_checked(index, input.shape[where] if input.ndim else 1, name))
+
+
+def _index_add_source(g: Any, y: Any, x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+    back = index_select(g, dim, index)
+    return back if alpha == 1 else back * alpha
+
+
+@linear(
+    (lambda g, y, x, dim, index, source, alpha: g, None, None, _index_add_source),
+    samples="""
+        {}(randn(3, 4), 0, tensor([0, 2, 0]), randn(3, 4)); randn(3, 4).{}(-1, tensor([1]), randn(3, 1), alpha=2)
+    """,
+)
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """`input` with `alpha` times the slices of `source` added to those along `dim` that the 1-d `index` names."""
+    where, picked = _vector(input, dim, index, "index_add")
+    if source.dtype != input.dtype:
+        raise DtypeMismatch(f"index_add: a source of {source.dtype} for a tensor of {input.dtype}")
+    expected = (*input.shape[:where], picked.size, *input.shape[where + 1 :])
+    if source.shape != expected:
+        raise ShapeMismatch(f"index_add: a source of shape {list(source.shape)}, where {list(expected)} is expected")
+    out = np.array(input)
+    np.add.at(np.moveaxis(out, where, 0), picked, np.moveaxis(source if alpha == 1 else source * alpha, where, 0))
+    return out
+
+
+@composite(
+    samples="""
+        {}(randn(3, 4), tensor([[0], [2], [1]]), 1); {}(randn(3, 4), tensor([[0, 2, 1, 1]]), dim=0);
+        {}(randn(2, 3), tensor([5, 0, 5]))
+    """
+)
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """`gather`, with `input` and `indices` broadcast in all dimensions but `dim`; without `dim`, of the flattened."""
+    if dim is None:
+        return gather(ravel(input), 0, ravel(indices))
+    if indices.ndim != input.ndim:
+        raise ShapeMismatch(f"take_along_dim: indices with {indices.ndim} dimensions for a tensor with {input.ndim}")
+    where = canonical(dim, input.ndim)
+    common = list(broadcast_shape("take_along_dim", _without(input.shape, where), _without(indices.shape, where)))
+    sizes = [(*common[:where], v.shape[where], *common[where + 1 :]) for v in (input, indices)]
+    wrapped = ops.remainder(indices, max(input.shape[where], 1)) if input.ndim else indices  # as torch does, here
+    return gather(expand(input, sizes[0]), where, expand(wrapped, sizes[1]))

@@ -1,0 +1,161 @@
+"""Inverses and what they solve: `inv`, `pinv`, powers of matrices, linear systems. All take batches of matrices.
+
+Rules of the inverse and of solutions: Giles, Collected matrix derivative results for forward and reverse mode
+algorithmic differentiation, 2008.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.dims import folded, integer
+from gradcheck.autograd.ops.common.kinds import require_floating
+from gradcheck.autograd.ops.common.matrices import BATCH, REGULAR, matrices, precise, square
+from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril, triu
+from gradcheck.autograd.ops.matrix_products import matmul
+from gradcheck.autograd.ops.shape import reshape, squeeze, unsqueeze
+from gradcheck.autograd.ops.transpose_flip import mH
+from gradcheck.errors import ShapeMismatch
+
+
+@op(
+    lambda g, y, x: -(y.mT @ g @ y.mT),
+    name="linalg.inv",
+    rounds=True,
+    aliases=("inverse",),
+    samples=f"linalg.inv({REGULAR}); inverse({BATCH}); linalg.inv(randn(0, 0)); linalg.inv(randn(2, 0, 3, 3))",
+    analytic=True,
+)
+def inv(A: Any) -> Any:
+    """The inverse of each square matrix. Raises DomainError for a singular one."""
+    return np.linalg.inv(precise(A, "linalg.inv"))
+
+
+@composite(name="inv", torch="linalg.inv", samples=f"inv({REGULAR})")
+def short_inv(A: Any) -> Any:
+    """`linalg.inv`, as it is often written. (In torch it has no short name but `inverse`.)"""
+    return inv(A)
+
+
+def _pinv_rule(g: Any, y: Any, x: Any, rtol: Any, hermitian: bool) -> Any:
+    """Golub and Pereyra: The differentiation of pseudo-inverses, 1973. Right where the rank stays the same."""
+    h, back = mH(g), mH(y)
+    inner = -(back @ g @ back)
+    left = h @ y - x @ (y @ (h @ y))
+    right = y @ h - ((y @ h) @ y) @ x
+    return inner + left @ back + back @ right
+
+
+@op(
+    _pinv_rule,
+    name="linalg.pinv",
+    aliases=("pinverse",),
+    holomorphic=False,
+    kinks="changes of rank",
+    samples=f"""
+        linalg.pinv({REGULAR}); linalg.pinv(randn(2, 4)); linalg.pinv(randn(4, 2)); linalg.pinv(randn(2, 3, 2))
+    """,
+)
+def pinv(input: Any, *, rtol: Any = None, hermitian: bool = False) -> Any:
+    """Moore and Penrose's pseudo-inverse; singular values below `rtol` times the largest count as 0."""
+    require_floating("linalg.pinv", matrices(input, "linalg.pinv").dtype)
+    return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
+
+
+@composite(
+    name="linalg.matrix_power",
+    aliases=("matrix_power",),
+    samples=f"""
+        linalg.matrix_power(randn(3, 3), 3); linalg.matrix_power(randn(2, 3, 3), 2);
+        linalg.matrix_power(randn(2, 2), 1); linalg.matrix_power(randn(2, 2), 0); linalg.matrix_power({REGULAR}, -2)
+    """,
+)
+def matrix_power(input: Any, n: int) -> Any:
+    """The product of n copies of a square matrix, for negative n of its inverse; for 0 the identity."""
+    exponent = integer(n, "the exponent")
+    square(input, "linalg.matrix_power")
+    if exponent == 0:
+        identity = diag_embed(ops.ones_like(diagonal(input, 0, -2, -1)))
+        return ops.where(identity == identity, identity, input)  # the gradient is zeros, as in torch, not none
+    factor = inv(input) if exponent < 0 else input
+    power, left = None, abs(exponent)
+    while left:
+        if left & 1:
+            power = factor if power is None else matmul(power, factor)
+        left >>= 1
+        if left:
+            factor = matmul(factor, factor)
+    return power
+
+
+def _is_vector(A: Any, B: Any) -> bool:
+    """Whether `B` holds vectors, not matrices: torch's rule."""
+    return B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+def _solve_A(g: Any, y: Any, A: Any, B: Any, left: bool) -> Any:
+    back = _solve_back(g, A, B, left)
+    if _is_vector(A, B):
+        return -folded(unsqueeze(back, -1) * unsqueeze(y, -2), A)
+    return -folded(back @ y.mT if left else y.mT @ back, A)
+
+
+def _solve_back(g: Any, A: Any, B: Any, left: bool) -> Any:
+    """The cotangent of `B`, as broadcast: the solution of the transposed system."""
+    if _is_vector(A, B):
+        return squeeze(solve(A.mT, unsqueeze(g, -1)), -1)
+    return solve(A.mT, g, left=left)
+
+
+@op(
+    (_solve_A, lambda g, y, A, B, left: folded(_solve_back(g, A, B, left), B)),
+    name="linalg.solve",
+    rounds=True,
+    method=False,
+    uniform=True,
+    samples=f"""
+        linalg.solve({REGULAR}, randn(3, 2)); linalg.solve({REGULAR}, randn(3)); linalg.solve({BATCH}, randn(2, 2));
+        linalg.solve({BATCH}, randn(2, 2, 3)); linalg.solve({BATCH}, randn(2, 3), left=True);
+        linalg.solve({REGULAR}, randn(2, 3), left=False); linalg.solve({REGULAR}, randn(4, 3, 2));
+        linalg.solve({BATCH}, randn(5, 1, 3, 2), left=False); linalg.solve(randn(0, 0), randn(0, 2))
+    """,
+    analytic=True,
+)
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """The X with `A @ X = B` (`X @ A = B` unless `left`); `B` holds matrices or vectors. DomainError if singular."""
+    precise(A, "linalg.solve")
+    vector = _is_vector(A, B)
+    right = B[..., None] if vector else B
+    if vector and not left:
+        raise ShapeMismatch(f"linalg.solve: {list(B.shape)} holds vectors, which stand on the right of matrices alone")
+    if right.shape[-2 if left else -1] != A.shape[-1]:
+        raise ShapeMismatch(f"linalg.solve: {list(B.shape)} does not go with matrices of {list(A.shape)}")
+    if not left:
+        return np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(right, -1, -2)).swapaxes(-1, -2)
+    found = np.linalg.solve(A, right)
+    return found[..., 0] if vector else found
+
+
+@composite(
+    name="linalg.solve_triangular",
+    samples=f"""
+        linalg.solve_triangular({REGULAR}, randn(3, 2), upper=True);
+        linalg.solve_triangular({REGULAR}, randn(2, 3), upper=False, left=False);
+        linalg.solve_triangular({BATCH}, randn(2, 2, 3), upper=False, unitriangular=True)
+    """,
+)
+def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """The X with `input @ X = B` (`X @ input = B` unless `left`), for a triangle of `input`."""
+    square(input, "linalg.solve_triangular")
+    if B.ndim < 2:
+        raise ShapeMismatch(f"linalg.solve_triangular takes matrices B, not a shape of {list(B.shape)}")
+    matrices = reshape(B, (1,) * (input.ndim - B.ndim) + tuple(B.shape)) if B.ndim < input.ndim else B
+    offset = int(unitriangular)
+    triangle = triu(input, offset) if upper else tril(input, -offset)
+    if unitriangular:
+        triangle = triangle + diag_embed(ops.ones_like(diagonal(input, 0, -2, -1)))
+    return solve(triangle, matrices, left=left)

@@ -1,0 +1,243 @@
+"""Losses that compare numbers: errors, likelihoods, a divergence between probabilities, and margins to keep.
+
+Sources: huber_loss: Huber, Robust estimation of a location parameter, 1964; smooth_l1_loss: Girshick, Fast R-CNN, 2015;
+kl_div: Kullback and Leibler, On information and sufficiency, 1951; triplet_margin_loss: Balntas et al., Learning local
+feature descriptors with triplets and shallow convolutional neural networks, 2016.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import log, pi
+from typing import Any
+
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.functional import functional, joint_elements, reduced, same_shape
+from gradcheck.errors import ArgumentError, ShapeMismatch
+
+_loss = partial(functional, elements=joint_elements)
+
+
+def _weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> Any:
+    """The loss reduced, each element times its weight; the mean then divides by the sum of the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    same_shape(name, input, weight, "weight")
+    weighted = loss * weight
+    return ops.sum(weighted) / ops.sum(weight) if reduction == "mean" else reduced(weighted, reduction)
+
+
+@_loss(
+    samples="""
+        {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(2, 3), reduction='sum');
+        {}(randn(2, 3), randn(2, 3), reduction='none'); {}(randn(2, 3), randn(2, 3), weight=uniform(0.5, 2, [2, 3]));
+        {}(randn(2, 3), randn(2, 3), reduction='none', weight=uniform(0.5, 2, [2, 3])); {}(randn(()), randn(()));
+        {}(randn(0, 3), randn(0, 3), reduction='sum')
+    """,
+)
+def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
+    """The squared error; with `weight` the mean divides by the sum of the weights."""
+    return _weighted("mse_loss", ops.square(input - target), input, weight, reduction)
+
+
+@_loss(
+    kinks="equal input and target",
+    samples="""
+        {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(2, 3), reduction='sum');
+        {}(randn(2, 3), randn(2, 3), reduction='none'); {}(randn(2, 3), randn(2, 3), weight=uniform(0.5, 2, [2, 3]))
+    """,
+)
+def l1_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
+    """The absolute error; with `weight` the mean divides by the sum of the weights."""
+    return _weighted("l1_loss", ops.abs(input - target), input, weight, reduction)
+
+
+def _huber(error: Any, delta: Any) -> Any:
+    """`error**2 / 2` up to `delta`, linear beyond. Written so that no branch that is not taken can overflow."""
+    inner = ops.clamp(error, -delta, delta)
+    return inner * (error - 0.5 * inner)
+
+
+@_loss(
+    samples="""
+        {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), 5 * randn(2, 3), reduction='sum');
+        {}(randn(2, 3), randn(2, 3), reduction='none', beta=0.5); {}(randn(2, 3), randn(2, 3), beta=0)
+    """,
+)
+def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
+    """The squared error over `2 * beta` where it is below `beta`, the absolute error less `beta / 2` beyond."""
+    if beta < 0:
+        raise ArgumentError(f"smooth_l1_loss takes a beta of at least 0, not {beta}")
+    error = input - target
+    return reduced(_huber(error, beta) / beta if beta else ops.abs(error), reduction)
+
+
+@_loss(
+    samples="""
+        {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), 5 * randn(2, 3), 'sum', 2.0);
+        {}(randn(2, 3), randn(2, 3), reduction='none', delta=0.5);
+        {}(randn(2, 3), randn(2, 3), weight=uniform(0.5, 2, [2, 3]))
+    """,
+)
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+    """Half the squared error where it is up to `delta`, `delta * (error - delta / 2)` beyond.
+
+    Unlike those of `mse_loss`, the mean of weighted errors divides by their number.
+    """
+    if delta <= 0:
+        raise ArgumentError(f"huber_loss takes a delta above 0, not {delta}")
+    loss = _huber(input - target, delta)
+    if weight is not None:
+        same_shape("huber_loss", input, weight, "weight")
+        loss = loss * weight
+    return reduced(loss, reduction)
+
+
+@_loss(
+    samples="""
+        {}(log_softmax(randn(2, 3), 1), softmax(randn(2, 3), 1));
+        {}(log_softmax(randn(2, 3), 1), softmax(randn(2, 3), 1), reduction='batchmean');
+        {}(randn(2, 3), uniform(0.1, 1, [2, 3]), reduction='sum');
+        {}(randn(2, 3), randn(2, 3), reduction='none', log_target=True);
+        {}(randn(2, 3), randn(2, 3), reduction='batchmean', log_target=True);
+        {}(randn(3), detach(tensor([0.0, 0.25, 0.75])), reduction='none')
+    """,
+)
+def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
+    """`target * (log(target) - input)`: the divergence of log-probabilities `input` from probabilities `target`."""
+    if log_target:
+        loss = ops.exp(target) * (target - input)
+    else:
+        loss = ops.xlogy(target, target) - target * input
+    if reduction != "batchmean":
+        return reduced(loss, reduction)
+    total = ops.sum(loss)
+    return total / input.shape[0] if input.ndim else total
+
+
+@_loss(
+    samples="""
+        {}(randn(2, 3), detach(uniform(0, 5, [2, 3])));
+        {}(uniform(0.1, 3, [2, 3]), detach(uniform(0, 5, [2, 3])), log_input=False, reduction='sum')
+    """,
+)
+def poisson_nll_loss(
+    input: Any, target: Any, log_input: bool = True, *, eps: float = 1e-8, reduction: str = "mean"
+) -> Any:
+    """Minus the log-likelihood of a Poisson distribution, without its constant; `input` is its rate, or the log."""
+    loss = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
+    return reduced(loss, reduction)
+
+
+@_loss(
+    samples="""
+        {}(randn(3, 4), randn(3, 4), uniform(0.5, 2, [3, 4]));
+        {}(randn(3, 4), randn(3, 4), uniform(0.5, 2, [3]), full=True, reduction='none');
+        {}(randn(3, 4), randn(3, 4), uniform(0.5, 2, [3, 1]), reduction='sum')
+    """,
+)
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """Minus the log-likelihood of a normal distribution of mean `input` and variance `var`, which counts as at least
+    `eps`; `full` adds the constant."""
+    if tuple(var.shape) != tuple(input.shape):
+        if tuple(var.shape) == tuple(input.shape[:-1]):
+            var = ops.unsqueeze(var, -1)
+        elif tuple(var.shape) != (*input.shape[:-1], 1):
+            raise ShapeMismatch(f"gaussian_nll_loss: a variance of shape {list(var.shape)} for {list(input.shape)}")
+    bounded = var + ops.detach(ops.clamp(var, min=eps) - var)  # the gradient passes the bound, as in torch
+    loss = 0.5 * (ops.log(bounded) + ops.square(input - target) / bounded)
+    return reduced(loss + 0.5 * log(2 * pi) if full else loss, reduction)
+
+
+# Margins -------------------------------------------------------------------------------------------
+
+
+@_loss(
+    samples="{}(randn(2, 3), detach(randn(2, 3))); {}(randn(3), detach(tensor([1.0, -1.0, 1.0])), reduction='none')",
+)
+def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """`log(1 + exp(-target * input))`, for targets of -1 and 1."""
+    return reduced(ops.log1p(ops.exp(-target * input)), reduction)
+
+
+@_loss(
+    kinks="the margin",
+    samples="""
+        {}(randn(4), randn(4), tensor([1.0, -1.0, 1.0, -1.0]));
+        {}(randn(4), randn(4), tensor([1.0, -1.0, 1.0, 1.0]), 0.5, reduction='none')
+    """,
+)
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, *, reduction: str = "mean") -> Any:
+    """How much `target * (input1 - input2)` lacks to the margin, for targets of -1 and 1."""
+    if not input1.ndim == input2.ndim == target.ndim:
+        found = f"{input1.ndim}, {input2.ndim} and {target.ndim}"
+        raise ShapeMismatch(f"margin_ranking_loss takes three tensors of as many dimensions, not {found}")
+    return reduced(ops.clamp(-target * (input1 - input2) + margin, min=0), reduction)
+
+
+@_loss(
+    kinks="the margin",
+    samples="""
+        {}(randn(4), tensor([1.0, -1.0, 1.0, -1.0]));
+        {}(randn(4), tensor([1.0, -1.0, -1.0, -1.0]), margin=2.0, reduction='sum')
+    """,
+)
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
+    """The distance `input` where the target is 1; what it lacks to the margin where it is -1."""
+    apart = ops.where(target != 1, ops.clamp(margin - input, min=0), 0.0)
+    return reduced(apart + ops.where(target != -1, input, 0.0), reduction)
+
+
+@functional(
+    kinks="the margin",
+    samples="""
+        {}(randn(3, 4), randn(3, 4), tensor([1.0, -1.0, 1.0]));
+        {}(randn(3, 4), randn(3, 4), tensor([-1.0, -1.0, 1.0]), -0.5, reduction='none');
+        {}(randn(4), randn(4), tensor(1.0))
+    """,
+)
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0, *, reduction: str = "mean") -> Any:
+    """1 less the cosine where the target is 1; what the cosine exceeds the margin by where it is -1."""
+    if input1.ndim != target.ndim + 1 or target.ndim > 1 or input1.ndim != input2.ndim:
+        expected = "(N, D), (N, D) and targets (N), or (D), (D) and one"
+        found = f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
+        raise ShapeMismatch(f"cosine_embedding_loss takes {expected}, not {found}")
+    product = ops.sum(input1 * input2, -1)
+    squares = [ops.sum(x * x, -1) + 1e-12 for x in (input1, input2)]
+    cosine = product / ops.sqrt(squares[0] * squares[1])
+    loss = ops.where(target == 1, 1 - cosine, 0.0) + ops.where(target == -1, ops.clamp(cosine - margin, min=0), 0.0)
+    return reduced(loss, reduction)
+
+
+@_loss(
+    kinks="the margin",
+    samples="""
+        {}(randn(3, 4), randn(3, 4), randn(3, 4));
+        {}(randn(3, 4), randn(3, 4), randn(3, 4), 2.0, 1.0, reduction='none');
+        {}(randn(3, 4), randn(3, 4), randn(3, 4), swap=True, reduction='sum')
+    """,
+)
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    *,
+    reduction: str = "mean",
+) -> Any:
+    """How much the negative lacks to be farther from the anchor than the positive is, by the margin.
+
+    With `swap`, the negative's distance from the positive counts where that is smaller.
+    """
+    if margin <= 0:
+        raise ArgumentError(f"triplet_margin_loss takes a margin above 0, not {margin}")
+    near = ops.pairwise_distance(anchor, positive, p, eps)
+    far = ops.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = ops.minimum(far, ops.pairwise_distance(positive, negative, p, eps))
+    return reduced(ops.clamp(margin + near - far, min=0), reduction)

@@ -1,0 +1,238 @@
+"""The larger and the smaller: of two, `maximum`, `clamp`; along dimensions, `amax`, `argmax`; `max` in all its forms.
+
+Where several are equal they share the gradient, unless an op says otherwise: one of the subgradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import Op, composite, elementwise, op
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, restored
+from gradcheck.autograd.ops.common.kinds import refuse_complex
+from gradcheck.autograd.ops.comparison_where import where
+from gradcheck.autograd.ops.gather_scatter import gather
+from gradcheck.autograd.ops.shape import squeeze
+from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
+
+# Of two --------------------------------------------------------------------------------------------
+
+_TWO = ((-3.0, 3.0), (-3.0, 3.0))
+_OF_TWO: dict[str, Any] = {"takes": "bif", "domain": _TWO}
+_TIES = "ties, which share the gradient"
+
+
+@elementwise(
+    (
+        lambda g, y, a, b: where(a < b, 0, where(a == b, g / 2, g)),
+        lambda g, y, a, b: where(b < a, 0, where(a == b, g / 2, g)),
+    ),
+    kinks=_TIES,
+    **_OF_TWO,
+    samples="{}(tensor([1.0, 2.0, 3.0]), tensor([1.0, 5.0, 0.0])); {}(tensor([nan, 1.0]), tensor([1.0, nan]))",
+)
+def maximum(input: Any, other: Any) -> Any:
+    """The larger of two; NaN where either is."""
+    return np.maximum(input, other)
+
+
+@elementwise(
+    (
+        lambda g, y, a, b: where(a > b, 0, where(a == b, g / 2, g)),
+        lambda g, y, a, b: where(b > a, 0, where(a == b, g / 2, g)),
+    ),
+    kinks=_TIES,
+    **_OF_TWO,
+    samples="{}(tensor([1.0, 2.0, 3.0]), tensor([1.0, 5.0, 0.0])); {}(tensor([nan, 1.0]), tensor([1.0, nan]))",
+)
+def minimum(input: Any, other: Any) -> Any:
+    """The smaller of two; NaN where either is."""
+    return np.minimum(input, other)
+
+
+@elementwise(
+    (lambda g, y, a, b: where((a >= b) | (b != b), g, 0), lambda g, y, a, b: where((a >= b) | (b != b), 0, g)),
+    kinks="ties",
+    **_OF_TWO,
+    samples="fmax(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))",
+)
+def fmax(input: Any, other: Any) -> Any:
+    """The larger of two; a NaN counts only against another."""
+    return np.fmax(input, other)
+
+
+@elementwise(
+    (lambda g, y, a, b: where((a <= b) | (b != b), g, 0), lambda g, y, a, b: where((a <= b) | (b != b), 0, g)),
+    kinks="ties",
+    **_OF_TWO,
+    samples="fmin(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))",
+)
+def fmin(input: Any, other: Any) -> Any:
+    """The smaller of two; a NaN counts only against another."""
+    return np.fmin(input, other)
+
+
+def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return where(x <= high, g, 0)
+    if high is None:
+        return where(x >= low, g, 0)
+    return where((x >= low) & (x <= high), g, 0)
+
+
+def _clamp_min(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
+    decides = x < low if high is None else (x < low) & (low < high)
+    return where(decides, g, 0)
+
+
+def _clamp_max(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
+    decides = x > high if low is None else (x > high) | (high < low)
+    return where(decides, g, 0)
+
+
+@elementwise(
+    (_clamp_input, _clamp_min, _clamp_max),
+    aliases=("clip",),
+    takes="if",
+    domain=(*_TWO, (0.0, 3.0)),
+    kinks="bounds, at which the gradient still passes",
+    samples="""
+        clamp(tensor([-2.0, -1.0, 0.5, 1.0, 2.0, nan]), -1, 1); clamp(randn(2, 3), min=0);
+        clamp(randn(2, 3), max=0.5); clamp(randn(2, 3), min=randn(3)); clamp(randn(2, 3), max=randn(2, 1));
+        randn(2, 3).clamp(1, -1); clamp(randint(-5, 5, [4]), -1, 2)
+    """,
+)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """`input`, raised to `min` and then lowered to `max`, numbers or tensors; where they cross, `max`."""
+    if min is None and max is None:
+        raise ArgumentError("clamp needs min, max or both")
+    raised = input if min is None else np.maximum(input, min)
+    return raised if max is None else np.minimum(raised, max)
+
+
+@composite(samples="clamp_min(randn(3), 0); clamp_min(randn(2, 3), randn(3))")
+def clamp_min(input: Any, min: Any) -> Any:
+    """`input`, raised to `min`."""
+    return clamp(input, min)
+
+
+@composite(samples="clamp_max(randn(3), 0); clamp_max(randn(2, 3), randn(3))")
+def clamp_max(input: Any, max: Any) -> Any:
+    """`input`, lowered to `max`."""
+    return clamp(input, None, max)
+
+
+# Along dimensions ----------------------------------------------------------------------------------
+
+
+def _share_ties(g: Any, y: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+    """Equal extremes share the cotangent evenly."""
+    tied = x == restored(y, x, dim, keepdim)
+    return where(tied, restored(g, x, dim, keepdim), 0) / ops.sum(tied, dim, True)
+
+
+_SAMPLES = """
+    randn(2, 3).{}(); {}(randn(2, 3, 2), 1); {}(randn(2, 3), dim=-1, keepdim=True); {}(randn(2, 3, 2), (0, 2));
+    {}(randn(()), 0); {}(randn(0, 3), 1); {}(tensor([[1.0, 1.0, 0.0], [0.0, 2.0, 2.0]]), 1);
+    {}(randint(0, 5, [2, 3]), 1); {}(tensor([1.0, nan]))
+"""
+
+
+def _extreme(name: str, function: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    refuse_complex(name, input.dtype)
+    run = axes(dim, input.ndim)
+    if any_empty(input, run):
+        kind = ShapeMismatch if len(run) == input.ndim else IndexOutOfRange  # as torch tells them apart
+        raise kind(f"{name}: there is no element along {list(run)} of a tensor of shape {list(input.shape)}")
+    return function(input, axis=run, keepdims=keepdim)
+
+
+@op(_share_ties, kinks=_TIES, samples=_SAMPLES)
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The largest element over the dimensions of `dim`, or of all; NaN where there is one."""
+    return _extreme("amax", np.max, input, dim, keepdim)
+
+
+@op(_share_ties, kinks=_TIES, samples=_SAMPLES)
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The smallest element over the dimensions of `dim`, or of all; NaN where there is one."""
+    return _extreme("amin", np.min, input, dim, keepdim)
+
+
+def _place(name: str, function: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
+    refuse_complex(name, input.dtype)
+    if any_empty(input, axes(dim, input.ndim)):
+        raise IndexOutOfRange(f"there is no element to find in a tensor of shape {list(input.shape)}")
+    if input.ndim == 0:
+        return np.zeros((), np.int64)
+    axis = None if dim is None else canonical(dim, input.ndim)
+    return np.asarray(function(input, axis=axis, keepdims=keepdim), np.int64)
+
+
+_PLACE_SAMPLES = """
+    {}(randn(2, 3)); {}(randn(2, 3), 1); {}(randn(2, 3), dim=-2, keepdim=True); {}(randn(()));
+    {}(tensor([[2.0, 5.0, 5.0], [1.0, nan, 1.0]]), 1)
+"""
+
+
+@op(samples=_PLACE_SAMPLES)
+def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Where the largest element stands, the first of several; a NaN is larger than all. Without `dim`, in row-major
+    order."""
+    return _place("argmax", np.argmax, input, dim, keepdim)
+
+
+@op(samples=_PLACE_SAMPLES)
+def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Where the smallest element stands, the first of several; a NaN is smaller than all. Without `dim`, in row-major
+    order."""
+    return _place("argmin", np.argmin, input, dim, keepdim)
+
+
+# max and min, in torch's three forms ---------------------------------------------------------------
+
+
+def _along(places: Op, input: Any, dim: Any, keepdim: bool) -> Any:
+    """The elements whose `places` along one dimension are these, and the places."""
+    if isinstance(dim, (tuple, list)):
+        raise ArgumentError("max and min find places along one dimension", hint="amax and amin take several")
+    indices = places(input, dim, True)
+    values = gather(input, dim, indices)
+    return (values, indices) if keepdim else (squeeze(values, dim), squeeze(indices, dim))
+
+
+_FORM_SAMPLES = """
+    randn(2, 3).{}(); {}(tensor([1.0, 3.0, 3.0, 1.0])); {}(randn(2, 3), 1); {}(randn(2, 3), dim=0, keepdim=True)[0];
+    {}(tensor([[1.0, 1.0, 0.0], [0.0, 2.0, 2.0]]), 1); {}(randn(()), 0); {}(randn(2, 3), randn(3));
+    {}(randn(2, 3), other=randn(2, 3))
+"""
+
+
+@composite(kinks="ties", samples=_FORM_SAMPLES)
+def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The largest element, `max(x)`; the largest along a dimension and where they stand, `max(x, dim)`; or the larger
+    of two tensors, `max(x, y)`."""
+    second = dim if other is None else other
+    if hasattr(second, "shape"):
+        return maximum(input, second)
+    return amax(input) if second is None else _along(argmax, input, dim, keepdim)
+
+
+@composite(kinks="ties", samples=_FORM_SAMPLES)
+def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The smallest element, `min(x)`; the smallest along a dimension and where they stand, `min(x, dim)`; or the
+    smaller of two tensors, `min(x, y)`."""
+    second = dim if other is None else other
+    if hasattr(second, "shape"):
+        return minimum(input, second)
+    return amin(input) if second is None else _along(argmin, input, dim, keepdim)
+
+
+@composite(samples="aminmax(randn(2, 3)); aminmax(randn(2, 3), dim=1, keepdim=True)")
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element."""
+    run = () if dim is None else dim
+    return amin(input, run, keepdim), amax(input, run, keepdim)

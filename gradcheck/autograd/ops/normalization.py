@@ -1,0 +1,162 @@
+"""Normalizations: mean 0 and variance 1 over some dimensions, then scaled and shifted; vectors divided by their norm.
+
+Sources: batch_norm: Ioffe and Szegedy 2015; layer_norm: Ba, Kiros, Hinton 2016; instance_norm: Ulyanov, Vedaldi,
+Lempitsky 2016; group_norm: Wu and He 2018; rms_norm: Zhang and Sennrich 2019.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.functional import functional, one_dtype
+from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
+
+
+def _scaled(normal: Any, weight: Any, bias: Any) -> Any:
+    if weight is not None:
+        normal = normal * weight
+    return normal if bias is None else normal + bias
+
+
+def _trailing(name: str, input: Any, normalized_shape: Any, **parameters: Any) -> tuple[int, ...]:
+    """The dimensions that `normalized_shape` covers, once all shapes are checked."""
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise ArgumentError(f"{name}: normalized_shape must be a list of sizes, not {normalized_shape!r}")
+    sizes = list(normalized_shape)
+    if not sizes or list(input.shape[-len(sizes) :]) != sizes:
+        raise ShapeMismatch(f"{name}: an input of shape {list(input.shape)} does not end in {sizes}")
+    for title, parameter in parameters.items():
+        if parameter is not None and list(parameter.shape) != sizes:
+            raise ShapeMismatch(f"{name}: the {title} has shape {list(parameter.shape)}, expected {sizes}")
+    return tuple(range(-len(sizes), 0))
+
+
+def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
+    """Less its mean over `dims`, divided by the root of its variance, to which `eps` is added."""
+    centered = input - ops.mean(input, dims, True)
+    return centered * ops.rsqrt(ops.mean(ops.square(centered), dims, True) + eps)
+
+
+@functional(
+    samples="""
+        {}(randn(2, 5), [5]); {}(randn(2, 5), (5,), randn(5), randn(5));
+        {}(randn(2, 3, 4), [3, 4], weight=randn(3, 4), eps=0.1); {}(randn(2, 5), [5], None, randn(5));
+        {}(1e4 * randn(2, 5), [5]); {}(randn(0, 5), [5])
+    """,
+)
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 over the last dimensions, then scaled and shifted element by element."""
+    one_dtype("layer_norm", input, weight, bias)
+    dims = _trailing("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    return _scaled(_standardized(input, dims, eps), weight, bias)
+
+
+@functional(
+    samples="""
+        {}(randn(2, 5), [5]); {}(randn(2, 3, 4), (3, 4), randn(3, 4), 0.1); {}(randn(2, 5), [5], weight=randn(5))
+    """,
+)
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """Divided by the root of the mean square over the last dimensions; `eps` is the dtype's unless given."""
+    dims = _trailing("rms_norm", input, normalized_shape, weight=weight)
+    small = float(np.finfo(input.dtype).eps) if eps is None else eps
+    return _scaled(input * ops.rsqrt(ops.mean(ops.square(input), dims, True) + small), weight, None)
+
+
+def _channels(value: Any, input: Any, what: str) -> Any:
+    """A vector over the channels of `input`, shaped to broadcast against it; None stays None."""
+    if value is None:
+        return None
+    if list(value.shape) != [input.shape[1]]:
+        needed = f"for {input.shape[1]} channels it must be [{input.shape[1]}]"
+        raise ShapeMismatch(f"the {what} has shape {list(value.shape)}; {needed}")
+    return ops.reshape(value, (1, value.shape[0]) + (1,) * (input.ndim - 2))
+
+
+def _move_statistics(mean: Any, var: Any, batch: Any, dims: tuple[int, ...], momentum: float) -> None:
+    """Move running statistics towards the batch's, in place: `batch_norm` is the one op that changes its arguments."""
+    if not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
+        return
+    values = np.asarray(batch)
+    if not values.size:
+        return
+    for running, current in ((mean, values.mean(dims)), (var, values.var(dims, ddof=1))):
+        if running is not None:
+            known = np.asarray(running)
+            known[...] = (1 - momentum) * known + momentum * current.reshape(known.shape)
+
+
+@functional(
+    samples="""
+        {}(randn(4, 3), None, None, training=True);
+        {}(randn(4, 3), detach(zeros(3)), detach(ones(3)), randn(3), randn(3), True);
+        {}(randn(4, 3), detach(randn(3)), detach(rand(3)), randn(3), randn(3));
+        {}(randn(2, 3, 2, 2), None, None, randn(3), None, True, 0.1, 0.01)
+    """,
+)
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Mean 0 and variance 1 for each channel (dimension 1), then scaled and shifted channel by channel.
+
+    In training, over the batch, and the running statistics move towards the batch's in place, the variance unbiased.
+    """
+    if input.ndim < 2:
+        raise IndexOutOfRange(f"batch_norm takes at least 2 dimensions, (N, C, …), not {input.ndim}")
+    if eps < 0 or (training and eps == 0):
+        raise ArgumentError(f"batch_norm takes an eps of at least 0, and above 0 in training, not {eps}")
+    weight, bias = _channels(weight, input, "weight"), _channels(bias, input, "bias")
+    mean, var = _channels(running_mean, input, "running mean"), _channels(running_var, input, "running variance")
+    if not training:
+        if mean is None or var is None:
+            raise ArgumentError("batch_norm outside of training needs running_mean and running_var")
+        return _scaled((input - mean) * ops.rsqrt(var + eps), weight, bias)
+    dims = (0, *range(2, input.ndim))
+    if prod(int(input.shape[d]) for d in dims) == 1:
+        raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
+    _move_statistics(running_mean, running_var, ops.detach(input), dims, momentum)
+    return _scaled(_standardized(input, dims, eps), weight, bias)
+
+
+@functional(
+    samples="""
+        {}(randn(2, 6), 2); {}(randn(2, 4, 3), 2, randn(4), randn(4));
+        {}(randn(2, 4, 3), num_groups=1, weight=randn(4), eps=0.1)
+    """,
+)
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 over each of `num_groups` groups of channels, then scaled and shifted by channel."""
+    if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
+        raise ShapeMismatch(f"group_norm: {num_groups} groups of the channels of {list(input.shape)}")
+    parted = ops.reshape(input, (input.shape[0], num_groups, -1))
+    normal = ops.reshape(_standardized(parted, (2,), eps), input.shape)
+    return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
+
+
+@functional(samples="instance_norm(randn(2, 3, 4)); instance_norm(randn(2, 3, 4), weight=randn(3), bias=randn(3))")
+def instance_norm(input: Any, *, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Mean 0 and variance 1 for each channel of each instance."""
+    if input.ndim < 3:
+        raise ShapeMismatch(f"instance_norm takes at least 3 dimensions, (N, C, …), not {input.ndim}")
+    normal = _standardized(input, tuple(range(2, input.ndim)), eps)
+    return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
+
+
+@functional(
+    kinks="0",
+    samples="{}(randn(2, 3)); {}(randn(2, 3), p=1, dim=0); {}(randn(2, 3, 2), 3.0, -1, 1e-5); {}(randn(4), dim=0)",
+)
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+    """Divided by the p-norm along `dim`, or by `eps` where that is larger."""
+    return input / ops.clamp(ops.norm(input, p, dim, True), min=eps)

@@ -1,0 +1,191 @@
+"""Rules about rearranging: what is undone again, what changes nothing, and what has a shorter name."""
+
+from __future__ import annotations
+
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
+from gradcheck.language.symbolic.simplify.product import integer, is_call
+from gradcheck.language.symbolic.simplify.products import size_of
+
+_TRANSPOSES = ("T", "mT")
+_RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "constant_pad_nd")
+
+
+# Transposes -------------------------------------------------------------------------------------
+
+
+def transpose_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`transpose(x, 0, 1)` and `x.mT` of a matrix are `x.T`; of a batch, `transpose(x, -2, -1)` is `x.mT`."""
+    if not isinstance(node, Call) or node.op not in ("transpose", "mT"):
+        return None
+    ndim = know.ndim(node.args[0])
+    if ndim is None or ndim < 2:
+        return None
+    if node.op == "mT":
+        return Call("T", node.args) if ndim == 2 else None
+    dims = [dim % ndim for dim in map(integer, node.args[1:]) if dim is not None]
+    if len(dims) == 2 and set(dims) == {ndim - 2, ndim - 1}:
+        return Call("T" if ndim == 2 else "mT", node.args[:1])
+    return None
+
+
+def transposed_product(node: Expr, know: Facts) -> Expr | None:
+    """`(a.T @ b).T` is `b.T @ a`, where that has fewer transposes."""
+    if not isinstance(node, Call) or node.op not in _TRANSPOSES or not is_call(node.args[0], "matmul", 2):
+        return None
+    left, right = node.args[0].args
+    is_less = is_call(left, node.op, 1) or is_call(right, node.op, 1)
+    if not is_less or any((know.ndim(part) or 0) < 2 for part in (left, right)):
+        return None
+    return Call("matmul", (_transposed(right, node.op), _transposed(left, node.op)))
+
+
+def _transposed(node: Expr, op: str) -> Expr:
+    return node.args[0] if is_call(node, op, 1) else Call(op, (node,))
+
+
+# Nothing changed, or undone ---------------------------------------------------------------------
+
+
+def reshape_to_itself(node: Expr, know: Facts) -> Expr | None:
+    """`reshape`, `expand` or `sum_to_size` to the shape that a tensor has already."""
+    if isinstance(node, Call) and node.op in _RESHAPES and node.args:
+        shapes = know.shapes(node)
+        if shapes is not None and shapes == know.shapes(node.args[0]):
+            return node.args[0]
+    return None
+
+
+def vector_rearranged(node: Expr, know: Facts) -> Expr | None:
+    """`movedim` and `permute` of a vector change nothing."""
+    if isinstance(node, Call) and node.op in ("movedim", "permute", "transpose") and know.ndim(node.args[0]) == 1:
+        return node.args[0]
+    return None
+
+
+def kept_and_squeezed(node: Expr, know: Facts) -> Expr | None:
+    """`squeeze(sum(x, dim=1, keepdim=True), dim=1)` is `sum(x, dim=1)`; and so if it is reshaped to that."""
+    if not isinstance(node, Call) or node.op not in ("squeeze", "reshape") or not isinstance(node.args[0], Call):
+        return None
+    inner = node.args[0]
+    rest = tuple((name, value) for name, value in inner.kwargs if name != "keepdim")
+    if inner.op != "sum" or len(inner.args) != 1 or len(rest) == len(inner.kwargs):
+        return None
+    return Call("sum", inner.args, rest)
+
+
+def identity_product(node: Expr, know: Facts) -> Expr | None:
+    """A matrix times the identity."""
+    if not is_call(node, "matmul", 2):
+        return None
+    left, right = node.args
+    if isinstance(left, Call) and left.op == "eye":
+        return right
+    return left if isinstance(right, Call) and right.op == "eye" else None
+
+
+# Shapes by the names of tensors -----------------------------------------------------------------
+
+
+def gradient_of_a_root(node: Expr, know: Facts) -> Expr | None:
+    """Where a backward pass starts from one element, the gradient is 1."""
+    if isinstance(node, Gradient) and node.name in know.ones:
+        return Call("ones_like", (Name(node.name),))
+    return None
+
+
+def shape_of_a_gradient(node: Expr, know: Facts) -> Expr | None:
+    """`grad(x).shape` is `x.shape`."""
+    if not isinstance(node, Attribute) or node.name != "shape" or not isinstance(node.value, Gradient):
+        return None
+    name, bracket, index = node.value.name.partition("[")
+    owner: Expr = Name(name)
+    if bracket:
+        owner = Call("getitem", (owner, Literal(int(index[:-1]))))
+    return Attribute(owner, "shape")
+
+
+def shape_by_name(node: Expr, know: Facts) -> Expr | None:
+    """The shape of an expression as that of a tensor of the case, if there is one that has it at every point."""
+    if not isinstance(node, Attribute) or node.name != "shape" or isinstance(node.value, Name):
+        return None
+    name = know.named(node.value)
+    return None if name is None else Attribute(name, "shape")
+
+
+def like_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`zeros_like` of an expression as that of a tensor of the case."""
+    if not isinstance(node, Call) or node.op not in ("ones_like", "zeros_like") or isinstance(node.args[0], Name):
+        return None
+    name = know.named(node.args[0])
+    return None if name is None else Call(node.op, (name,), node.kwargs)
+
+
+def size_by_name(node: Expr, know: Facts) -> Expr | None:
+    """One size of an expression as one of a tensor of the case: `q.shape[0]` for `(q @ k.T).shape[0]`."""
+    size = size_of(node)
+    found = None if size is None or isinstance(size[0], Name) else know.sized(node)
+    return None if found is None else Call("getitem", (Attribute(found[0], "shape"), Literal(found[1])))
+
+
+# Broadcasting undone ---------------------------------------------------------------------------------
+
+
+def sum_over_dims(node: Expr, know: Facts) -> Expr | None:
+    """`sum_to_size(g, bias.shape)` as `sum(g, dim=0)`: which dimensions broadcasting had made, told by the shapes."""
+    if not isinstance(node, Call) or node.op != "sum_to_size" or not node.args:
+        return None
+    before, after = know.shapes(node.args[0]), know.shapes(node)
+    if before is None or after is None:
+        return None
+    if all(shape == () for shape in after):
+        return Call("sum", node.args[:1])
+    ranks = {(len(b), len(a)) for b, a in zip(before, after, strict=True)}
+    if len(ranks) != 1:
+        return None
+    ((high, low),) = ranks
+    kept = _stretched(before, after, high - low)
+    found = node.args[0]
+    if high > low:
+        found = _sum(found, list(range(high - low)), False)
+    return _sum(found, kept, True) if kept else found
+
+
+def _stretched(before: Shapes, after: Shapes, leading: int) -> list[int]:
+    """The dimensions of the smaller tensor that were stretched from 1."""
+    count = len(after[0])
+    return [d for d in range(count) if any(b[leading + d] != a[d] for b, a in zip(before, after, strict=True))]
+
+
+def _sum(tensor: Expr, dims: list[int], keepdim: bool) -> Expr:
+    dim = Literal(dims[0]) if len(dims) == 1 else Sequence(tuple(map(Literal, dims)), True)
+    kept = (("keepdim", Literal(True)),) if keepdim else ()
+    return Call("sum", (tensor,), (("dim", dim), *kept))
+
+
+# Indices ----------------------------------------------------------------------------------------
+
+
+def open_slice(node: Expr, know: Facts) -> Expr | None:
+    """`x[0:n]` is `x[:n]`, and `x[1:x.shape[0]]` is `x[1:]`."""
+    if not is_call(node, "getitem", 2):
+        return None
+    index = node.args[1]
+    items = index.items if isinstance(index, Sequence) and index.is_tuple else (index,)
+    if not all(isinstance(item, Slice) or integer(item) is not None for item in items):
+        return None  # `None` and `...` are about other dimensions than the one at their place
+    shapes = know.shapes(node.args[0])
+    if shapes is None or any(len(shape) < len(items) for shape in shapes):
+        return None
+    opened = tuple(_opened(item, tuple(shape[i] for shape in shapes), know) for i, item in enumerate(items))
+    if all(new is old for new, old in zip(opened, items, strict=True)):
+        return None
+    return Call("getitem", (node.args[0], Sequence(opened, True) if len(items) > 1 else opened[0]))
+
+
+def _opened(item: Expr, lengths: tuple[int, ...], know: Facts) -> Expr:
+    if not isinstance(item, Slice) or item.step is not None:
+        return item
+    start = None if item.start is None or integer(item.start) == 0 else item.start
+    stop = None if item.stop is None or know.values(item.stop) == lengths else item.stop
+    return item if start is item.start and stop is item.stop else Slice(start, stop)

@@ -1,0 +1,35 @@
+"""Kinds of numbers: refused, converted, added up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.dtypes import BFLOAT16
+from gradcheck.autograd.ops.common.kinds import accumulate, converted, refuse_complex, require_floating
+from gradcheck.errors import DtypeMismatch
+
+
+def test_kinds_that_an_op_does_not_take() -> None:
+    refuse_complex("amax", np.dtype(np.float64))
+    require_floating("mean", np.dtype(np.complex64))
+    require_floating("mean", BFLOAT16)
+    with pytest.raises(DtypeMismatch, match="amax does not take complex numbers"):
+        refuse_complex("amax", np.dtype(np.complex64))
+    for dtype in (np.int64, np.bool_):
+        with pytest.raises(DtypeMismatch, match="mean takes floating"):
+            require_floating("mean", np.dtype(dtype))
+
+
+def test_complex_numbers_become_real_ones_without_a_warning() -> None:
+    assert converted(np.array([1 + 2j]), np.dtype(np.float64)).tolist() == [1]
+    assert converted(np.array([1 + 2j]), np.dtype(np.complex64)).dtype == np.complex64
+    assert converted(np.array([2j]), np.dtype(bool)).tolist() == [True]
+
+
+def test_sums_count_in_int64_and_halves_in_single_precision() -> None:
+    assert accumulate(np.sum, np.full(2, 200, np.uint8), None) == 400
+    ones = np.ones(4096, np.float16)
+    found = accumulate(lambda x: np.cumsum(x)[-1], ones, None)
+    assert (found, found.dtype) == (4096, np.float16)
+    assert accumulate(np.sum, ones, "float64").dtype == np.float64

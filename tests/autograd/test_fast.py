@@ -1,0 +1,71 @@
+"""The short way gives what the general way gives, bit for bit, and leaves to it what it does not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd import Op, Tensor, no_grad, ops
+from gradcheck.autograd.fast import apply_pair, pull
+from gradcheck.autograd.node import UNPAIRED
+from gradcheck.autograd.pullback import pull_arrays
+from gradcheck.errors import ShapeMismatch
+
+PAIRED = [ops.add, ops.sub, ops.mul, ops.div]
+
+
+def leaf(*shape: int, dtype: str = "float64", requires_grad: bool = True) -> Tensor:
+    drawn = np.random.default_rng(shape).standard_normal(shape).astype(dtype)
+    return Tensor(drawn, requires_grad=requires_grad)
+
+
+def others() -> list[Any]:
+    return [leaf(2, 3), leaf(3), leaf(2, 1), leaf(2, 3, requires_grad=False), 2.5, 3, 0.0, -0.0, 0, True, 1j]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128"])
+@pytest.mark.parametrize("op", PAIRED, ids=lambda op: op.name)
+def test_values_and_shares_are_those_of_the_general_way(op: Op, dtype: str) -> None:
+    x = leaf(2, 3, dtype=dtype)
+    for other in others():
+        with np.errstate(all="ignore"):
+            short, general = apply_pair(op, x, other), op(x, other)
+            seed = np.random.default_rng(1).standard_normal(short.shape).astype(short.dtype)
+            found, wanted = pull(short, seed), pull_arrays(general, seed)
+        np.testing.assert_array_equal(short.data, general.data, strict=True)
+        assert [creator for creator, _ in found] == [creator for creator, _ in wanted]
+        for (_, mine), (_, want) in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(mine, want, strict=True)
+
+
+def test_pairs_of_one_plain_dtype_alone_are_kept_flat() -> None:
+    x = leaf(2, 3)
+    assert (x * 2.5).second == 2.5
+    assert (x + leaf(3)).second is not UNPAIRED
+    for general in (x * leaf(2, 3, dtype="float32"), x * True, x * np.ones(3), 2.5 * x, x**2):
+        assert general.second is UNPAIRED
+
+
+def test_the_general_way_says_what_does_not_fit() -> None:
+    with pytest.raises(ShapeMismatch, match="mul: operands could not be broadcast"):
+        apply_pair(ops.mul, leaf(2, 3), leaf(2))
+
+
+def test_nothing_is_recorded_where_no_gradient_flows() -> None:
+    x = leaf(2, requires_grad=False)
+    assert (x * 2.0).creation_op is None
+    with no_grad():
+        assert (leaf(2) * 2.0).creation_op is None
+
+
+def test_a_result_of_no_dimensions_is_an_array() -> None:
+    x = Tensor(2.0, requires_grad=True)
+    assert type((x * x).data) is np.ndarray
+
+
+def test_a_gradient_of_another_dtype_goes_the_general_way() -> None:
+    x = leaf(2)
+    ((_, share),) = pull(x * 2.0, np.ones(2, np.float32))
+    assert (share.dtype, share.tolist()) == (np.float64, [2, 2])

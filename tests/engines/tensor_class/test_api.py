@@ -1,0 +1,166 @@
+"""How a class is made, read and asked for gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.engines.tensor_class.api import Api, api_of, method_of
+from gradcheck.errors import Unsupported, UsageError
+
+X = np.array([1.0, 2.0])
+
+
+class Plain:
+    """A Tensor class with little in it."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.grad = np.asarray(data), None
+
+    def sum(self) -> None: ...
+
+    def backward(self, gradient: Any = None) -> None: ...
+
+
+def test_what_is_found_out() -> None:
+    api = api_of(Plain, "Plain")
+    assert (api.tensor_type, api.flag, api.gradient_name, api.backward_name) == (Plain, "", "grad", "backward")
+    assert not api.scalar
+
+
+def test_what_it_is_made_of_is_a_copy() -> None:
+    array = X.copy()
+    api_of(Plain, "Plain").make(array, True).data[...] = 7
+    assert array.tolist() == [1, 2]
+
+
+def test_a_flag_that_says_grad_and_is_true_or_false_is_one() -> None:
+    class Tracking(Plain):
+        def __init__(self, data: Any, name: str = "", my_grad_switch: bool = False) -> None:
+            super().__init__(data)
+            self.tracks = my_grad_switch
+
+    api = api_of(Tracking, "Tracking")
+    assert (api.make(X, True).tracks, api.make(X, False).tracks) == (True, False)
+
+
+def test_a_flag_that_means_the_opposite() -> None:
+    class Constant(Plain):
+        def __init__(self, data: Any, constant: bool = True) -> None:
+            super().__init__(data)
+            self.constant = constant
+
+    api = api_of(Constant, "Constant")
+    assert (api.make(X, True).constant, api.make(X, False).constant) == (False, True)
+
+
+def test_one_number_is_what_a_class_of_numbers_is_made_of(number: type) -> None:
+    api = api_of(number, "Number")
+    assert api.scalar
+    assert api.make(np.array(2.5), True).data == 2.5
+
+
+def test_a_container_that_keeps_anything_is_made_for_numbers() -> None:
+    class Value:
+        def __init__(self, data: Any) -> None:
+            self.data, self.grad = data, 0
+
+        def backward(self) -> None: ...
+
+    assert api_of(Value, "Value").scalar
+
+
+def test_what_cannot_be_made_says_why() -> None:
+    class Picky:
+        def __init__(self, data: Any) -> None:
+            raise ValueError("not today\nnor tomorrow")
+
+    with pytest.raises(UsageError, match="Picky cannot be made from an array: ValueError: not today; its first"):
+        api_of(Picky, "Picky")
+
+
+def test_values_may_be_tensors_numbers_or_lists() -> None:
+    api = api_of(Plain, "Plain")
+    inner, outer = Plain(X), Plain(0)
+    for data in (X, [1.0, 2.0], memoryview(X)):
+        outer.data = data
+        assert api.read(outer).tolist() == [1, 2]
+    outer.data = inner.data
+    assert api.read(outer) is inner.data
+    outer.data = object()
+    with pytest.raises(Unsupported, match="values of a Plain cannot be read; give it one of data, value"):
+        api.read(outer)
+
+
+def test_gradients_may_be_tensors_numbers_or_nothing() -> None:
+    api = api_of(Plain, "Plain")
+    tensor = api.make(X, True)
+    for gradient, array in ((None, None), (Plain(X), X), (X, X), (3, 3), ("text", None)):
+        tensor.grad = gradient
+        found = api.gradient_array(tensor)
+        assert (found is None) == (array is None)
+        assert array is None or np.array_equal(found, array)
+
+
+def test_a_gradient_that_is_set_is_a_copy() -> None:
+    api = api_of(Plain, "Plain")
+    tensor, gradient = api.make(X, True), X.copy()
+    api.set_gradient(tensor, gradient, False)
+    gradient[...] = 7
+    assert tensor.grad.tolist() == [1, 2]
+
+
+def test_a_gradient_that_can_neither_be_set_nor_cleared_is_lacking() -> None:
+    class Fixed(Plain):
+        grad = property(lambda self: None, lambda self, value: None)
+
+    api = api_of(Fixed, "Fixed")
+    tensor = api.make(X, True)
+    Fixed.grad = property(lambda self: None)  # type: ignore[assignment, method-assign]
+    for clearing in (True, False):
+        with pytest.raises(Unsupported) as caught:
+            api.set_gradient(tensor, X, clearing)
+        assert caught.value.lacks == "gradients that can be set"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "takes_seed", "retaining"),
+    [
+        ("self", False, ""),
+        ("self, gradient=None", True, ""),
+        ("self, retain_graph=False", False, "retain_graph"),
+        ("self, keep_graph=False, create_graph=False", False, "keep_graph"),
+        ("self, g=None, retain=True", True, "retain"),
+    ],
+)
+def test_what_a_signature_promises(
+    variant: Callable[..., type], parameters: str, takes_seed: bool, retaining: str
+) -> None:
+    kind = variant(("def backward(self, gradient=None):", f"def backward({parameters}):\n        gradient = None"))
+    api = api_of(kind, "Tensor")
+    assert (api.takes_seed(), api.retaining) == (takes_seed, retaining)
+
+
+def test_keeping_is_passed_on_by_the_classs_own_word() -> None:
+    class Keeping(Plain):
+        def backward(self, *seed: Any, retain: bool = False) -> None:
+            self.seen = seed, retain
+
+    api = api_of(Keeping, "Keeping")
+    tensor = api.make(X, True)
+    api.backward(tensor, 1, retain_graph=True)
+    assert tensor.seen == ((1,), True)
+    api.backward(tensor)
+    assert tensor.seen == ((), False)
+
+
+def test_the_first_method_of_several_names() -> None:
+    assert method_of("text", ("absent", "__doc__", "upper", "lower"))() == "TEXT"  # type: ignore[misc]
+    assert method_of("text", ("absent",)) is None
+
+
+def test_a_signature_that_cannot_be_read_promises_a_gradient() -> None:
+    assert Api(int, "int", int, backward_name="__add__").takes_seed()

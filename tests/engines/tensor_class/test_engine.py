@@ -1,0 +1,132 @@
+"""An engine of a Tensor class: gradients as the class has them, probes, and passes that it can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.result import CaseResult
+from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN
+from gradcheck.errors import NonScalarBackward, Unsupported
+
+Variant = Callable[..., type]
+Check = Callable[..., CaseResult]
+
+X = np.array([1.0, 2.0])
+BACKWARD = "def backward(self, gradient=None):"
+KEEP = "            tensor.grad = whole if"
+NO_SEED = (BACKWARD, "def backward(self):\n        gradient = None")
+LEAVES_ONLY = (KEEP, f"            if not tensor.makers:\n  {KEEP}")
+
+
+def test_several_roots_are_one_pass(variant: Variant, check: Check) -> None:
+    text = "inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y * x}\nbackward: {y: [1, 1], z: [2, 3]}\n"
+    assert check(variant(), text).status == "passed"
+    assert check(variant(NO_SEED), text).status == "passed"
+
+
+def test_intermediates_that_keep_no_gradient_are_listened_to(variant: Variant, passes: Callable[[Any], bool]) -> None:
+    assert passes(variant(LEAVES_ONLY))
+
+
+def test_a_probe_is_a_leaf_of_zeros(variant: Variant) -> None:
+    engine = adapt(variant(LEAVES_ONLY), "mine")
+    x = engine.leaf(X, True)
+    y = x * x
+    y.retain_grad()
+    assert y.probe is not None
+    assert y.probe.array.tolist() == [0, 0]
+    probe = y.probe
+    y.retain_grad()
+    assert y.probe is probe
+    engine.backward([y], [np.array([1.0, 10.0])], True)
+    assert (y.grad.tolist(), x.grad.tolist()) == ([1, 10], [2, 40])
+
+
+def test_a_number_where_a_gradient_has_not_arrived_is_zeros(variant: Variant) -> None:
+    engine = adapt(variant(("self.grad = None", "self.grad = 0")), "mine")
+    x = engine.leaf(X, True)
+    assert x.grad.tolist() == [0, 0]
+    assert x.initial == 0
+    x.tensor.grad = 3
+    assert (x.grad.tolist(), x.grad.dtype) == (3, X.dtype)
+
+
+def test_a_gradient_is_a_copy_and_is_forgotten(variant: Variant) -> None:
+    engine = adapt(variant(), "mine")
+    x = engine.leaf(X, True)
+    engine.backward([x * x], [np.ones(2)], True)
+    found = x.grad
+    found += 100
+    assert x.grad.tolist() == [2, 4]
+    x.grad = None
+    assert x.grad is None
+    x.grad = X
+    assert x.grad.tolist() == [1, 2]
+
+
+def test_what_needs_no_gradient_has_none(variant: Variant) -> None:
+    engine = adapt(variant(), "mine")
+    c = engine.leaf(X, False)
+    c.tensor.grad = X
+    assert c.grad is None
+    assert engine.constant(X).grad is None
+
+
+def test_a_gradient_goes_back_as_the_class_keeps_it(variant: Variant) -> None:
+    engine = adapt(variant(), "mine")
+    x = engine.leaf(X, True)
+    x.tensor.grad = engine.make(X, False)
+    x.grad = 2 * X
+    assert engine.is_tensor(x.tensor.grad)
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_a_graph_that_cannot_be_kept_is_not_asked_for_twice(variant: Variant) -> None:
+    once = (BACKWARD, f"{BACKWARD}\n        assert not hasattr(self, 'spent')\n        self.spent = True")
+    engine = adapt(variant(once), "mine")
+    x = engine.leaf(X, True)
+    y = (x * x).sum()
+    engine.backward([y], [None], True)
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([y], [None], True)
+    assert caught.value.lacks == "second passes over a graph"
+    engine.backward([(x * x).sum()], [None], True)  # another graph
+
+
+def test_a_graph_is_not_freed_where_nobody_can_be_told(variant: Variant) -> None:
+    engine = adapt(variant(), "mine")
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([engine.leaf(X, True).sum()], [None], False)
+    assert caught.value.lacks == "retain_graph"
+
+
+def test_passes_from_what_is_none_of_its_tensors_are_lacking(variant: Variant) -> None:
+    engine = adapt(variant(), "mine")
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([engine.leaf(X, False)], [None], True)
+    assert caught.value.lacks == "a flag for gradients"
+    constant = engine.constant(X)
+    constant.requires_grad = True
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([constant], [None], True)
+    assert caught.value.lacks == "passes from constants"
+
+
+def test_a_gradient_of_one_from_several_elements_is_refused_before_it_is_added_up(variant: Variant) -> None:
+    engine = adapt(variant(NO_SEED), "mine")
+    x = engine.leaf(X, True)
+    with pytest.raises(NonScalarBackward):
+        engine.backward([x * 2, x * 3], [None, np.ones(2)], True)
+
+
+def test_capabilities_are_learned_when_first_asked_for(variant: Variant) -> None:
+    looping = variant((BACKWARD, f"{BACKWARD}\n        raise KeyboardInterrupt"))
+    engine = adapt(looping, "mine")
+    with pytest.raises(KeyboardInterrupt):  # as the end of a case's time would
+        _ = engine.capabilities
+    assert engine.capabilities == UNKNOWN

@@ -1,0 +1,83 @@
+"""What a library raises, in gradcheck's kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.engines.base import Evaluation, State
+from gradcheck.engines.tensor_class.errors import EndlessRecursion, EngineError, as_asked, said, translating
+from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
+from gradcheck.language.case import Case
+from gradcheck.language.loader import load_text
+
+
+def raising(error: BaseException) -> None:
+    with translating("its sum"):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (ValueError("no\nmore"), EngineError, "its sum raised ValueError: no"),
+        (SystemExit(3), EngineError, "its sum raised SystemExit: 3"),
+        (RecursionError("deep"), EndlessRecursion, "its sum recurses deeper than Python allows"),
+        (NotImplementedError("no sums"), Unsupported, "its sum is not implemented: NotImplementedError: no sums"),
+        (ShapeMismatch("as it is"), ShapeMismatch, "as it is"),
+    ],
+)
+def test_what_is_raised(error: BaseException, kind: type[TensorError], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        raising(error)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
+def test_what_is_not_the_librarys_passes_through(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        raising(error)
+
+
+def test_hips_autograd_says_which_gradient_is_missing() -> None:
+    with pytest.raises(Unsupported) as caught:
+        raising(NotImplementedError("VJP of roll wrt argnums (0,) not defined"))
+    assert caught.value.lacks == "a gradient of roll"
+
+
+def test_what_is_said_is_one_line() -> None:
+    assert said(ValueError("a\nb")) == "ValueError: a"
+    assert said(ValueError()) == "ValueError"
+
+
+def case(steps: str) -> Case:
+    (found,), _ = load_text(f"inputs: {{x: [1, 2]}}\ngraph: {{y: x * x}}\nsteps: [{steps}]\n", "case.yaml")
+    return found
+
+
+def engine_error(cause: Exception) -> EngineError:
+    error = EngineError("its backward raised")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("steps", "error", "kind"),
+    [
+        ("{backward: y, raises: non_scalar_backward}", engine_error(ValueError("no")), "non_scalar_backward"),
+        ("{backward: y, raises: non_scalar_backward}", engine_error(AttributeError("slip")), "engine_error"),
+        ("{backward: y, raises: non_scalar_backward}", EndlessRecursion("deep"), "recursion"),
+        ("backward: y", engine_error(ValueError("no")), "engine_error"),
+    ],
+)
+def test_an_exception_is_what_its_step_asks_for(steps: str, error: TensorError, kind: str) -> None:
+    found = as_asked(case(steps), Evaluation("mine", (State({}, {}, error),), error))
+    assert found.error is found.states[0].error is not None
+    assert found.error.kind == kind
+    before = as_asked(case(steps), Evaluation("mine", (), error, "y"))
+    assert before.error is not None
+    assert (before.error.kind, before.failed_at) == (kind, "y")
+
+
+def test_what_raised_nothing_stays_as_it_is() -> None:
+    evaluation = Evaluation("mine", (State({}, {}),))
+    assert as_asked(case("{backward: y, raises: non_scalar_backward}"), evaluation) == evaluation

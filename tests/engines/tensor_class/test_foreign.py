@@ -1,0 +1,186 @@
+"""Whatever an engine does costs one case, and is told as what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck import run
+from gradcheck.autograd.op import TABLE
+from gradcheck.engines.base import Application
+from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.errors import Unsupported
+from gradcheck.language.loader import load_text
+from gradcheck.reports import Look, render
+
+CASE = "inputs: {x: [[1, 2, 3], [4, 5, 6]]}\ngraph: {y: x * x + x, loss: y.sum()}\n"
+KEEP = "tensor.grad = whole if tensor.grad is None else tensor.grad + whole"
+START = "        arrived = {self"
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        "tensor.grad = whole.T",
+        "tensor.grad = np.sum(whole)",
+        "tensor.grad = whole[None]",
+        "tensor.grad = 'a text'",
+        "tensor.grad = np.array([object()])",
+        "tensor.grad = [[1.0, 2.0], [3.0]]",
+        "tensor.grad = whole.astype(np.float32)",
+        "tensor.grad = np.asarray(whole).astype(int)",
+        "tensor.grad = whole * np.nan",
+        "pass",
+    ],
+)
+def test_gradients_of_any_kind_fail_and_crash_nothing(variant: Any, check: Any, instead: str) -> None:
+    assert check(variant((KEEP, instead)), CASE).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        ("ZeroDivisionError('no')", "engine_error"),
+        ("SystemExit(3)", "engine_error"),
+        ("RecursionError()", "recursion"),
+        ("KeyError('x')", "engine_error"),
+    ],
+)
+def test_an_exception_is_a_failure_of_its_own_kind(variant: Any, check: Any, raised: str, kind: str) -> None:
+    found = check(variant((START, f"        raise {raised}\n{START}")), CASE)
+    assert found.status == "failed"
+    assert [error.kind for error in found.errors] == [kind]
+
+
+def test_what_is_not_implemented_is_lacking(variant: Any, check: Any) -> None:
+    found = check(variant((START, f"        raise NotImplementedError('no backward of mul')\n{START}")), CASE)
+    assert found.status == "unsupported"
+
+
+@pytest.mark.parametrize(
+    "loop", ["while True: pass", "while True:\n          try:\n            while True: pass\n          except: pass"]
+)
+def test_an_endless_loop_costs_one_case(variant: Any, loop: str) -> None:
+    kind = variant((START, f"        if self.data.sum() > 50:\n         {loop}\n{START}"))
+    text = CASE + "---\nname: small\ninputs: {x: [1, 2]}\ngraph: {loss: x.sum()}\n"
+    cases, errors = load_text(text, "case.yaml")
+    assert not errors
+    result = run(cases, engines=[adapt(kind, "mine")], timeout=0.5)
+    assert [case.status for case in result.cases] == ["crashed", "passed"]
+    assert result.cases[0].errors[0].kind == "timeout"
+
+
+def test_somebodys_engine_has_a_time_limit_unless_the_run_has_its_own(variant: Any) -> None:
+    engine = adapt(variant((START, f"        while self.data.size: pass\n{START}")), "mine")
+    assert engine.timeout > 0
+    engine.timeout = 0.3
+    cases, _ = load_text(CASE, "case.yaml")
+    (found,) = run(cases, engines=[engine]).cases
+    assert "ran out of time after 0.3 seconds" in found.errors[0].message
+
+
+def test_endless_recursion_is_said_to_be_that(variant: Any, check: Any) -> None:
+    deeper = "    def deeper(self):\n        return self.deeper()\n\n    def sum(self):"
+    kind = variant((START, f"        self.deeper()\n{START}"), ("    def sum(self):", deeper))
+    found = check(kind, CASE)
+    assert [error.kind for error in found.errors] == ["recursion"]
+
+
+def test_a_changed_input_is_a_failure(variant: Any, check: Any) -> None:
+    found = check(
+        variant((START, f"        self.makers[0][0].data[...] = 7\n{START}")),
+        "inputs: {x: [1, 2]}\ngraph: {y: x.sum()}\n",
+    )
+    (changed,) = [c for c in found.comparisons if "has changed x" in c.message]
+    assert (changed.what, changed.status, changed.tensor) == ("value", "failed", "x")
+    assert changed.got_array is not None
+    assert changed.got_array.tolist() == [7, 7]
+
+
+def test_what_it_prints_is_shown_on_failure_only(variant: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    loud = (START, f"        print('pass it on')\n{START}")
+    cases, _ = load_text(CASE, "case.yaml")
+    fine = run(cases, engines=[adapt(variant(loud), "mine")])
+    assert capfd.readouterr() == ("", "")
+    assert fine.cases[0].output["mine"].startswith("pass it on\n")
+    assert "pass it on" not in render(fine, "full", Look())
+    failing = run(cases, engines=[adapt(variant(loud, (KEEP, "tensor.grad = 2 * whole")), "mine")])
+    text = render(failing, "full", Look())
+    assert "  mine printed:\n" in text
+    assert "    pass it on\n" in text
+
+
+def test_what_it_lacks_is_listed_once(variant: Any) -> None:
+    ops = ["softmax(x, 1)", "softmax(x * x, 1)", "exp(x)", "x + x"]
+    text = "\n---\n".join(
+        f"name: c{i}\ninputs: {{x: [[1, 2]]}}\ngraph: {{y: '{op}', z: y.sum()}}" for i, op in enumerate(ops)
+    )
+    cases, errors = load_text(text, "case.yaml")
+    assert not errors
+    result = run(cases, engines=[adapt(variant(), "mine")])
+    assert [case.status for case in result.cases] == ["unsupported"] * 3 + ["passed"]
+    for form in ("full", "concise"):
+        lines = [line for line in render(result, form, Look()).splitlines() if " lacks: " in line]
+        assert lines == ["mine lacks: softmax, exp (3 of 4 cases)"]
+    assert result.exit_code == 0
+
+
+def test_shapes_that_do_not_go_together_are_what_a_case_may_ask_for(variant: Any, check: Any) -> None:
+    text = "inputs: {x: [1, 2, 3], y: [1, 2]}\ngraph: {z: x + y, loss: z.sum()}\n"
+    text += "steps: [{backward: loss, raises: shape_mismatch}]\n"
+    assert check(variant(), text).status == "passed"
+
+
+def test_a_slip_is_no_refusal(variant: Any, check: Any) -> None:
+    """An AttributeError where the case asks for an error is not that error."""
+    text = "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nsteps: [{backward: y, raises: non_scalar_backward}]\n"
+    assert check(variant(), text).status == "passed"
+    slip = variant(('raise ValueError("only', 'raise AttributeError("only'))
+    assert check(slip, text).status == "failed"
+
+
+def test_a_class_of_another_precision_says_which(variant: Any, check: Any) -> None:
+    kind = variant(("np.asarray(data)", "np.asarray(data, dtype=np.float32)"))
+    found = check(kind, CASE)
+    assert found.status == "unsupported"
+    assert {c.lacks for c in found.comparisons if c.lacks} == {"float64"}
+    assert check(kind, CASE, dtype="float32").status == "passed"
+
+
+def test_a_class_that_makes_other_shapes_says_which(variant: Any) -> None:
+    engine = adapt(variant(("np.asarray(data)", "np.atleast_1d(data)")), "mine")
+    with pytest.raises(Unsupported) as caught:
+        engine.new(np.array(2.0), True)
+    assert caught.value.lacks == "tensors of 0 dimensions"
+
+
+def test_what_is_not_differentiable_stays_an_array(variant: Any) -> None:
+    engine = adapt(variant(), "mine")
+    assert engine.leaf(np.array([1, 0]), True).tensor is None
+    assert engine.native(TABLE["index_select"], np.array([1, 0])).tolist() == [1, 0]
+    assert engine.is_tensor(engine.native(TABLE["add"], np.array([1, 0])))  # beside tensors it is one
+    assert engine.native(TABLE["sum"], [engine.constant(np.array([1, 0])), 3])[1] == 3
+
+
+def test_each_op_alone_begins_a_graph(variant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = adapt(variant(), "mine")
+    begun: list[int] = []
+    monkeypatch.setattr(engine, "new_graph", lambda: begun.append(1))
+    x = np.array([1.0, 2.0])
+    right, wrong = engine.pull_back(
+        [Application(TABLE[name], (x,), {}, "y") for name in ("tanh", "exp")], [[np.ones(2)]] * 2, x.dtype
+    )
+    assert len(begun) == 2
+    assert right.error is None
+    assert wrong.error is not None
+    assert (wrong.error.kind, wrong.error.lacks, wrong.gradients) == ("unsupported", "exp", (None,))
+
+
+def test_values_by_now_are_the_librarys(variant: Any) -> None:
+    engine = adapt(variant(), "mine")
+    x = engine.leaf(np.array([1.0, 2.0]), True)
+    x.tensor.data[...] = 7
+    assert engine.current(x).tolist() == [7, 7]
+    assert engine.array(x).tolist() == [1, 2]

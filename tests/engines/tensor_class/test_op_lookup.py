@@ -1,0 +1,120 @@
+"""Which form of an op a class understands, and why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.checks.result import CaseResult
+from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.engines.tensor_class.op_lookup import NoForm
+
+X = np.array([[1.0, 2.0], [3.0, 4.0]])
+SUM = "    def sum(self):"
+TANH = "    def tanh(self):"
+
+
+def form_of(engine: TensorClassEngine, name: str, *args: Any) -> str:
+    op = TABLE[name]
+    wrapped = tuple(engine.leaf(arg, True) if isinstance(arg, np.ndarray) else arg for arg in args)
+    return engine.calls.lookup.form(op, op.bind(wrapped, {})).label
+
+
+def reason(engine: TensorClassEngine, name: str, *args: Any) -> str:
+    with pytest.raises(NoForm) as caught:
+        form_of(engine, name, *args)
+    assert caught.value.lacks == name
+    return caught.value.message
+
+
+def test_operators_methods_and_synonyms_are_found(variant: Callable[..., type]) -> None:
+    engine = adapt(variant((TANH, "    def log_sum_exp(self):\n        return self\n\n" + TANH)), "mine")
+    assert form_of(engine, "add", X, X) == "operator add"
+    assert form_of(engine, "tanh", X) == ".tanh()"
+    assert form_of(engine, "matmul", X, X) == "operator matmul"
+
+
+def test_a_form_that_returns_what_it_should_is_preferred(variant: Callable[..., type]) -> None:
+    """`swapaxes(0, 1)` comes after `transpose(0, 1)`, which is wrong here."""
+    both = "    def transpose(self, i, j):\n        return Tensor(-self.data.T)\n\n"
+    both += "    def swapaxes(self, i, j):\n        return Tensor(self.data.T)\n\n"
+    assert form_of(adapt(variant((SUM, both + SUM)), "mine"), "transpose", X, 0, 1) == ".swapaxes(…)"
+
+
+def test_why_there_is_none(variant: Callable[..., type]) -> None:
+    methods = (
+        "    def exp(self):\n        return 3\n\n    def softplus(self):\n        return Tensor(self.data + 1)\n\n"
+    )
+    methods += "    def log(self, *args, **kwargs):\n        raise NotImplementedError('later')\n\n"
+    engine = adapt(variant((SUM, methods + SUM)), "mine")
+    assert reason(engine, "sin", X) == "it has no sin"
+    assert reason(engine, "sum", X, 0).startswith("its sum does not take these arguments: TypeError")
+    assert reason(engine, "exp", X) == "its exp does not take these arguments: TypeError: it returned a int"
+    assert reason(engine, "log", X) == "its log does not take these arguments: NotImplementedError: later"
+    assert reason(engine, "softplus", X) == "its softplus follows another convention than torch's"
+    assert reason(engine, "max", X, 0) == "its max is not asked for several tensors at once"
+
+
+def test_what_is_known_is_not_tried_again(variant: Callable[..., type]) -> None:
+    counting = f"{TANH}\n        Tensor.calls = getattr(Tensor, 'calls', 0) + 1"
+    kind: Any = variant((TANH, counting))
+    engine = adapt(kind, "mine")
+    form_of(engine, "tanh", X)
+    assert kind.calls == 1
+    form_of(engine, "tanh", 2 * X)
+    assert kind.calls == 1
+    form_of(engine, "tanh", X[0])  # of another number of dimensions
+    assert kind.calls == 2
+
+
+def test_a_flag_that_is_mistaken_for_a_dimension_is_noticed(
+    variant: Callable[..., type], check: Callable[..., CaseResult]
+) -> None:
+    kind = variant(("def sum(self):", "def sum(self, average=False):"))  # sum(0) adds everything up
+    found = check(kind, "inputs: {x: [[1, 2], [3, 4]]}\ngraph: {y: x.sum(0), z: y.sum()}\n")
+    assert found.status == "unsupported"
+    assert {c.lacks for c in found.comparisons if c.lacks} == {"sum"}
+
+
+def test_a_wrong_forward_is_wrong_and_not_lacking(
+    variant: Callable[..., type], check: Callable[..., CaseResult]
+) -> None:
+    kind = variant(("np.tanh(self.data)", "np.tanh(2 * self.data)"))
+    found = check(kind, "inputs: {x: [1, 2]}\ngraph: {y: tanh(x), z: y.sum()}\n")
+    assert found.status == "failed"
+    assert any(c.what == "value" and c.tensor == "y" and c.status == "failed" for c in found.comparisons)
+
+
+def test_trying_out_leaves_no_trace_in_the_graph(check: Callable[..., CaseResult]) -> None:
+    """An engine that counts children as they are made would wait for ever for one that was only tried."""
+
+    class Counting:
+        def __init__(self, data: Any, makers: tuple[Any, ...] = ()) -> None:
+            self.data, self.makers, self.children, self.grad = np.asarray(data), makers, 0, None
+            for maker in makers:
+                maker.children += 1
+
+        def __add__(self, other: Any) -> Counting:
+            return Counting(self.data + other.data, (self, other))
+
+        def sum(self) -> Counting:
+            return Counting(self.data.sum(), (self,))
+
+        def backward(self, gradient: Any = None) -> None:
+            self.grad = np.ones(()) if gradient is None else gradient
+            ready = [self]
+            while ready:
+                tensor = ready.pop()
+                for maker in tensor.makers:
+                    share = np.broadcast_to(tensor.grad, maker.data.shape)
+                    maker.grad = share if maker.grad is None else maker.grad + share
+                    maker.children -= 1
+                    if not maker.children:
+                        ready.append(maker)
+
+    assert check(Counting, "inputs: {x: [1, 2]}\ngraph: {y: x + x, z: y + x, loss: z.sum()}\n").status == "passed"

@@ -1,0 +1,109 @@
+"""Classes that hold one number: small cases are written out number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.checks.result import CaseResult
+from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.tensor_class.scalars import MAX_NUMBERS, ScalarClassEngine
+from gradcheck.errors import Unsupported
+
+Check = Callable[..., CaseResult]
+
+
+@pytest.fixture
+def engine(number: type) -> ScalarClassEngine:
+    found = adapt(number, "mine")
+    assert isinstance(found, ScalarClassEngine)
+    return found
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "{y: x * x + 2 * x, z: y.sum()}",
+        "{y: x @ x.T, z: y.sum()}",
+        "{y: 'x.reshape(3, 2)', z: (y * y).mean()}",
+        "{y: 'x[1] * x[0, 1]', z: y.sum()}",
+        "{y: 'where(x > 2, x, 3 * x)', z: y.sum()}",
+        "{y: 'stack([x, x * x])', z: y.sum(), w: '(y * x).sum() + z'}",
+        "{y: '-x', z: (y - x).sum()}",
+        "{y: x.detach() * x, z: y.sum()}",
+    ],
+)
+def test_graphs_are_written_out(number: type, check: Check, graph: str) -> None:
+    found = check(number, f"inputs: {{x: [[1, 2, 3], [4, 5, 6]]}}\ngraph: {graph}\n")
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+
+
+def test_incoming_gradients_and_several_roots(number: type, check: Check) -> None:
+    text = "inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y * x}\nbackward: {y: [1, 10], z: [0.5, 1]}\n"
+    assert check(number, text).status == "passed"
+
+
+def test_a_tensor_is_an_array_of_numbers_and_a_constant_is_plain(engine: ScalarClassEngine) -> None:
+    x = engine.leaf(np.array([1.0, 2.0]), True)
+    assert [value.data for value in x.tensor] == [1, 2]
+    assert engine.leaf(np.array([1.0, 2.0]), False).tensor is None
+    assert engine.leaf(np.array([1, 2]), False).tensor is None
+
+
+def test_numbers_have_their_own_gradients(engine: ScalarClassEngine) -> None:
+    x = engine.leaf(np.array([1.0, 2.0]), True)
+    (y,) = (x * x,)
+    y.retain_grad()
+    engine.backward([y], [np.array([1.0, 10.0])], True)
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2, 40], [1, 10])
+    x.grad = None
+    assert x.grad.tolist() == [0, 0]
+    x.grad = np.array([7.0, 8.0])
+    assert x.grad.tolist() == [7, 8]
+    assert engine.current(x).tolist() == [1, 2]
+
+
+def lacks(engine: ScalarClassEngine, name: str, *args: object) -> str:
+    with pytest.raises(Unsupported) as caught:
+        engine.apply(TABLE[name], TABLE[name].bind(args, {}))
+    return caught.value.lacks
+
+
+def test_what_cannot_be_written_out_is_lacking(engine: ScalarClassEngine) -> None:
+    x = engine.leaf(np.ones((2, 2)), True)
+    assert lacks(engine, "exp", x) == "exp"
+    assert lacks(engine, "softmax", x, 0) == "softmax"
+    assert lacks(engine, "add", x, engine.leaf(np.ones((3, 3)), True)) == "shapes"
+    wide = engine.leaf(np.ones((40, 100)), True)
+    assert lacks(engine, "matmul", wide, np.ones((100, 40))) == "large tensors"
+    assert lacks(engine, "mul", wide, engine.leaf(np.ones((2, 1, 1)), True)) == "large tensors"
+
+
+def test_too_many_numbers_and_other_precisions_are_lacking(engine: ScalarClassEngine) -> None:
+    for array, what in ((np.ones(MAX_NUMBERS + 1), "large tensors"), (np.ones(2, np.float32), "float32")):
+        with pytest.raises(Unsupported) as caught:
+            engine.leaf(array, True)
+        assert caught.value.lacks == what
+
+
+def test_passes_from_what_is_no_number_of_its_own(engine: ScalarClassEngine) -> None:
+    x = engine.leaf(np.ones(2), True)
+    plain = engine.gathered(np.array(3.0, object))
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([plain], [None], True)
+    assert caught.value.lacks == "passes from constants"
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([x], [None], True)
+    assert caught.value.lacks == "tensors of several numbers"
+    with pytest.raises(Unsupported) as caught:
+        engine.backward([engine.leaf(np.ones(0), True)], [np.ones(0)], True)
+    assert caught.value.lacks == "empty tensors"
+
+
+def test_sums_of_many_terms_are_no_deep_chains(engine: ScalarClassEngine) -> None:
+    x = engine.leaf(np.ones(2_000), True)
+    engine.backward([x], [np.full(2_000, 3.0)], True)  # the class recurses
+    assert set(x.grad.tolist()) == {3}

@@ -1,0 +1,87 @@
+"""The examples of the contributors' guide that change or read one thing work as they stand there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.claims.engines import check as engines
+from gradcheck.language import trials
+from gradcheck.language.sampling import draw
+from gradcheck.reports.phrases import PHRASES
+from tests.checks.build import case_of, context_of
+from tests.documents import blocks
+from tests.paths import ROOT
+
+GUIDE = ROOT / "CONTRIBUTING.md"
+
+
+def example(part: str) -> str:
+    """The guide's only Python example with this in it."""
+    (found,) = [block for block in blocks(GUIDE, "python") if part in block]
+    return found
+
+
+def ran(part: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(example(part), str(GUIDE), "exec"), names)
+    return names
+
+
+def test_what_a_trial_draws_is_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcheck.language import sampling
+
+    changed = ran("def other_numbers")["other_numbers"]
+    assert trials.other_numbers.__name__ == changed.__name__
+    monkeypatch.setattr(sampling, "other_numbers", changed)
+    case = case_of("{inputs: {x: [[-5.0, 1.0]]}, graph: {y: x * x}, formulas: {y: ones_like(y)}, shapes: {x: [a, b]}}")
+    drawn = draw(case, 0, 0).inputs["x"]
+    assert np.all((drawn >= 1) & (drawn <= 2))
+
+
+def test_a_tolerance_is_one_method() -> None:
+    found = ran("scale=100.0")
+    assert found["allowed"].tolist() == pytest.approx([1e-8, 1.01e-8, 2e-8], rel=1e-4)
+
+
+def test_a_kind_of_claim_is_a_stage() -> None:
+    stage = ran("whether it is a number")
+    good = context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x, loss: y.sum()}}")
+    bad = context_of("{inputs: {x: [-1.0]}, graph: {y: sqrt(x), loss: y.sum()}}")
+    for context, status in ((good, {"passed"}), (bad, {"passed", "failed"})):
+        with quiet():
+            list(engines(context))
+            assert stage["applies"](context)
+            assert {c.status for c in stage["check"](context)} == status
+
+
+def test_a_sentence_is_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("out_of_paper", "too_many"):
+        assert kind not in PHRASES, "the guide's example has become a fact; show another one"
+    try:
+        ran("out_of_paper")
+    finally:
+        for kind in ("out_of_paper", "too_many"):
+            PHRASES.pop(kind, None)
+
+
+def test_a_failed_formula_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "{inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
+    Path("derivation.yaml").write_text(text, encoding="utf-8")
+    ran("failure(result.cases[0]")
+    assert "formula for the gradient of x is wrong" in capsys.readouterr().out
+
+
+def test_the_table_of_contents_leads_to_chapters() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    chapters = {"#" + line[3:].lower().replace(" ", "-") for line in text.splitlines() if line.startswith("## ")}
+    links = {part.partition(")")[0] for part in text.split("](")[1:] if part.startswith("#")}
+    assert len(links) >= 12
+    assert links <= chapters
