@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from gradcheck.cli import options
@@ -12,16 +14,17 @@ from gradcheck.cli.configured import ConfiguredCommand
 @options.paths
 @options.selection
 @click.option(
-    "--format", "format", type=click.Choice(["text", "yaml", "latex"]), default="text", show_default=True,
+    "--format",
+    "format",
+    type=click.Choice(["text", "yaml", "latex"]),
+    default="text",
+    show_default=True,
     help="For reading, for pasting into a case, for a paper.",
-)  # fmt: skip
+)
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
 @options.VERBOSE
-def command(
-    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None,
-    verbose: int,
-) -> int:  # fmt: skip
+def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], **chosen: Any) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula in the case language.
 
     Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
@@ -36,7 +39,7 @@ def command(
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
-        text = render(explain(case, seed, expand=expand), format, width())
+        text = render(explain(case, chosen["seed"], expand=chosen["expand"]), chosen["format"], width())
         write_stdout(("\n" if number else "") + text)
     for error in selection.errors:
         write_stderr(plain(str(error)))
