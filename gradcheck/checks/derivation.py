@@ -30,7 +30,7 @@ from gradcheck.language.expr.sharing import Derivation, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic import simplify
-from gradcheck.language.symbolic.derive import MAX_NODES, derived
+from gradcheck.language.symbolic.derive import MAX_NODES, derive
 from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
 
@@ -186,7 +186,7 @@ class _Explainer:
 
         Raises _NotDerived, or Unsupported, where a gradient cannot be written down.
         """
-        raw = derived(self.problem, None, self.expand)
+        raw = derive(self.problem, expand=self.expand, most=None)
         single = len(self.case.steps) == 1
         chosen = simplifier(self.problem, self._simplified_at(), single).simplify(raw)
         bound: set[str] = set()  # what holds at the case's own numbers alone

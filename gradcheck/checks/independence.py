@@ -20,7 +20,7 @@ from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import derived
+from gradcheck.language.symbolic.derive import derive
 
 
 def note_derived(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
@@ -47,7 +47,7 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
         known = {
             f"{expand} {name}": formula
             for expand in (False, True)
-            for name, formula in derived(point.problem, None, expand).items()
+            for name, formula in derive(point.problem, expand=expand, most=None).items()
         }
         stated = {f"claim {index}": inlined(claim.expr, case.let) for index, (_, claim) in enumerate(claims)}
         simple = simplifier(point.problem, [names_at(point)], True).simplify({**known, **stated})

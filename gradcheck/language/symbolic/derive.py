@@ -20,51 +20,45 @@ from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
-from gradcheck.language.expr.sharing import Derivation, share, sizes
+from gradcheck.language.expr.sharing import sizes
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.formula import Formula, call, to_expr
-from gradcheck.language.symbolic.sizes import arithmetic, bare, remembering, remembers
+from gradcheck.language.symbolic.formula import Formula, Written, arithmetic, call, plain, to_expr, written
 
 #: A formula of more nodes than this, written out, helps nobody.
 MAX_NODES = 20_000
 
 
-def derive(problem: Problem, step: int | None = None, *, expand: bool = False) -> dict[str, Expr]:
+def derive(
+    problem: Problem, step: int | None = None, *, expand: bool = False, most: int | None = MAX_NODES
+) -> dict[str, Expr]:
     """The gradient of every tensor that one backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
 
     `step` is the pass's place in the case's steps, by default the last pass. A formula speaks of the tensor's
     children by their own gradients, `grad(child)`; with `expand` of names and of the roots' incoming gradients alone.
-    Raises what the forward pass raises, and Unsupported where a gradient cannot be written down.
+    Raises what the forward pass raises, and Unsupported where a gradient cannot be written down: where its formula has
+    more than `most` parts as a tree, too. With None it may have any number; what it holds twice is one object, and
+    `sharing.share` gives it a name.
     """
-    formulas = derived(problem, step, expand)
-    name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
-    if count > MAX_NODES:
-        raise Unsupported(f"the gradient of {name} is a formula of {count:,} parts, more than {MAX_NODES:,}",
-                          hint="give parts of the graph names of their own")  # fmt: skip
-    return formulas
-
-
-def derivation(problem: Problem, step: int | None = None, *, expand: bool = False) -> Derivation:
-    """The same, with steps (a case's `let`) for what formulas have in common; no graph's are too long to be written."""
-    case = problem.case
-    taken = {*problem.sizes, *case.dims, *case.inputs, *problem.inputs, *problem.constants, *case.graph, *case.let}
-    return share(derived(problem, step, expand), taken)
-
-
-def derived(problem: Problem, step: int | None, expand: bool) -> dict[str, Expr]:
     passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
     if not passes:
         raise Unsupported("the case has no backward pass to derive gradients of")
     seeds = problem.seeds[passes[-1] if step is None else step]
     with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
-        return _differentiate(_Graph(problem), seeds, expand)
+        formulas = _differentiate(_Graph(problem), seeds, expand)
+    if most is not None:
+        name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
+        if count > most:
+            message = f"the gradient of {name} is a formula of {count:,} parts, more than {most:,}"
+            raise Unsupported(message, hint="give parts of the graph names of their own")
+    return formulas
 
 
 class _Formulas:
     """The host on which expressions evaluate to formulas."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.elementwise and any(map(remembers, args)) and all(isinstance(arg, (int, float)) for arg in args):
+        are_numbers = all(isinstance(arg, (int, float)) for arg in args)
+        if op.elementwise and are_numbers and any(isinstance(arg, Written) for arg in args):
             return _of_numbers(op, args)
         if op.name == "getitem" and isinstance(args[0], tuple):
             return args[0][args[1]]
@@ -83,7 +77,7 @@ def _of_numbers(op: Op, args: tuple[Any, ...]) -> Any:
     """What expressions compute from sizes are numbers, not tensors."""
     if op.name in ARITHMETIC and len(args) == 2:
         return arithmetic(op.name, *args)
-    return remembering(np.asarray(op(*map(bare, args))).item(), call(op, op.bind(args, {})))
+    return written(np.asarray(op(*map(plain, args))).item(), call(op, op.bind(args, {})))
 
 
 class _Graph:
@@ -92,7 +86,7 @@ class _Graph:
     def __init__(self, problem: Problem) -> None:
         self.tensors: dict[str, Formula] = {}
         self.names: dict[Formula, str] = {}
-        scope: dict[str, Any] = {name: remembering(size, Name(name)) for name, size in problem.sizes.items()}
+        scope: dict[str, Any] = {name: written(size, Name(name)) for name, size in problem.sizes.items()}
         for name, array in problem.constants.items():
             scope[name] = Formula(array.copy(), Name(name))
         for name, array in problem.inputs.items():

@@ -1,8 +1,13 @@
-"""Formula: a tensor that remembers how it is written, so that a gradient rule called on formulas yields a formula."""
+"""Values that know how they are written: a gradient rule that is called on them yields a formula.
+
+A `Formula` is a tensor with its expression. Its `shape` holds sizes that know theirs too, so that what a rule computes
+from `x.shape[0]` holds for other sizes as well.
+"""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -12,11 +17,11 @@ from gradcheck.autograd.node import Node, nodes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import Unsupported
+from gradcheck.language.evaluation.scalars import ARITHMETIC
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence, Slice
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.symbolic.sizes import Shape, bare, remembers, whole
 
-#: An array that no name stands for is written out if it is no larger than this.
+#: An array that no name stands for is written out if it has no more elements than this.
 MAX_WRITTEN_OUT = 256
 
 
@@ -46,40 +51,112 @@ class Formula(Node):
         return f"Formula({to_text(self.expr)}, shape={self.data.shape}, dtype={self.dtype})"
 
     @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Formula:
+        """The op on the formulas' values, written as a call of it. Raises what the op raises, and Unsupported."""
+        formula = Formula(op.compute([plain(arg) for arg in args]), call(op, args))
+        data = formula.data
+        if op.elementwise:  # the shape of an operand that was not broadcast is shorter to write
+            alike = (arg for arg in args if isinstance(arg, Formula) and arg.data.shape == data.shape)
+            formula._shape = next((arg.shape for arg in alike), None)
+        flows = op.rules and any(node.requires_grad for node in nodes(op, args))
+        if flows and dtypes.is_differentiable(data.dtype) and is_recording():
+            formula.requires_grad = True
+            formula.creation_op, formula.first = op, args
+        return formula
+
+
+# Sizes ------------------------------------------------------------------------------------------
+
+
+def _operator(op: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        if op == "mul" and type(other) is int and other == 1:  # as `math.prod` begins
+            return self
+        return arithmetic(op, other, self) if reflected else arithmetic(op, self, other)
+
+    return method
+
+
+def _reflected(op: str) -> Callable[[Any, Any], Any]:
+    return _operator(op, reflected=True)
+
+
+class Written:
+    """A number that knows its expression. Arithmetic with it gives another; comparisons give plain truth."""
+
+    expr: Expr
+    # NumPy's scalars have these too: whatever has them is no plain number, and evaluation leaves it to the host.
+    dtype: np.dtype = np.dtype(np.int64)
+    shape = ()
+
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __pow__, __rpow__ = _operator("pow"), _reflected("pow")
+    __truediv__, __rtruediv__ = _operator("div"), _reflected("div")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
+    __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+
+    def __neg__(self) -> Any:
+        return written(-plain(self), Call("neg", (self.expr,)))
+
+    @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        return apply(op, args)
+        return Formula.__apply_op__(op, args)
 
 
-def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """The op on the formulas' values, written as a call of it. Raises what the op raises, and Unsupported."""
-    result = op.compute([plain(arg) for arg in args])
-    formula = Formula(result, call(op, args))
-    if op.elementwise:
-        formula._shape = _inherited(result.shape, args)
-    flows = op.rules and any(node.requires_grad for node in nodes(op, args))
-    if flows and dtypes.is_differentiable(result.dtype) and is_recording():
-        formula.requires_grad = True
-        formula.creation_op, formula.first = op, args
-    return formula
+class Size(Written, int):  # type: ignore[misc]  # int's own ** takes a modulus
+    """A size, or an integer made of sizes."""
+
+    #: The shape that it is an entry of.
+    whole: Shape | None = None
 
 
-def _inherited(shape: tuple[int, ...], args: tuple[Any, ...]) -> Shape | None:
-    """An elementwise result has the shape of an operand that was not broadcast, which is shorter to write."""
-    for arg in args:
-        if type(arg) is Formula and arg.data.shape == shape:
-            return arg.shape
-    return None
+class Ratio(Written, float):  # type: ignore[misc]  # as of int
+    """A float made of sizes, such as `1 / x.shape[0]`."""
+
+    dtype = np.dtype(np.float64)
 
 
-# To arrays, and to expressions -------------------------------------------------------------------
+class Shape(tuple):
+    """A shape that knows whose it is: `expr` is `x.shape`."""
+
+    expr: Expr
+
+    def __new__(cls, sizes: Iterable[int], expr: Expr) -> Shape:
+        known = (written(n, Call("getitem", (expr, Literal(i)))) for i, n in enumerate(sizes))
+        shape = super().__new__(cls, known)
+        shape.expr = expr
+        for size in shape:
+            size.whole = shape
+        return shape
+
+
+def written(value: Any, expr: Expr) -> Any:
+    """A number that is written `expr`; truth values and complex numbers stay as they are."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    number: Any = Size(value) if isinstance(value, int) else Ratio(value)
+    number.expr = expr
+    return number
+
+
+def arithmetic(op: str, left: Any, right: Any) -> Any:
+    """`left + right` and its like on numbers of which one is written."""
+    return written(ARITHMETIC[op](plain(left), plain(right)), Call(op, (to_expr(left), to_expr(right))))
+
+
+# To plain values, and to expressions ------------------------------------------------------------
 
 
 def plain(value: Any) -> Any:
-    """An argument with arrays for formulas and bare numbers for those that remember."""
-    if type(value) is Formula:
+    """An argument with arrays for formulas, and plain numbers for those that are written."""
+    if isinstance(value, Formula):
         return value.data
-    if remembers(value):
-        return bare(value)
+    if isinstance(value, Written):
+        return int(value) if isinstance(value, Size) else float(cast(Ratio, value))
     if isinstance(value, (tuple, list)):
         items = [plain(item) for item in value]
         return items if isinstance(value, list) else tuple(items)
@@ -88,35 +165,35 @@ def plain(value: Any) -> Any:
     return value
 
 
-def call(op: Op, args: tuple[Any, ...]) -> Expr:
+def call(op: Op, args: tuple[Any, ...]) -> Call:
     """How the op's call with these arguments, all of its parameters in order, is written: what is a default is left
     out, what follows that is given by keyword."""
     positional: list[Expr] = []
     keywords: list[tuple[str, Expr]] = []
-    for parameter, arg in zip(op.parameters, args, strict=True):
+    for position, (parameter, arg) in enumerate(zip(op.parameters, args, strict=True)):
         if _is_default(parameter, arg):
             continue
-        if keywords or parameter.keyword_only or len(positional) < op.parameters.index(parameter):
+        if keywords or parameter.keyword_only or len(positional) < position:
             keywords.append((parameter.name, to_expr(arg)))
         else:
             positional.append(to_expr(arg))
     return Call(op.name, tuple(positional), tuple(keywords))
 
 
+_SIMPLE: TypeAlias = bool | int | float | str | tuple
+
+
 def _is_default(parameter: Parameter, arg: Any) -> bool:
     default = parameter.default
-    return arg is default or (type(arg) is type(default) and type(arg) in _SIMPLE and arg == default)
-
-
-_SIMPLE = (bool, int, float, str, tuple)
+    return arg is default or (type(arg) is type(default) and isinstance(arg, _SIMPLE) and arg == default)
 
 
 def to_expr(value: Any) -> Expr:
     """How an argument of an op is written. Raises Unsupported for an array too large to be written out."""
-    if isinstance(value, (Formula, Shape)) or remembers(value):
-        return cast(Expr, value.expr)
+    if isinstance(value, (Formula, Shape, Written)):
+        return value.expr
     if isinstance(value, (tuple, list)):
-        return whole(value) or Sequence(tuple(to_expr(item) for item in value), isinstance(value, tuple))
+        return _whole(value) or Sequence(tuple(to_expr(item) for item in value), isinstance(value, tuple))
     if isinstance(value, slice):
         return Slice(*(None if part is None else to_expr(part) for part in (value.start, value.stop, value.step)))
     if isinstance(value, np.dtype):
@@ -126,6 +203,14 @@ def to_expr(value: Any) -> Expr:
     if value is None or value is Ellipsis or isinstance(value, (bool, int, float, complex, str)):
         return Literal(value)
     raise Unsupported(f"a formula cannot be written with {type(value).__name__}")
+
+
+def _whole(sizes: tuple[Any, ...] | list[Any]) -> Expr | None:
+    """How these sizes are written as one, `x.shape`; None if they are not all of a tensor's, in their order."""
+    shape = getattr(sizes[0], "whole", None) if sizes else None
+    if shape is None or len(shape) != len(sizes) or any(a is not b for a, b in zip(shape, sizes, strict=True)):
+        return None
+    return cast(Shape, shape).expr
 
 
 def _written_out(array: np.ndarray) -> Expr:

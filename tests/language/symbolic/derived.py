@@ -15,7 +15,14 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.sharing import Derivation, share
 from gradcheck.language.problem import Problem
+from gradcheck.language.symbolic.derive import derive
+
+
+def in_steps(problem: Problem, *, expand: bool = False) -> Derivation:
+    """The gradients with steps for what they have in common."""
+    return share(derive(problem, expand=expand, most=None), {*problem.environment(), *problem.case.graph})
 
 
 def check(formulas: Mapping[str, Expr], problem: Problem, let: Mapping[str, Expr] | None = None) -> None:

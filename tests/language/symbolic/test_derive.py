@@ -16,8 +16,8 @@ from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.derive import derivation, derive
-from tests.language.symbolic.derived import check
+from gradcheck.language.symbolic.derive import derive
+from tests.language.symbolic.derived import check, in_steps
 
 #: No two alike, so that nothing fits by accident; and other ones, which no formula has seen.
 SIZES = {"n": 2, "m": 3, "k": 5, "h": 4}
@@ -200,7 +200,7 @@ def test_formulas_hold_for_other_sizes(name: str, expand: bool) -> None:
 @pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND])
 def test_derivations_in_steps_do_so_too(name: str, expand: bool) -> None:
-    let, formulas = derivation(GRAPHS[name].problem(SIZES), expand=expand)
+    let, formulas = in_steps(GRAPHS[name].problem(SIZES), expand=expand)
     for sizes in (SIZES, OTHERS):
         check(formulas, GRAPHS[name].problem(sizes), let)
 
@@ -219,7 +219,7 @@ def test_formulas_in_other_dtypes(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("name", ["layer norm", "softmax cross entropy", "losses", "reductions"])
 def test_formulas_say_where_halves_are_raised_and_rounded(name: str, dtype: str) -> None:
-    let, formulas = derivation(GRAPHS[name].problem(SIZES, dtype))
+    let, formulas = in_steps(GRAPHS[name].problem(SIZES, dtype))
     check(formulas, GRAPHS[name].problem(OTHERS, dtype), let)
 
 
@@ -245,7 +245,7 @@ def test_an_expression_used_again_and_again_is_written_once() -> None:
     graph = Graph({"x": "n m"}, {"loss": f"({text} * x).sum()"})
     with pytest.raises(Unsupported, match="more than 20,000"):
         derive(graph.problem(SIZES))
-    let, formulas = derivation(graph.problem(SIZES))
+    let, formulas = in_steps(graph.problem(SIZES))
     assert len(let) < 200
     check(formulas, graph.problem(OTHERS), let)
 
@@ -257,7 +257,7 @@ def test_long_graphs_are_derived_without_recursion() -> None:
     graph = Graph({"x": "n"}, {**entries, "loss": "y2000.sum()"})
     problem = graph.problem(SIZES)
     assert to_text(derive(problem)["y1000"]) == "grad(y1001) * 0.5"
-    let, formulas = derivation(problem, expand=True)
+    let, formulas = in_steps(problem, expand=True)
     assert set(formulas) == {"x", *entries, "loss"}
     assert len(let) < 10_000
 

@@ -11,8 +11,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import derivation
-from tests.language.symbolic.derived import check
+from tests.language.symbolic.derived import check, in_steps
 from tests.paths import CASES as CASES_FOLDER
 
 CASES = [case for case in load([CASES_FOLDER]).cases if [step.action for step in case.steps] == ["backward"]]
@@ -23,8 +22,8 @@ def test_the_derivation_of_a_shipped_case_is_its_gradient(case: Case) -> None:
     problem = draw(case)
     evaluation = Core().evaluate(problem)
     if evaluation.error is None and evaluation.states[-1].error is None:
-        let, formulas = derivation(problem)
+        let, formulas = in_steps(problem)
         check(formulas, problem, let)
     else:
         with pytest.raises(GradcheckError):
-            derivation(problem)
+            in_steps(problem)

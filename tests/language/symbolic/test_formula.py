@@ -12,8 +12,7 @@ from gradcheck.autograd import ops
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.symbolic.formula import Formula, to_expr
-from gradcheck.language.symbolic.sizes import Size
+from gradcheck.language.symbolic.formula import Formula, Size, to_expr
 
 
 @pytest.fixture
