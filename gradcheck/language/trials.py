@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.arrays import largest_finite
 from gradcheck.language.case import Case
 from gradcheck.language.expr.mentions import free_names, ops_in
 from gradcheck.language.expr.nodes import Expr
@@ -153,7 +154,7 @@ def nudged(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     if array.dtype.kind in "biu" or not array.size:
         return array
     factors = generator.uniform(0.5, 1.5, array.shape)
-    largest = float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) or 1.0
+    largest = largest_finite(array) or 1.0
     small = generator.uniform(-0.5, 0.5, array.shape) * largest
     if array.ndim > 1 and array.shape[-1] == array.shape[-2] and np.array_equal(array, array.mT.conj(), equal_nan=True):
         factors, small = np.tril(factors) + np.tril(factors, -1).mT, np.tril(small) + np.tril(small, -1).mT

@@ -15,9 +15,9 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic import simplify
-from gradcheck.language.symbolic.simplify import RULES, Simplifier
 from gradcheck.oracles.exact.prove import Proof
+from gradcheck.language.symbolic.simplify.rules import RULES
+from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.reports.commands.explain import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.checks.build import case_of
@@ -149,14 +149,14 @@ def test_several_passes_add_up(tmp_path: Path) -> None:
 def test_a_formula_that_does_not_hold_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a rule may do, what is shown was found to hold: here every check on rules is switched off."""
     from gradcheck.language.expr.parser import parse
-    from gradcheck.language.symbolic.simplify import Facts
+    from gradcheck.language.symbolic.simplify.facts import Facts
 
     monkeypatch.setattr(Facts, "alike", lambda *_: True)
 
     def wrong(node: object, know: object) -> object:
         return parse("3 * x") if to_text(node) == "2 * x" else None
 
-    monkeypatch.setattr(simplify, "Simplifier", lambda know: Simplifier(know, (*RULES, wrong)))  # type: ignore[arg-type]
+    monkeypatch.setattr(derivation, "Simplifier", lambda know: Simplifier(know, (*RULES, wrong)))  # type: ignore[arg-type]
     found = of("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}}", tmp_path)
     assert texts(found)["x"] == "expand(grad(y), x.shape) * x + expand(grad(y), x.shape) * x"
 

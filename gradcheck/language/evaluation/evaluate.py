@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcheck.autograd.modes import quiet
@@ -23,8 +23,9 @@ from gradcheck.language.evaluation.program import (
     SEQUENCE,
     program,
 )
-from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.nodes import Expr, Literal, Name
 from gradcheck.language.expr.notation import constant
+from gradcheck.language.expr.traverse import with_children
 from gradcheck.language.suggest import did_you_mean
 
 
@@ -62,6 +63,17 @@ def evaluate(
             else:
                 push(_plain(code, what, _take(stack, count), host))
     return pop()
+
+
+_over_parts: dict[tuple[type[Expr], tuple[Any, ...]], Expr] = {}
+
+
+def evaluate_node(node: Expr, parts: Sequence[Any]) -> Any:
+    """The value of a node whose children have the values `parts`. Raises what `evaluate` does."""
+    key = (type(node), node.label)
+    if key not in _over_parts:  # the same object each time, so that it is compiled once
+        _over_parts[key] = with_children(node, [Name(str(index)) for index in range(len(parts))])
+    return evaluate(_over_parts[key], {str(index): part for index, part in enumerate(parts)})
 
 
 def _plain(code: int, what: Any, parts: list[Any], host: Host) -> Any:

@@ -10,13 +10,17 @@ from fractions import Fraction
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
-from gradcheck.language.symbolic.simplify.products import Product, broadcast, is_call, slim
+from gradcheck.language.symbolic.simplify.product import Product, broadcast, integer, is_call, slim
 
-OPS = frozenset({"add", "sub"})
 #: A part of a sum that is used elsewhere too is taken apart only if it has no more terms than this.
 _FEW = 8
 
 Terms = list[Product]
+
+
+def is_sum(node: Expr) -> bool:
+    """Whether it is `x + y` or `x - y`."""
+    return is_call(node, "add", 2) or is_call(node, "sub", 2)
 
 
 def spine(root: Expr, is_shared: Callable[[Expr], bool]) -> list[tuple[Expr, int]]:
@@ -25,14 +29,11 @@ def spine(root: Expr, is_shared: Callable[[Expr], bool]) -> list[tuple[Expr, int
     stack = [(root, 1)]
     while stack:
         node, sign = stack.pop()
-        if node is root or not is_shared(node):
-            if is_call(node, "add", 2):
-                stack += [(node.children[1], sign), (node.children[0], sign)]
-                continue
-            if is_call(node, "sub", 2):
-                stack += [(node.children[1], -sign), (node.children[0], sign)]
-                continue
-        found.append((node, sign))
+        if is_sum(node) and (node is root or not is_shared(node)):
+            left, right = node.children
+            stack += [(right, sign if is_call(node, "add", 2) else -sign), (left, sign)]
+        else:
+            found.append((node, sign))
     return found
 
 
@@ -50,12 +51,13 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts)
 
 def _terms(part: Expr, sign: int) -> Terms:
     """A part as terms; a sum that was simplified on its own is taken apart if it is short."""
-    found = []
     inner = spine(part, lambda node: False)
-    for node, direction in inner if len(inner) <= _FEW else [(part, 1)]:
+    if len(inner) > _FEW:
+        inner = [(part, 1)]
+    found = []
+    for node, direction in inner:
         term = Product.of(node)
-        term.number *= sign * direction
-        found.append(term)
+        found.append(term.times(term.number * sign * direction))
     return found
 
 
@@ -64,7 +66,7 @@ def _collected(terms: Terms, know: Facts, numbers: bool) -> Terms:
     known: dict[int, Product] = {}
     found: Terms = []
     for term in terms:
-        rest = know.pool.intern(term.without_number().render())
+        rest = know.pool.intern(term.times(1).render())
         other = known.get(id(rest))
         constant = isinstance(rest, Literal) and not term.factors and not term.divisors
         if other is not None and (other.number + term.number != 0 or numbers or constant):
@@ -92,7 +94,7 @@ def _whole_rows(terms: Terms, know: Facts) -> Terms:
         gone = {id(term) for term in rows.values()}
         at = next(index for index, term in enumerate(terms) if id(term) in gone)
         rest = [term for term in terms if id(term) not in gone]
-        terms = [*rest[:at], Product(number, {id(whole): (whole, 1)}), *rest[at:]]
+        terms = [*rest[:at], Product.of(whole).times(number), *rest[at:]]
     return terms
 
 
@@ -102,9 +104,8 @@ def _row(term: Product) -> tuple[Expr, int] | None:
     if len(factors) != 1 or term.divisors or factors[0][1] != 1:
         return None
     node = factors[0][0]
-    if not isinstance(node, Call) or not is_call(node, "getitem", 2) or not isinstance(node.args[1], Literal):
-        return None
-    return (node.args[0], node.args[1].value) if type(node.args[1].value) is int else None
+    index = integer(node.args[1]) if is_call(node, "getitem", 2) else None
+    return None if index is None else (node.children[0], index)
 
 
 def _without_zeros(terms: Terms, total: Shapes, know: Facts) -> Terms:
@@ -112,7 +113,7 @@ def _without_zeros(terms: Terms, total: Shapes, know: Facts) -> Terms:
     for term in terms:
         if _is_zero(term) and len(kept) > 1:
             rest = [other for other in kept if other is not term]
-            if _together(rest, total, know) == total:
+            if broadcast((_shapes(other, total, know) for other in rest), len(total)) == total:
                 kept = rest
     return kept
 
@@ -125,25 +126,19 @@ def _is_zero(term: Product) -> bool:
 
 
 def _shapes(term: Product, total: Shapes, know: Facts) -> Shapes:
-    shapes = [know.shapes(factor) for factor, _ in (*term.factors.values(), *term.divisors.values())]
-    return broadcast([shape for shape in shapes if shape is not None] + [((),) * len(total)], len(total))
-
-
-def _together(terms: Terms, total: Shapes, know: Facts) -> Shapes:
-    return broadcast([_shapes(term, total, know) for term in terms], len(total))
+    factors = (*term.factors.values(), *term.divisors.values())
+    return broadcast((know.shapes(factor) for factor, _ in factors), len(total))
 
 
 def _slimmed(terms: Terms, total: Shapes, know: Facts) -> Terms:
     """Each term without an expansion that the others make good. Prefix and suffix shapes keep it linear."""
-    shapes = [_shapes(term, total, know) for term in terms]
-    nothing: Shapes = ((),) * len(total)
-    after = [nothing]
-    for shape in reversed(shapes):
-        after.append(broadcast([after[-1], shape], len(total)))
-    after.reverse()
-    before, found = nothing, []
-    for index, term in enumerate(terms):
-        slimmer = slim(term, total, know, [before, after[index + 1]])
+    after: list[Shapes] = [((),) * len(total)]
+    for term in reversed(terms):
+        after.append(broadcast([after[-1], _shapes(term, total, know)], len(total)))
+    before, found = after[0], []
+    for term in terms:
+        after.pop()
+        slimmer = slim(term, total, know, before, after[-1])
         before = broadcast([before, _shapes(slimmer, total, know)], len(total))
         found.append(slimmer)
     return found
@@ -155,8 +150,6 @@ def _rendered(terms: Terms) -> Expr:
     lead = next((term for term in terms if term.number > 0), terms[0])
     found = lead.render()
     for term in terms:
-        if term is lead:
-            continue
-        op = "add" if term.number > 0 else "sub"
-        found = Call(op, (found, Product(abs(term.number), term.factors, term.divisors).render()))
+        if term is not lead:
+            found = Call("add" if term.number > 0 else "sub", (found, term.times(abs(term.number)).render()))
     return found

@@ -12,23 +12,16 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.symbolic.simplify import (
-    RULES,
-    Facts,
-    Point,
-    Pool,
-    Simplifier,
-    elementwise,
-    products,
-    shapes,
-    style,
-)
-from gradcheck.language.symbolic.simplify.elementwise import Rule
+from gradcheck.language.expr.sharing import Pool
+from gradcheck.language.symbolic.simplify import call_style, elementwise, products, rearranging
+from gradcheck.language.symbolic.simplify.facts import Facts, Sample
+from gradcheck.language.symbolic.simplify.rules import PATTERNS, RULES, Rule, by_pattern
+from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 
 FLOAT64 = np.dtype(np.float64)
 
 
-def point(n: int, m: int, seed: int) -> Point:
+def point(n: int, m: int, seed: int) -> Sample:
     """x, y (n, m); a (n, n); v (m); u (n); b (n, 3, m); s a number; z complex; h half; k integers."""
     draw = np.random.default_rng(seed).standard_normal
     names: dict[str, Any] = {
@@ -38,7 +31,7 @@ def point(n: int, m: int, seed: int) -> Point:
         "k": np.arange(m), "n": n, "m": m,
     }  # fmt: skip
     gradients: Mapping[str, Any] = {"x": draw((n, m)), "s": np.ones(())}
-    return Point(names, gradients, FLOAT64)
+    return Sample(names, gradients, FLOAT64)
 
 
 def know(ones: tuple[str, ...] = ("s",), shaped: tuple[str, ...] = ()) -> Facts:
@@ -50,52 +43,52 @@ def simplified(text: str, rules: tuple[Rule, ...] = RULES, facts: Facts | None =
 
 
 EXAMPLES: list[tuple[Rule, str, str]] = [
-    (shapes.gradient_of_a_root, "grad(s) * x", "ones_like(s) * x"),
-    (shapes.shape_of_a_gradient, "reshape(y, grad(x).shape)", "reshape(y, x.shape)"),
-    (shapes.shape_by_name, "reshape(v, (v * 2).shape)", "reshape(v, v.shape)"),
-    (shapes.like_by_name, "zeros_like(x @ v)", "zeros_like(u)"),
-    (shapes.size_by_name, "x / (a @ x).shape[1]", "x / x.shape[1]"),
-    (shapes.reshape_to_itself, "sum_to_size(x, y.shape)", "x"),
-    (shapes.reshape_to_itself, "expand(x, y.shape)", "x"),
-    (shapes.reshape_twice, "reshape(reshape(x, (-1,)), (m, n))", "reshape(x, (m, n))"),
-    (shapes.rearranged_to_itself, "movedim(v, 0, -1)", "v"),
-    (shapes.rearranged_to_itself, "squeeze(unsqueeze(v, 1), 1)", "v"),
-    (shapes.rearranged_to_itself, "flip(flip(x, (1,)), (1,))", "x"),
-    (shapes.kept_and_squeezed, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
-    (shapes.kept_and_squeezed, "reshape(sum(x, dim=0, keepdim=True), v.shape)", "sum(x, dim=0)"),
-    (shapes.reshape_to_itself, "constant_pad_nd(x, (0, 0))", "x"),
-    (shapes.diagonal_of_one_number, "diagonal_scatter(zeros_like(x), ones_like(diagonal(x)))",
+    (rearranging.gradient_of_a_root, "grad(s) * x", "ones_like(s) * x"),
+    (rearranging.shape_of_a_gradient, "reshape(y, grad(x).shape)", "reshape(y, x.shape)"),
+    (rearranging.shape_by_name, "reshape(v, (v * 2).shape)", "reshape(v, v.shape)"),
+    (rearranging.like_by_name, "zeros_like(x @ v)", "zeros_like(u)"),
+    (rearranging.size_by_name, "x / (a @ x).shape[1]", "x / x.shape[1]"),
+    (rearranging.reshape_to_itself, "sum_to_size(x, y.shape)", "x"),
+    (rearranging.reshape_to_itself, "expand(x, y.shape)", "x"),
+    (by_pattern, "reshape(reshape(x, (-1,)), (m, n))", "reshape(x, (m, n))"),
+    (rearranging.vector_rearranged, "movedim(v, 0, -1)", "v"),
+    (by_pattern, "squeeze(unsqueeze(v, 1), 1)", "v"),
+    (by_pattern, "flip(flip(x, (1,)), (1,))", "x"),
+    (rearranging.kept_and_squeezed, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
+    (rearranging.kept_and_squeezed, "reshape(sum(x, dim=0, keepdim=True), v.shape)", "sum(x, dim=0)"),
+    (rearranging.reshape_to_itself, "constant_pad_nd(x, (0, 0))", "x"),
+    (by_pattern, "diagonal_scatter(zeros_like(x), ones_like(diagonal(x)))",
      "eye(x.shape[0], x.shape[1])"),
-    (shapes.diagonal_of_one_number, "diagonal_scatter(zeros_like(x), expand(s, diagonal(x).shape))",
+    (by_pattern, "diagonal_scatter(zeros_like(x), expand(s, diagonal(x).shape))",
      "s * eye(x.shape[0], x.shape[1])"),
-    (shapes.identity_product, "eye(n, n) @ x", "x"),
-    (shapes.identity_product, "x @ eye(m)", "x"),
-    (shapes.expanded_one, "expand(2 * ones_like(s), x.shape)", "2 * ones_like(x)"),
-    (shapes.double_transpose, "x.T.T @ v", "x @ v"),
-    (shapes.double_transpose, "b.mT.mT", "b"),
-    (shapes.transpose_by_name, "x.mT", "x.T"),
-    (shapes.transpose_by_name, "transpose(x, 0, 1)", "x.T"),
-    (shapes.transpose_by_name, "transpose(b, -2, -1)", "b.mT"),
-    (shapes.transposed_product, "(x.T @ a).T", "a.T @ x"),
-    (shapes.sum_over_dims, "sum_to_size(x, v.shape)", "sum(x, dim=0)"),
-    (shapes.sum_over_dims, "sum_to_size(x, row.shape)", "sum(x, dim=0, keepdim=True)"),
-    (shapes.sum_over_dims, "sum_to_size(b, v.shape)", "sum(b, dim=(0, 1))"),
-    (shapes.sum_over_dims, "sum_to_size(b, row.shape)", "sum(sum(b, dim=0), dim=0, keepdim=True)"),
-    (shapes.sum_over_dims, "sum_to_size(x, ())", "sum(x)"),
-    (shapes.index_of_one, "x[0,]", "x[0]"),
-    (shapes.open_slice, "x[0:1]", "x[:1]"),
-    (shapes.open_slice, "x[:, 1:x.shape[1]]", "x[:, 1:]"),
-    (shapes.whole_slice, "x[:]", "x"),
-    (elementwise.double_negation, "-(-x)", "x"),
-    (elementwise.first_power, "x ** 1", "x"),
-    (elementwise.first_power, "y * x ** 0", "y * ones_like(x)"),
-    (elementwise.conjugate_of_a_conjugate, "conj(conj(z))", "z"),
-    (elementwise.conjugate_of_a_conjugate, "conj(x)", "x"),
+    (rearranging.identity_product, "eye(n, n) @ x", "x"),
+    (rearranging.identity_product, "x @ eye(m)", "x"),
+    (products.expanded_one, "expand(2 * ones_like(s), x.shape)", "2 * ones_like(x)"),
+    (by_pattern, "x.T.T @ v", "x @ v"),
+    (by_pattern, "b.mT.mT", "b"),
+    (rearranging.transpose_by_name, "x.mT", "x.T"),
+    (rearranging.transpose_by_name, "transpose(x, 0, 1)", "x.T"),
+    (rearranging.transpose_by_name, "transpose(b, -2, -1)", "b.mT"),
+    (rearranging.transposed_product, "(x.T @ a).T", "a.T @ x"),
+    (rearranging.sum_over_dims, "sum_to_size(x, v.shape)", "sum(x, dim=0)"),
+    (rearranging.sum_over_dims, "sum_to_size(x, row.shape)", "sum(x, dim=0, keepdim=True)"),
+    (rearranging.sum_over_dims, "sum_to_size(b, v.shape)", "sum(b, dim=(0, 1))"),
+    (rearranging.sum_over_dims, "sum_to_size(b, row.shape)", "sum(sum(b, dim=0), dim=0, keepdim=True)"),
+    (rearranging.sum_over_dims, "sum_to_size(x, ())", "sum(x)"),
+    (by_pattern, "x[0,]", "x[0]"),
+    (rearranging.open_slice, "x[0:1]", "x[:1]"),
+    (rearranging.open_slice, "x[:, 1:x.shape[1]]", "x[:, 1:]"),
+    (by_pattern, "x[:]", "x"),
+    (by_pattern, "-(-x)", "x"),
+    (by_pattern, "x ** 1", "x"),
+    (by_pattern, "y * x ** 0", "y * ones_like(x)"),
+    (by_pattern, "conj(conj(z))", "z"),
+    (elementwise.conjugate_of_a_real, "conj(x)", "x"),
     (elementwise.conjugate_inwards, "conj(conj(z) * w)", "conj(conj(z)) * conj(w)"),
     (elementwise.cast_to_itself, "to(x, torch.float64)", "x"),
     (elementwise.cast_of_a_half, "to(to(h, torch.float32) * to(g, torch.float32), torch.float16)", "h * g"),
     (elementwise.cast_of_a_half, "to(to(h, torch.float32), torch.float16)", "h"),
-    (elementwise.expansion_outwards, "tanh(expand(v, x.shape))", "expand(tanh(v), x.shape)"),
+    (by_pattern, "tanh(expand(v, x.shape))", "expand(tanh(v), x.shape)"),
     (elementwise.operand_by_itself, "where(x > 0, expand(v, x.shape), y)", "where(x > 0, v, y)"),
     (elementwise.operand_by_itself, "maximum(x, unsqueeze(v, 0))", "maximum(x, v)"),
     (products.all_sizes, "x / (x.shape[0] * x.shape[1])", "x / x.numel()"),
@@ -111,15 +104,28 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (products.normal_product, "x / 3 / y", "x / (3 * y)"),
     (products.normal_product, "x * x * x", "x ** 3"),
     (products.normal_product, "x * 1", "x"),
-    (style.dims_by_keyword, "sum(x, -1, True)", "sum(x, dim=-1, keepdim=True)"),
-    (style.lone_dim, "mean(x, dim=(-1,))", "mean(x, dim=-1)"),
-    (style.written_out, "einsum('ij,j->i', (x, v))", "einsum('ij,j->i', x, v)"),
+    (call_style.dims_by_keyword, "sum(x, -1, True)", "sum(x, dim=-1, keepdim=True)"),
+    (call_style.lone_dim, "mean(x, dim=(-1,))", "mean(x, dim=-1)"),
+    (call_style.tensors_one_by_one, "einsum('ij,j->i', (x, v))", "einsum('ij,j->i', x, v)"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "before", "after"), EXAMPLES, ids=[f"{r.__name__}: {b}" for r, b, _ in EXAMPLES])
 def test_a_rule_alone(rule: Rule, before: str, after: str) -> None:
     assert simplified(before, (rule,), know(shaped=("x", "u", "v"))) == after
+
+
+@pytest.mark.parametrize(("before", "after"), PATTERNS)
+def test_a_pattern_rewrites_what_is_of_its_form_alone(before: str, after: str) -> None:
+    facts = know()
+    made = by_pattern(facts.pool.intern(parse(before)), facts)
+    assert made == parse(after)
+    assert by_pattern(facts.pool.intern(parse("maximum(x, y)")), facts) is None
+
+
+def test_a_letter_that_a_pattern_has_twice_stands_for_one_part() -> None:
+    facts = know()
+    assert by_pattern(facts.pool.intern(parse("flip(flip(x, (1,)), (0,))")), facts) is None
 
 
 def test_every_rule_has_an_example() -> None:

@@ -16,7 +16,7 @@ def dims_by_keyword(node: Expr, know: Facts) -> Expr | None:
         return None
     names = [parameter.name for parameter in entry.parameters[: len(node.args)]]
     count = next((i for i, name in enumerate(names) if name in _BY_KEYWORD), len(names))
-    if count == 0 or count == len(names) or not all(name in _BY_KEYWORD for name in names[count:]):
+    if count == 0 or count == len(names) or not _BY_KEYWORD.issuperset(names[count:]):
         return None
     moved = tuple(zip(names[count:], node.args[count:], strict=True))
     return Call(node.op, node.args[:count], (*moved, *node.kwargs))
@@ -24,20 +24,15 @@ def dims_by_keyword(node: Expr, know: Facts) -> Expr | None:
 
 def lone_dim(node: Expr, know: Facts) -> Expr | None:
     """`mean(x, dim=(-1,))` as `mean(x, dim=-1)`."""
-    if not isinstance(node, Call):
+    dims = dict(node.kwargs).get("dim") if isinstance(node, Call) else None
+    if not isinstance(node, Call) or not isinstance(dims, Sequence) or len(dims.items) != 1:
         return None
-    kwargs = tuple((name, _alone(value) if name == "dim" else value) for name, value in node.kwargs)
-    changed = any(new is not old for (_, new), (_, old) in zip(kwargs, node.kwargs, strict=True))
-    return Call(node.op, node.args, kwargs) if changed else None
+    if not isinstance(dims.items[0], Literal):
+        return None
+    return Call(node.op, node.args, tuple((n, dims.items[0] if n == "dim" else v) for n, v in node.kwargs))
 
 
-def _alone(value: Expr) -> Expr:
-    if isinstance(value, Sequence) and len(value.items) == 1 and isinstance(value.items[0], Literal):
-        return value.items[0]
-    return value
-
-
-def written_out(node: Expr, know: Facts) -> Expr | None:
+def tensors_one_by_one(node: Expr, know: Facts) -> Expr | None:
     """`einsum('ij,j->i', (a, b))` as `einsum('ij,j->i', a, b)`."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or entry.variadic is None or entry.sequence is None:
