@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
@@ -105,13 +105,8 @@ class Case:
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What came of reading some paths: the cases that are valid, and every error of the others, in order."""
 
     cases: tuple[Case, ...]
     errors: tuple[InvalidCase, ...]
-
-    def __iter__(self) -> Any:
-        """So that `cases, errors = load(paths)` works."""
-        return iter((self.cases, self.errors))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.autograd.modes import quiet
@@ -12,18 +12,8 @@ from gradcheck.language.evaluation import scalars
 from gradcheck.language.evaluation.apply import apply, operate
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.host import NUMPY, Host
-from gradcheck.language.evaluation.program import (
-    APPLY,
-    ATTRIBUTE,
-    DTYPE,
-    GRADIENT,
-    LOAD,
-    OPERATE,
-    PUSH,
-    SEQUENCE,
-    program,
-)
-from gradcheck.language.expr.nodes import Expr, Literal, Name
+from gradcheck.language.evaluation.program import program
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence
 from gradcheck.language.expr.notation import constant
 from gradcheck.language.expr.traverse import with_children
 from gradcheck.language.suggest import did_you_mean
@@ -45,30 +35,31 @@ def evaluate(
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
     with quiet():
-        for code, what, count in program(expr):
-            if code == LOAD:
+        for kind, what, count in program(expr):
+            if kind is Name:
                 try:
                     push(names[what])
                 except KeyError:
                     push(_word(what, names, host))
-            elif code == OPERATE:
-                right = pop()
-                push(operate(what, pop(), right, host, max_elements))
-            elif code == APPLY:
-                push(apply(what, _take(stack, count), host, max_elements))
-            elif code == PUSH:
+            elif kind is Call:
+                if what.infix:
+                    right = pop()
+                    push(operate(what, pop(), right, host, max_elements))
+                else:
+                    push(apply(what, _take(stack, count), host, max_elements))
+            elif kind is Literal:
                 push(what)
-            elif code == GRADIENT:
+            elif kind is Gradient:
                 push(_gradient(what, gradients))
             else:
-                push(_plain(code, what, _take(stack, count), host))
+                push(_plain(kind, what, _take(stack, count), host))
     return pop()
 
 
 _over_parts: dict[tuple[type[Expr], tuple[Any, ...]], Expr] = {}
 
 
-def evaluate_node(node: Expr, parts: Sequence[Any]) -> Any:
+def evaluate_node(node: Expr, parts: list[Any]) -> Any:
     """The value of a node whose children have the values `parts`. Raises what `evaluate` does."""
     key = (type(node), node.label)
     if key not in _over_parts:  # the same object each time, so that it is compiled once
@@ -76,16 +67,16 @@ def evaluate_node(node: Expr, parts: Sequence[Any]) -> Any:
     return evaluate(_over_parts[key], {str(index): part for index, part in enumerate(parts)})
 
 
-def _plain(code: int, what: Any, parts: list[Any], host: Host) -> Any:
+def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:
     """What neither an op nor a name makes: a sequence, a slice, an attribute or a dtype."""
-    if code == SEQUENCE:
+    if kind is Sequence:
         return tuple(parts) if what else parts
-    if code == ATTRIBUTE:
+    if kind is Attribute:
         return _attribute(parts[0], what)
-    if code == DTYPE:
+    if kind is Dtype:
         return host.dtype(what)
     rest = iter(parts)
-    return slice(*(scalars.bound(next(rest)) if there else None for there in what))
+    return slice(*(None if is_missing else scalars.bound(next(rest)) for is_missing in what))
 
 
 def _take(stack: list[Any], count: int) -> list[Any]:
