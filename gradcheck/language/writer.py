@@ -28,40 +28,45 @@ def write(case: Case) -> str:
 
 
 def _lines(case: Case) -> Iterator[str]:
-    yield f"name: {_text(case.name)}"
-    for key in ("description", "source"):
-        if getattr(case, key):
-            yield f"{key}: {_text(getattr(case, key))}"
-    for key in ("tags", "only"):
-        if getattr(case, key):
-            yield f"{key}: [{', '.join(_text(word, flow=True) for word in getattr(case, key))}]"
-    for key in ("skip", "xfail"):
-        if getattr(case, key):
-            yield f"{key}: {_text(getattr(case, key))}"
-    if case.dtype != "float64":
-        yield f"dtype: {case.dtype}"
-    if case.seed:
-        yield f"seed: {case.seed}"
+    about = {
+        "name": _text(case.name),
+        "description": case.description and _text(case.description),
+        "source": case.source and _text(case.source),
+        "tags": case.tags and _words(case.tags),
+        "only": case.only and _words(case.only),
+        "skip": case.skip and _text(case.skip),
+        "xfail": case.xfail and _text(case.xfail),
+        "dtype": case.dtype if case.dtype != "float64" else "",
+        "seed": case.seed,
+    }
+    yield from (f"{key}: {said}" for key, said in about.items() if said)
     yield from _section("dims", {name: str(size) for name, size in case.dims.items()})
     for section in _leaves(case):
         yield from _section(section, {name: _value(value) for name, value in getattr(case, section).items()})
-    yield from _section("graph", {name: _text(claim.text) for name, claim in case.graph.items()})
+    yield from _section("graph", _texts(case.graph))
     yield from _passes(case)
-    yield from _claims("", case.values, case.expected)
-    yield from _section("let", {name: _text(claim.text) for name, claim in case.let.items()})
+    yield from _claims(case.values, case.expected)
+    yield from _section("let", _texts(case.let))
     for section in ("formulas", "wrong_formulas"):
         yield from _derivations(section, getattr(case, section))
-    yield from _checks("", case.checks)
+    yield from _checks(case.checks)
     yield from _section("shapes", {name: _shape(shape) for name, shape in case.shapes.items()})
     yield from _generalize(case)
     yield from _tolerances(case)
 
 
-def _section(title: str, entries: Mapping[str, str], indent: str = "") -> Iterator[str]:
+def _section(title: str, entries: Mapping[str, str]) -> Iterator[str]:
     if entries:
-        yield f"{indent}{title}:"
-        for name, text in entries.items():
-            yield f"{indent}  {_text(name)}: {text}"
+        yield f"{title}:"
+        yield from (f"  {_text(name)}: {text}" for name, text in entries.items())
+
+
+def _texts(claims: Mapping[str, Claim]) -> dict[str, str]:
+    return {name: _text(claim.text) for name, claim in claims.items()}
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return f"[{', '.join(_text(word, flow=True) for word in words)}]"
 
 
 def _leaves(case: Case) -> list[str]:
@@ -92,38 +97,36 @@ def _passes(case: Case) -> Iterator[str]:
 def _roots(roots: Mapping[str, Value | None]) -> str:
     if len(roots) == 1 and None in roots.values():
         return _text(next(iter(roots)))
-    return _mapping({name: "null" if value is None else _value(value, flow=True) for name, value in roots.items()})
+    return _mapping({name: _value(value, flow=True) if value else "null" for name, value in roots.items()})
 
 
 def _step(step: Step) -> Iterator[str]:
     if step.action == "backward":
         yield f"backward: {_roots(step.roots)}"
     elif step.action == "zero_grad":
-        names = ", ".join(_text(name, flow=True) for name in step.names)
-        yield f"zero_grad: [{names}]" if names else "zero_grad: all"
+        yield f"zero_grad: {_words(step.names) if step.names else 'all'}"
     else:
         yield f"forward: {_mapping({name: _value(value, flow=True) for name, value in step.inputs.items()})}"
     if not step.retain_graph:
         yield "retain_graph: false"
     if step.raises:
         yield f"raises: {step.raises}"
-    yield from _claims("", step.values, step.expected)
-    yield from _checks("", step.checks)
+    yield from _claims(step.values, step.expected)
+    yield from _checks(step.checks)
 
 
 # Claims ----------------------------------------------------------------------------------------------
 
 
-def _claims(indent: str, values: Mapping[str, Value], expected: Mapping[str, Value | None]) -> Iterator[str]:
-    yield from _section("values", {name: _value(value) for name, value in values.items()}, indent)
-    given = {name: "null" if value is None else _value(value) for name, value in expected.items()}
-    yield from _section("expected", given, indent)
+def _claims(values: Mapping[str, Value], expected: Mapping[str, Value | None]) -> Iterator[str]:
+    yield from _section("values", {name: _value(value) for name, value in values.items()})
+    yield from _section("expected", {name: _value(value) if value else "null" for name, value in expected.items()})
 
 
-def _checks(indent: str, checks: tuple[Claim, ...]) -> Iterator[str]:
+def _checks(checks: tuple[Claim, ...]) -> Iterator[str]:
     if checks:
-        yield f"{indent}checks:"
-        yield from (f"{indent}  - {_text(claim.text)}" for claim in checks)
+        yield "checks:"
+        yield from (f"  - {_text(claim.text)}" for claim in checks)
 
 
 def _derivations(section: str, claims: Mapping[str, tuple[Claim, ...]]) -> Iterator[str]:

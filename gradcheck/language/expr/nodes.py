@@ -62,37 +62,30 @@ class Literal(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Name(Expr):
+class Named(Expr):
+    """What is determined by one name."""
+
+    name: str
+
+    @property
+    def label(self) -> tuple[Any, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Name(Named):
     """A name of the case (an input, a constant, a graph entry, a size, an intermediate step), or, where the case has
     none such, a word of the language: `pi`, `float64`."""
 
-    name: str
-
-    @property
-    def label(self) -> tuple[Any, ...]:
-        return (self.name,)
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dtype(Expr):
+class Dtype(Named):
     """A dtype by its torch name: `torch.float64`."""
 
-    name: str
-
-    @property
-    def label(self) -> tuple[Any, ...]:
-        return (self.name,)
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Gradient(Expr):
+class Gradient(Named):
     """`grad(p)`, or `grad(m[0])`: the gradient that the backward pass leaves in `p`, in `m[0]`."""
-
-    name: str
-
-    @property
-    def label(self) -> tuple[Any, ...]:
-        return (self.name,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
