@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.language.loader import Limits, compose, load, load_text
+from gradcheck.language.loader import load, load_text
 from tests.paths import CASES
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
@@ -31,13 +30,6 @@ def test_corpus(path: Path) -> None:
     assert [(e.place.line, e.place.column, e.message) for e in errors] == expected
     assert expected
     assert all(e.place.file == path.as_posix() for e in errors)
-
-
-@pytest.mark.parametrize("path", [p for p in CORPUS if "not valid YAML" not in p.read_text()], ids=lambda p: p.stem)
-def test_the_parser_in_python_alone_agrees(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = [str(e) for e in load(path).errors]
-    monkeypatch.setattr(compose, "Parser", compose.PythonParser)
-    assert [str(e) for e in load(path).errors] == expected
 
 
 def errors_of(data: bytes | str, tmp_path: Path) -> list[tuple[int, int, str]]:
@@ -139,66 +131,6 @@ def test_memory_stays_within_a_multiple_of_the_file(tmp_path: Path) -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 5_000_000 + 100 * path.stat().st_size, name
-
-
-def test_errors_are_capped_and_counted() -> None:
-    _, errors = load_text("".join(f"k{i}: 1\n" for i in range(150)) + VALID, "f.yaml", Limits(errors=10))
-    assert len(errors) == 11
-    assert str(errors[-1]) == "f.yaml: and 140 more errors in this file"
-
-
-def test_limits_can_be_raised() -> None:
-    text = "inputs:\n  x: [" + "1, " * 110_000 + "1]\ngraph: {y: x}\n"
-    cases, errors = load_text(text, "f.yaml", Limits(numbers=200_000))
-    assert not errors
-    assert cases[0].inputs["x"].array.shape == (110_001,)
-
-
-# Files that are none -----------------------------------------------------------------------------
-
-
-def test_missing_path_and_what_was_meant(tmp_path: Path) -> None:
-    (tmp_path / "chain.yaml").write_text(VALID)
-    missing = tmp_path / "chian.yaml"
-    (error,) = load(missing).errors
-    assert error.message == "there is no such file or folder"
-    assert error.hint == f"did you mean '{tmp_path.as_posix()}/chain.yaml'?"
-
-
-def test_other_suffixes_pipes_and_links(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-    os.mkfifo(tmp_path / "pipe.yaml")
-    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
-    (tmp_path / "nowhere.yaml").symlink_to("gone.yaml")
-    (tmp_path / "valid.yaml").write_text(VALID)
-    (error,) = load(tmp_path / "notes.txt").errors
-    assert error.message == "not a case file"
-    cases, errors = load(tmp_path)
-    assert [case.name for case in cases] == ["valid"]
-    assert [Path(error.place.file).name for error in errors] == ["loop.yaml", "nowhere.yaml", "pipe.yaml"]
-    assert [error.message for error in errors][1:] == ["the link leads nowhere", "not a regular file"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_unreadable_files_and_folders(tmp_path: Path) -> None:
-    file, folder = tmp_path / "a.yaml", tmp_path / "folder"
-    file.write_text(VALID)
-    folder.mkdir()
-    file.chmod(0)
-    folder.chmod(0)
-    try:
-        errors = load(tmp_path).errors
-    finally:
-        folder.chmod(0o700)
-    assert {error.message for error in errors} == {"cannot be read: permission denied"}
-    assert len(errors) == 2
-
-
-@pytest.mark.parametrize("path", ["", "no\0where.yaml", "x" * 5_000 + ".yaml", "::", "a::b"])
-def test_paths_that_are_none(path: str) -> None:
-    loaded = load(path)
-    assert not loaded.cases
-    assert len(loaded.errors) == 1
 
 
 # Files that somebody slipped on ------------------------------------------------------------------
