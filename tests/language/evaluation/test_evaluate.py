@@ -1,13 +1,8 @@
 """Expressions have NumPy's values; sizes stay plain numbers within bounds; nothing too large is ever made."""
 
-import time
-import tracemalloc
-
 import numpy as np
 import pytest
 
-from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.errors import (
     ArgumentError,
@@ -19,11 +14,8 @@ from gradcheck.errors import (
     ShapeMismatch,
     TooLarge,
 )
-from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import NUMPY
-from gradcheck.language.expr.mentions import free_names, gradient_names, ops_in
+from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.printer import to_text
 
 X = np.arange(6.0).reshape(2, 3)
 Y = np.array([[2.0, 3.0], [1.0, 4.0], [0.5, 6.0]])
@@ -84,59 +76,6 @@ def test_tensors(text, expected):
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("n", 3),
-        ("n // 2", 1),
-        ("n / 2", 1.5),
-        ("n % 2 == 1", True),
-        ("-n ** 2", -9),
-        ("2 ** -1", 0.5),
-        ("~5", -6),
-        ("~True", False),
-        ("(n > 1) & (n < 3)", False),
-        ("n * x.shape[1] - 1", 8),
-        ("x.shape", (2, 3)),
-        ("x.shape[-1]", 3),
-        ("x.shape[:1] + (1,)", (2, 1)),
-        ("x.shape == (2, 3)", True),
-        ("x.shape == [2, 3]", True),
-        ("x.shape != y.shape", True),
-        ("len(x.shape)", 2),
-        ("len(x)", 2),
-        ("x.ndim + x.dim()", 4),
-        ("x.numel()", 6),
-        ("max(n, 5)", 5),
-        ("min(n, 5)", 3),
-        ("sqrt(4)", 2.0),
-        ("abs(-n)", 3),
-        ("maximum(n, 7)", 7),
-        ("exp(0)", 1.0),
-        ("clamp(n, 0, 2)", 2),
-        ("pi", np.pi),
-        ("inf", np.inf),
-        ("1 + 2j", 1 + 2j),
-        ("x.dtype == torch.float64", True),
-        ("x.dtype == torch.float32", False),
-        ("[1, n]", [1, 3]),
-        ("(1, n, 'sum', None, True)", (1, 3, "sum", None, True)),
-        ("2 ** 63 // 2", 2**62),
-    ],
-)
-def test_what_is_no_tensor_stays_plain(text, expected):
-    got = value(text)
-    assert got == expected
-    assert type(got) is type(expected)
-
-
-def test_plain_numbers_are_computed_in_double_precision_whatever_the_case_s_dtype():
-    with using_default_dtype(np.dtype(np.float32)):
-        assert value("sqrt(2)") == 2**0.5
-        assert value("ones(2)").dtype == np.float32
-        assert value("tensor([1.5])").dtype == np.float32
-
-
 def test_dtypes():
     assert value("x.to(torch.float32)").dtype == np.float32
     assert value("x.to(float32)").dtype == np.float32
@@ -162,23 +101,6 @@ def test_tensors_record_what_is_computed():
 def test_gradients_are_looked_up_by_name():
     got = evaluate(parse("grad(x) * 2 + grad(m[0])"), {}, gradients={"x": X, "m[0]": X})
     np.testing.assert_array_equal(got, 3 * X)
-
-
-def test_the_host_is_given_calls_as_they_were_written():
-    calls = []
-
-    class Host:
-        def call(self, op, args, kwargs):
-            calls.append((op.name, args, kwargs))
-            return NUMPY.call(op, args, kwargs)
-
-        def dtype(self, name):
-            return np.dtype(name)
-
-    evaluate(parse("x.sum(1, keepdims=True)"), NAMES, Host())
-    evaluate(parse("n * 2 + len(x.shape) + sqrt(2)"), NAMES, Host())
-    evaluate(parse("ones(n, dtype=torch.float32)"), NAMES, Host())
-    assert calls == [("sum", (X, 1), {"keepdim": True}), ("ones", (3,), {"dtype": np.dtype("float32")})]
 
 
 def test_a_sum_of_a_thousand_terms_is_evaluated():
@@ -238,86 +160,8 @@ def test_what_cannot_be_computed_is_a_typed_error(text, kind, part):
     assert part in str(caught.value)
 
 
-HUGE = [
-    "zeros(10 ** 9)",
-    "ones([10000, 10000, 10])",
-    "full((100000, 100000), 1.0)",
-    "eye(100000)",
-    "arange(10 ** 12)",
-    "arange(0, 1, 1e-12)",
-    "linspace(0, 1, 10 ** 9)",
-    "zeros(20000, 1) + zeros(1, 20000)",
-    "zeros(20000, 1) @ zeros(1, 20000)",
-    "where(zeros(20000, 1) > 0, zeros(1, 20000), 1)",
-    "outer(zeros(20000), zeros(20000))",
-    "kron(zeros(200, 200), zeros(200, 200))",
-    "zeros(1000).repeat(1000000)",
-    "tile(zeros(1000), (1000000,))",
-    "diag(zeros(20000))",
-    "diag_embed(zeros(20000))",
-    "einsum('i,j->ij', zeros(20000), zeros(20000))",
-    "tensordot(zeros(20000), zeros(20000), dims=0)",
-    "zeros(20000)[zeros(20000, 20000, dtype=int64)]",
-    "zeros(1, 20000)[zeros(200000, dtype=int64)]",
-    "embedding(zeros(200000, dtype=int64), zeros(1, 20000))",
-    "zeros(1, 20000).index_select(0, zeros(200000, dtype=int64))",
-    "randn(10 ** 9)",
-    "rand(10 ** 9)",
-    "uniform(0, 1, [10 ** 9])",
-    "randint(0, 9, [10 ** 9])",
-    "tensor([0.0]).expand(10 ** 9) + 1",
-    "cat([zeros(9 * 10 ** 5), zeros(9 * 10 ** 5)])",
-    "stack([zeros(9 * 10 ** 5), zeros(9 * 10 ** 5)])",
-    "mse_loss(zeros(20000, 1), zeros(1, 20000))",
-    "cosine_similarity(zeros(20000, 1, 2), zeros(1, 20000, 2), dim=2)",
-    "linear(zeros(20000, 1), zeros(20000, 1))",
-    "inner(zeros(20000, 1), zeros(20000, 1))",
-    "addmm(zeros(1), zeros(20000, 1), zeros(1, 20000))",
-    "addr(zeros(1), zeros(20000), zeros(20000))",
-    "mm(zeros(20000, 1), zeros(1, 20000))",
-    "bmm(zeros(1, 20000, 1), zeros(1, 1, 20000))",
-    "cdist(zeros(20000, 1), zeros(20000, 1))",
-    "scaled_dot_product_attention(zeros(20000, 1), zeros(20000, 1), zeros(20000, 1))",
-    "pad(zeros(2), (10 ** 9, 0))",
-    "one_hot(tensor(10 ** 9))",
-    "repeat_interleave(zeros(1000), 1000000)",
-    "zeros(2).new_zeros(10 ** 9)",
-    "addcmul(zeros(20000, 1), zeros(1, 20000), zeros(1))",
-    "tensor_split(zeros(3), 10 ** 9)",
-    "chunk(zeros(0, 3), 10 ** 9)",
-]
-
-
-@pytest.mark.parametrize("text", HUGE)
-def test_no_huge_tensor_is_ever_made(text):
-    tracemalloc.start()
-    started = time.perf_counter()
-    try:
-        with pytest.raises(TooLarge):
-            evaluate(parse(text), {}, max_elements=10**6)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert time.perf_counter() - started < 1
-    assert peak < 16e6
-
-
-def test_the_budget_is_the_caller_s():
-    assert evaluate(parse("zeros(10)"), {}, max_elements=10).size == 10
-    with pytest.raises(TooLarge, match="of 11 elements, where 10 are allowed"):
-        evaluate(parse("zeros(11)"), {}, max_elements=10)
-    with pytest.raises(TooLarge):
-        evaluate(parse("x + y"), {"x": np.zeros((4, 1)), "y": np.zeros((1, 4))}, max_elements=10)
-
-
-def test_names_gradients_and_ops_are_listed_with_their_columns():
-    expr = parse("a @ grad(b) + sum(a, dim=k) * pi")
-    assert free_names(expr) == {"a": 0, "k": 25, "pi": 30}
-    assert gradient_names(expr) == {"b": 4}
-    assert ops_in(expr) == {"add": 0, "matmul": 0, "mul": 14, "sum": 14}
-
-
-@pytest.mark.parametrize("text", sorted({sample for op in TABLE.values() for sample in op.samples}))
-def test_every_sample_of_the_table_is_read_printed_and_checked(text):
-    expr = parse(text)
-    assert parse(to_text(expr)) == expr
+def test_one_node_is_evaluated_over_the_values_of_its_children() -> None:
+    assert evaluate_node(parse("a[1:, b]"), [X, (slice(1, None), 2)]) == X[1:, 2]
+    assert evaluate_node(parse("x.shape"), [X]) == (2, 3)
+    np.testing.assert_array_equal(evaluate_node(parse("sum(p @ q, dim=r)"), [X, 0]), X.sum(0))
+    np.testing.assert_array_equal(evaluate_node(parse("sum(p @ q, dim=r)"), [X, 1]), X.sum(1))

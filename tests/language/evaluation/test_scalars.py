@@ -1,0 +1,139 @@
+"""Arithmetic on what is no tensor: plain numbers within bounds, shapes, slices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.op import TABLE
+from gradcheck.errors import (
+    DomainError,
+    DtypeMismatch,
+    IndexOutOfRange,
+    TooLarge,
+)
+from gradcheck.language.evaluation import scalars
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+Y = np.array([[2.0, 3.0], [1.0, 4.0], [0.5, 6.0]])
+
+
+NAMES = {"x": X, "y": Y, "n": 3, "idx": np.array([1, 0]), "e": np.array(5.0)}
+
+
+def value(text, **names):
+    return evaluate(parse(text), NAMES | names)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n", 3),
+        ("n // 2", 1),
+        ("n / 2", 1.5),
+        ("n % 2 == 1", True),
+        ("-n ** 2", -9),
+        ("2 ** -1", 0.5),
+        ("~5", -6),
+        ("~True", False),
+        ("(n > 1) & (n < 3)", False),
+        ("n * x.shape[1] - 1", 8),
+        ("x.shape", (2, 3)),
+        ("x.shape[-1]", 3),
+        ("x.shape[:1] + (1,)", (2, 1)),
+        ("x.shape == (2, 3)", True),
+        ("x.shape == [2, 3]", True),
+        ("x.shape != y.shape", True),
+        ("len(x.shape)", 2),
+        ("len(x)", 2),
+        ("x.ndim + x.dim()", 4),
+        ("x.numel()", 6),
+        ("max(n, 5)", 5),
+        ("min(n, 5)", 3),
+        ("sqrt(4)", 2.0),
+        ("abs(-n)", 3),
+        ("maximum(n, 7)", 7),
+        ("exp(0)", 1.0),
+        ("clamp(n, 0, 2)", 2),
+        ("pi", np.pi),
+        ("inf", np.inf),
+        ("1 + 2j", 1 + 2j),
+        ("x.dtype == torch.float64", True),
+        ("x.dtype == torch.float32", False),
+        ("[1, n]", [1, 3]),
+        ("(1, n, 'sum', None, True)", (1, 3, "sum", None, True)),
+        ("2 ** 63 // 2", 2**62),
+    ],
+)
+def test_what_is_no_tensor_stays_plain(text, expected):
+    got = value(text)
+    assert got == expected
+    assert type(got) is type(expected)
+
+
+def test_plain_numbers_are_computed_in_double_precision_whatever_the_case_s_dtype():
+    with using_default_dtype(np.dtype(np.float32)):
+        assert value("sqrt(2)") == 2**0.5
+        assert value("ones(2)").dtype == np.float32
+        assert value("tensor([1.5])").dtype == np.float32
+
+
+def test_operators_and_their_errors() -> None:
+    assert (scalars.binary("floor_divide", 7, 2), scalars.binary("lt", 1, 2)) == (3, True)
+    with pytest.raises(DomainError, match=r"a division by zero: div\(1, 0\)"):
+        scalars.binary("div", 1, 0)
+    with pytest.raises(TooLarge, match="2 \\*\\* 64 does not fit in 64 bits"):
+        scalars.binary("pow", 2, 64)
+    with pytest.raises(DtypeMismatch, match="lt is not defined between a complex number and an integer"):
+        scalars.binary("lt", 1j, 2)
+    assert (scalars.unary("neg", 2), scalars.unary("bitwise_not", True), scalars.unary("bitwise_not", 2)) == (
+        -2,
+        False,
+        -3,
+    )
+    with pytest.raises(DtypeMismatch, match="takes integers and booleans"):
+        scalars.unary("bitwise_not", 1.5)
+
+
+def test_shapes_are_added_and_compared() -> None:
+    assert scalars.among_sequences("add", (1, 2), [3]) == (1, 2, 3)
+    assert scalars.among_sequences("eq", [1, 2], (1, 2)) is True
+    with pytest.raises(DtypeMismatch, match="a list becomes a tensor"):
+        scalars.among_sequences("mul", [1], 2)
+    with pytest.raises(DtypeMismatch):
+        scalars.among_sequences("add", (1,) * 60, (1,) * 60)  # no shape is so long
+
+
+def test_elementwise_ops_on_numbers() -> None:
+    assert scalars.elementwise(TABLE["sqrt"], (4,), {}) == 2.0
+    assert type(scalars.elementwise(TABLE["maximum"], (1, 2), {})) is int
+    assert (scalars.extreme("max", (1, 3)), scalars.extreme("min", (1, 3))) == (3, 1)
+
+
+def test_indices_and_bounds() -> None:
+    assert (scalars.index((4, 5, 6), 1), scalars.index([4, 5, 6], slice(1, None))) == (5, [5, 6])
+    with pytest.raises(IndexOutOfRange, match="index 3 into 3 values"):
+        scalars.index((4, 5, 6), 3)
+    with pytest.raises(DtypeMismatch, match="not a boolean"):
+        scalars.index((4, 5), True)
+    assert (scalars.bound(None), scalars.bound(3), scalars.bound(np.int64(3)), scalars.bound(10**30)) == (
+        None,
+        3,
+        3,
+        2**62,
+    )
+    with pytest.raises(DtypeMismatch, match="a slice takes integers, not a float"):
+        scalars.bound(1.5)
+
+
+def test_values_in_words() -> None:
+    assert [scalars.kind(v) for v in (1, True, "a", None, np.zeros(1))] == [
+        "an integer", "a boolean", "a text", "None", "a ndarray",
+    ]  # fmt: skip
+    assert scalars.tensor_hint(1, [2]) == "a list becomes a tensor by tensor([1, 2])"
+    assert scalars.tensor_hint(1) == ""
