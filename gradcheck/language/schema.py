@@ -73,7 +73,7 @@ DEFINITIONS: dict[str, Any] = {
             "atol": {"type": "number", "minimum": 0, "description": "Relative to the tensor's own scale."},
         },
     },
-    "StatedTolerance": {"anyOf": [{"type": "number", "minimum": 0}, {"$ref": "#/definitions/Bounds"}]},
+    "Tolerance": {"anyOf": [{"type": "number", "minimum": 0}, {"$ref": "#/definitions/Bounds"}]},
 }
 
 

@@ -15,9 +15,9 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.oracles.exact.prove import Proof
 from gradcheck.language.symbolic.simplify.rules import RULES
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
+from gradcheck.oracles.exact.prove import Proof
 from gradcheck.reports.commands.explain import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.checks.build import case_of

@@ -26,7 +26,7 @@ MaybeValue = Annotated[Any, WithJsonSchema({"x-ref": "MaybeValue"})]
 Expression = Annotated[Any, WithJsonSchema({"x-ref": "Expression"})]
 Derivations = Annotated[Any, WithJsonSchema({"x-ref": "Derivations"})]
 Shape = Annotated[Any, WithJsonSchema({"x-ref": "Shape"})]
-Tolerances = Annotated[Any, WithJsonSchema({"x-ref": "StatedTolerance"})]
+Tolerances = Annotated[Any, WithJsonSchema({"x-ref": "Tolerance"})]
 Size = Annotated[int, Field(ge=0, le=100_000_000)]
 Text = Annotated[str, Field(min_length=1)]
 

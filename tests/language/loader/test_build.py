@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import Place
-from gradcheck.language.case import Generalize, Tolerance
+from gradcheck.language.case import Generalize, StatedTolerance
 from gradcheck.language.expr.printer import to_text
 from tests.language.loader.cases import VALID, one, with_x, wrong
 
@@ -92,8 +92,8 @@ def test_settings() -> None:
     assert (case.tags, case.dtype, case.seed, case.dims, case.only) == (("a", "b"), "float32", 7, {"n": 3}, ("core",))
     assert (case.skip, case.xfail) == ("because", "known")
     assert case.generalize == Generalize(5, {"n": (2, 4)})
-    assert case.tolerance == {"": Tolerance(rtol=1e-3), "x": Tolerance(atol=1.0)}
-    assert case.engine_tolerance == Tolerance(rtol=0.5)
+    assert case.tolerance == {"": StatedTolerance(rtol=1e-3), "x": StatedTolerance(atol=1.0)}
+    assert case.engine_tolerance == StatedTolerance(rtol=0.5)
 
 
 def test_generalize_is_for_claims_unless_said_otherwise() -> None:

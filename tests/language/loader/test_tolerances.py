@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.language.case import Tolerance
+from gradcheck.language.case import StatedTolerance
 from gradcheck.language.loader.tolerances import read
 from tests.language.loader.cases import scope
 
@@ -12,7 +12,10 @@ from tests.language.loader.cases import scope
 def test_common_ones_those_of_a_tensor_and_those_of_engines() -> None:
     names, errors = scope("inputs: {x: 1}\n")
     said = {"rtol": 1, "x": {"atol": 0.5}, "engines": {"rtol": 0}}
-    assert read(names, said) == ({"": Tolerance(rtol=1.0), "x": Tolerance(atol=0.5)}, Tolerance(rtol=0.0))
+    assert read(names, said) == (
+        {"": StatedTolerance(rtol=1.0), "x": StatedTolerance(atol=0.5)},
+        StatedTolerance(rtol=0.0),
+    )
     assert read(names, {}) == ({}, None)
     assert errors == []
 

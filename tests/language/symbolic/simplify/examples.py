@@ -10,14 +10,14 @@ import numpy as np
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
-from gradcheck.language.symbolic.simplify.facts import Facts, Point
+from gradcheck.language.symbolic.simplify.facts import Facts, Sample
 from gradcheck.language.symbolic.simplify.rules import RULES, Rule
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 
 FLOAT64 = np.dtype(np.float64)
 
 
-def point(n: int, m: int, seed: int) -> Point:
+def point(n: int, m: int, seed: int) -> Sample:
     """x, y (n, m); a (n, n); v (m); u (n); b (n, 3, m); s a number; z complex; h half; k integers."""
     draw = np.random.default_rng(seed).standard_normal
     names: dict[str, Any] = {
@@ -27,7 +27,7 @@ def point(n: int, m: int, seed: int) -> Point:
         "k": np.arange(m), "n": n, "m": m,
     }  # fmt: skip
     gradients: Mapping[str, Any] = {"x": draw((n, m)), "s": np.ones(())}
-    return Point(names, gradients, FLOAT64)
+    return Sample(names, gradients, FLOAT64)
 
 
 def know(ones: tuple[str, ...] = ("s",), shaped: tuple[str, ...] = ()) -> Facts:
