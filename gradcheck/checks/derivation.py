@@ -30,8 +30,7 @@ from gradcheck.language.expr.sharing import Derivation, Pool, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import MAX_NODES, derive
-from gradcheck.language.symbolic.simplify.facts import Facts
-from gradcheck.language.symbolic.simplify.facts import Point as Known
+from gradcheck.language.symbolic.simplify.facts import Facts, Sample
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
@@ -206,7 +205,7 @@ class _Explainer:
                 else:
                     raise _NotDerived(fact("derived_does_not_hold", tensor=name))
 
-    def _simplified_at(self) -> list[Known]:
+    def _simplified_at(self) -> list[Sample]:
         points = [numbers.alone for numbers in self.small or self.numbers]
         return [names_at(point) for point in points]
 
@@ -271,10 +270,10 @@ def _as_claims(exprs: Mapping[str, Expr]) -> dict[str, Claim]:
     return {name: Claim.of(expr) for name, expr in exprs.items()}
 
 
-def names_at(point: Point) -> Known:
+def names_at(point: Point) -> Sample:
     """Names and gradients after the last step, as a formula sees them."""
     scope = point.scope(point.last)
-    return Known(scope, scope.gradients, point.problem.dtype)
+    return Sample(scope, scope.gradients, point.problem.dtype)
 
 
 def taken_names(case: Case, problem: Problem) -> set[str]:
@@ -282,7 +281,7 @@ def taken_names(case: Case, problem: Problem) -> set[str]:
     return {*problem.sizes, *case.dims, *problem.inputs, *problem.constants, *case.graph, *case.let}
 
 
-def simplifier(problem: Problem, points: Sequence[Known], single: bool) -> Simplifier:
+def simplifier(problem: Problem, points: Sequence[Sample], single: bool) -> Simplifier:
     """What simplifies formulas for the gradients of a problem whose one step is a backward pass. Where it is the
     `single` one, and starts from one element, the gradient there is 1; of several passes it is what they add up to."""
     (seeds,) = problem.seeds

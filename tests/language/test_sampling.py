@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import dtypes
-from gradcheck.errors import InvalidCase, TensorError, TooLarge
+from gradcheck.errors import InvalidCase, TooLarge
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.sampling import claimed, draw
-from gradcheck.language.trials import LAST_ATTEMPT, is_general, trial_sizes, trials
 
 
 def one(text: str) -> Case:
@@ -201,92 +200,6 @@ def test_a_graph_is_not_evaluated_without_need() -> None:
     draw(of("{x: [1, 2]}", "{y: x @ randn_wide}", constants="{randn_wide: [1, 2, 3]}", backward="{y: 1}"))
 
 
-# Trials ------------------------------------------------------------------------------------------
-
-CASE = """\
-inputs:
-  x: [[1.5, 2], [3, 4]]
-  w: randn(k, 2)
-  fixed: [1, 2]
-constants:
-  i: [3, 9, 5]
-  m: [true, false]
-  b: [0.5, 1, 2]
-dims: {k: 3, unused: 2}
-graph: {y: x * 2, z: w.sum()}
-backward: {y: [[1, 2], [3, 4]], z: 2}
-shapes: {x: [a, d], i: [c], m: [d], b: 'uniform(5, 6, [c])'}
-formulas: {x: 2 * grad(y)}
-"""
-
-
-@pytest.mark.parametrize("trial", range(8))
-def test_a_trial_draws_what_is_symbolic(trial: int) -> None:
-    problem = draw(one(CASE), trial=trial)
-    sizes = problem.sizes
-    assert set(sizes) == {"a", "c", "d", "k", "unused"}
-    assert sizes["unused"] == 2
-    assert all(1 <= sizes[word] <= 7 for word in "acdk")
-    assert problem.inputs["x"].shape == (sizes["a"], sizes["d"])
-    assert problem.inputs["w"].shape == (sizes["k"], 2)
-    assert problem.inputs["fixed"].tolist() == [1, 2]
-    i, m, b = (problem.constants[name] for name in "imb")
-    assert (i.shape, m.shape, b.shape) == ((sizes["c"],), (sizes["d"],), (sizes["c"],))
-    assert (i.dtype, m.dtype) == (np.int64, np.bool_)
-    assert 3 <= i.min() <= i.max() <= 9
-    assert 5 <= b.min() <= b.max() <= 6
-    (seeds,) = problem.seeds
-    assert seeds["y"] is not None
-    assert seeds["z"] is not None
-    assert seeds["y"].shape == problem.inputs["x"].shape
-    assert seeds["z"] == 2
-
-
-def test_sizes_are_distinct_primes_then_hold_a_one() -> None:
-    case = one(CASE)
-    first, second, third = (trial_sizes(case, 0, trial) for trial in range(3))
-    for sizes in (first, second):
-        assert {sizes[word] for word in "acdk"} == {2, 3, 5, 7}
-    assert all(first[word] != second[word] for word in "acdk")
-    assert 1 in third.values()
-    assert len({third[word] for word in "acdk"}) == 4
-    assert trial_sizes(case, 0, 0) == first
-    assert any(trial_sizes(case, 0, 0, attempt) != first for attempt in range(1, 4))
-    assert any(1 in trial_sizes(case, 0, trial).values() for trial in range(3, 9))
-
-
-def test_more_sizes_than_primes_are_still_distinct_as_long_as_they_can() -> None:
-    words = "abcdefghi"
-    text = "".join(f"  {word}{word}: [1]\n" for word in words)
-    shapes = ", ".join(f"{word}{word}: [{word}]" for word in words)
-    case = one(f"inputs:\n{text}graph: {{y: aa * 2}}\nshapes: {{{shapes}}}\n")
-    for trial in range(5):
-        drawn = trial_sizes(case, 0, trial)
-        assert set(drawn) == set(words)
-    assert len(set(trial_sizes(case, 0, 0).values())) >= 6
-
-
-def test_bounds_of_sizes() -> None:
-    text = CASE + "generalize: {dims: {a: [100, 120], d: [2, 2], k: [0, 0]}}\n"
-    for trial in range(6):
-        sizes = trial_sizes(one(text), 0, trial)
-        assert 100 <= sizes["a"] <= 120
-        assert (sizes["d"], sizes["k"]) == (2, 0)
-
-
-def test_sizes_that_never_fit_end_with_the_cases_own() -> None:
-    case = of("{x: randn(n), w: [1, 2, 3]}", "{y: x * w}", dims="{n: 3}", backward="{y: randn_like(y)}")
-    with pytest.raises(TensorError):
-        draw(case, trial=0)
-    assert draw(case, trial=0, attempt=LAST_ATTEMPT).sizes == {"n": 3}
-
-
-def test_sizes_that_do_not_fit_do_not_keep_the_others_from_being_drawn() -> None:
-    case = of("{x: randn(n), w: [1, 2, 3], v: randn(m)}", "{y: x * w, z: v.sum()}", dims="{n: 3, m: 9}")
-    drawn = [trial_sizes(case, 0, trial, attempt) for trial in range(3) for attempt in range(4, LAST_ATTEMPT)]
-    assert any(sizes["n"] == 3 and sizes["m"] != 9 for sizes in drawn)
-
-
 def test_a_trial_of_a_huge_size_is_refused_before_it_is_drawn() -> None:
     case = of("{x: [[1, 2]]}", shapes="{x: [a, a2]}", generalize="{dims: {a: [90000, 90000], a2: [90000, 90000]}}")
     with pytest.raises(TooLarge, match="8,100,000,000"):
@@ -298,25 +211,6 @@ def test_incoming_gradients_without_shapes_keep_their_numbers() -> None:
     (seeds,) = draw(case, trial=0).seeds
     assert seeds["y"] is not None
     assert seeds["y"].tolist() == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("case", "general"),
-    [
-        (of("{x: [1, 2]}", formulas="{x: 2}"), False),
-        (of("{x: randn(2)}", formulas="{x: 2}"), True),
-        (of("{x: [1, 2]}", shapes="{x: [n]}", formulas="{x: 2}"), True),
-        (of("{x: ones(n)}", dims="{n: 2}", formulas="{x: 2}"), True),
-        (of("{x: [1, 2]}", dims="{n: 2}", formulas="{x: n}"), False),
-        (of("{x: [1, 2]}", backward="{y: randn_like(y)}", formulas="{x: 2}"), True),
-        (of("{x: [1, 2]}", steps="[{forward: {x: randn(2)}}, {backward: {y: [1, 1]}}]"), True),
-    ],
-)
-def test_what_is_general(case: Case, general: bool) -> None:
-    assert is_general(case) == general
-    expected = 3 if general and case.generalize else 0
-    assert len(trials(case)) == expected
-    assert len(trials(case, 7)) == (7 if expected else 0)
 
 
 def test_what_is_claimed() -> None:

@@ -70,14 +70,14 @@ HUGE = [
 @pytest.mark.parametrize("text", HUGE)
 def test_no_huge_tensor_is_ever_made(text):
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         with pytest.raises(TooLarge):
             evaluate(parse(text), {}, max_elements=10**6)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert peak < 16e6
 
 

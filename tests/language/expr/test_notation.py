@@ -6,7 +6,6 @@ import pytest
 
 from gradcheck.language.expr.nodes import Dtype, Literal
 from gradcheck.language.expr.notation import NAMESPACES, constant, find_op, is_usable, member
-from gradcheck.language.suggest import did_you_mean, nearest
 
 
 @pytest.mark.parametrize("name", ["x", "y", "on", "no", "θ", "sum", "grad", "_", "match", "float64"])
@@ -43,12 +42,3 @@ def test_linalg_has_its_own_norm_and_math_only_elementwise_ops():
     assert find_op("linalg", "norm") is not find_op("", "norm")
     assert find_op("linalg", "exp") is None
     assert find_op("math", "sum") is None
-
-
-def test_the_nearest_word():
-    assert nearest("kepdim", ["dim", "keepdim"]) == "keepdim"
-    assert nearest("Tensor", ["tensor", "tan"]) == "tensor"
-    assert nearest("zzz", ["dim"]) == ""
-    assert nearest("d" * 10_000, ["d" * 9_999]) == ""
-    assert did_you_mean("dimm", ["dim"], "else") == "did you mean 'dim'?"
-    assert did_you_mean("zzz", ["dim"], "else") == "else"

@@ -287,10 +287,10 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "column", "part"), [(t, *rest) for t, rest in REFUSED.items()],
                          ids=[t[:30].encode("ascii", "replace").decode() for t in REFUSED])  # fmt: skip
 def test_what_is_not_the_language_is_refused_at_its_place(text, column, part):
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(InvalidCase) as caught:
         parse(text, Place("case.yaml", 3, 5))
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
     error = caught.value
     assert part in error.message + "; " + error.hint
     assert (error.place.file, error.place.line) == ("case.yaml", 3)

@@ -38,7 +38,7 @@ def test_slices_and_numbers() -> None:
     assert parse("getitem(x, slice(1, None))") == parse("x[1:]")
     assert parse("getitem(x, slice(2))") == parse("x[:2]")
     assert parse("getitem(x, slice(1, None, n))") == parse("x[1::n]")
-    assert parse("x.short()") == parse("x.to(torch.int16)")
+    assert parse("x.int16()") == parse("x.to(torch.int16)")
     assert parse("float(2)") == Literal(2.0)
     assert parse("float('-inf')") == parse("-torch.inf")
     assert parse("complex(1, -2)") == Literal(complex(1, -2))
@@ -53,7 +53,7 @@ def test_slices_and_numbers() -> None:
         ("numel()", "it is written numel(x)"),
         ("x.dim(0)", "it is written x.dim()"),
         ("x.nelement(1)", "it is written x.numel()"),
-        ("x.short(1)", "it is written x.to(torch.int16)"),
+        ("x.int16(1)", "it is written x.to(torch.int16)"),
         ("x.size(0, 1)", "it is written x.size() or x.size(0)"),
         ("x.size(axis=1)", "it is written x.size() or x.size(0)"),
         ("slice()", "it is written slice(stop), slice(start, stop) or slice(start, stop, step)"),

@@ -12,8 +12,10 @@ from tests.language.loader.cases import scope
 def test_common_ones_those_of_a_tensor_and_those_of_engines() -> None:
     names, errors = scope("inputs: {x: 1}\n")
     said = {"rtol": 1, "x": {"atol": 0.5}, "engines": {"rtol": 0}}
-    by_tensor = {"": StatedTolerance(rtol=1.0), "x": StatedTolerance(atol=0.5)}
-    assert read(names, said) == (by_tensor, StatedTolerance(rtol=0.0))
+    assert read(names, said) == (
+        {"": StatedTolerance(rtol=1.0), "x": StatedTolerance(atol=0.5)},
+        StatedTolerance(rtol=0.0),
+    )
     assert read(names, {}) == ({}, None)
     assert errors == []
 

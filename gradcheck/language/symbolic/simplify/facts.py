@@ -33,7 +33,7 @@ Values: TypeAlias = tuple[Any, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Sample:
     """Names and gradients as a formula sees them."""
 
     names: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Facts:
     """
 
     def __init__(
-        self, points: Sequence[Point], pool: Pool, ones: Collection[str] = (), shaped: Collection[str] = ()
+        self, points: Sequence[Sample], pool: Pool, ones: Collection[str] = (), shaped: Collection[str] = ()
     ) -> None:
         self.pool, self.ones = pool, frozenset(ones)
         self._points = points

@@ -1,0 +1,98 @@
+"""Products as a number, factors and divisors, and what broadcasting makes of their shapes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.sharing import Pool
+from gradcheck.language.symbolic.simplify.product import Product, bare, broadcast, integer, is_call, slim
+from tests.language.symbolic.simplify.examples import know
+
+
+def interned(text: str) -> Expr:
+    return Pool().intern(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "factors", "divisors"),
+    [
+        ("2 * x * -y", -2, ["x 1", "y 1"], []),
+        ("x * x ** 2 / y", 1, ["x 3"], ["y 1"]),
+        ("x / (y / 4)", 4, ["x 1"], ["y 1"]),
+        ("0.5 / x", Fraction(1, 2), [], ["x 1"]),
+        ("0.1 * x", 1, ["0.1 1", "x 1"], []),  # no short fraction: it is left as it is written
+        ("x / 0", 1, ["x 1"], ["0 1"]),
+        ("x + y", 1, ["x + y 1"], []),
+    ],
+)
+def test_parts(text: str, number: Fraction, factors: list[str], divisors: list[str]) -> None:
+    found = Product.of(interned(text))
+    assert found.number == number
+    assert [f"{to_text(factor)} {times}" for factor, times in found.factors.values()] == factors
+    assert [f"{to_text(factor)} {times}" for factor, times in found.divisors.values()] == divisors
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("x * 2 * y", "2 * x * y"),
+        ("-x * y", "-x * y"),
+        ("x / 3", "x / 3"),
+        ("-x / 3", "-x / 3"),
+        ("x * 2 / 3", "2 * x / 3"),
+        ("x * 0.5", "0.5 * x"),
+        ("6 / 3", "2"),
+        ("x * x * x", "x ** 3"),
+        ("1 / x", "1 / x"),
+    ],
+)
+def test_the_one_form(text: str, after: str) -> None:
+    assert to_text(Product.of(interned(text)).render()) == after
+
+
+def test_a_factor_is_replaced_or_taken_out() -> None:
+    product = Product.of(interned("2 * x / y"))
+    ((x, _),) = product.factors.values()
+    assert to_text(product.replaced(x, interned("3 * z / w")).render()) == "6 * z / (y * w)"
+    assert to_text(product.replaced(x, None).render()) == "2 / y"
+    assert to_text(product.times(5).render()) == "5 * x / y"
+
+
+def test_calls_and_integers() -> None:
+    assert [is_call(parse(text), "sum", 1) for text in ("sum(x)", "sum(x, 0)", "sum(x, dim=0)", "mean(x)")] == [
+        True, False, False, False,
+    ]  # fmt: skip
+    assert [integer(parse(text)) for text in ("2", "-2", "2.0", "True", "x")] == [2, -2, None, None, None]
+    assert Product.of(interned("3 * ones_like(x)")).is_ones()
+    assert not Product.of(interned("3 * x")).is_ones()
+
+
+def test_what_broadcasting_does_anyway() -> None:
+    facts = know()
+
+    def of(text: str) -> str | None:
+        found = bare(facts.pool.intern(parse(text)), facts)
+        return None if found is None else to_text(found[0]) if found[0] is not None else "1"
+
+    assert of("expand(v, x.shape)") == "v"
+    assert of("unsqueeze(v, 0)") == "v"
+    assert of("ones_like(x)") == "1"
+    assert of("unsqueeze(v, 1)") is None
+    assert of("x") is None
+    assert broadcast([((2, 1), (3, 1)), None, ((5,), (4,))], 2) == ((2, 5), (3, 4))
+
+
+def test_expansions_go_where_the_shape_is_made_good_by_others() -> None:
+    facts = know()
+    total = facts.shapes(facts.pool.intern(parse("x")))
+    assert total is not None
+    product = Product.of(facts.pool.intern(parse("expand(v, x.shape) * y")))
+    assert to_text(slim(product, total, facts).render()) == "v * y"
+    alone = Product.of(facts.pool.intern(parse("expand(v, x.shape)")))
+    assert to_text(slim(alone, total, facts).render()) == "expand(v, x.shape)"
+    assert to_text(slim(alone, total, facts, total).render()) == "v"

@@ -1,0 +1,41 @@
+"""Rules about rearranging: each on an example."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.language.symbolic.simplify import rearranging
+from gradcheck.language.symbolic.simplify.rules import Rule
+from tests.language.symbolic.simplify.examples import alone
+
+EXAMPLES: list[tuple[Rule, str, str]] = [
+    (rearranging.gradient_of_a_root, "grad(s) * x", "ones_like(s) * x"),
+    (rearranging.shape_of_a_gradient, "reshape(y, grad(x).shape)", "reshape(y, x.shape)"),
+    (rearranging.shape_by_name, "reshape(v, (v * 2).shape)", "reshape(v, v.shape)"),
+    (rearranging.like_by_name, "zeros_like(x @ v)", "zeros_like(u)"),
+    (rearranging.size_by_name, "x / (a @ x).shape[1]", "x / x.shape[1]"),
+    (rearranging.reshape_to_itself, "sum_to_size(x, y.shape)", "x"),
+    (rearranging.reshape_to_itself, "expand(x, y.shape)", "x"),
+    (rearranging.vector_rearranged, "movedim(v, 0, -1)", "v"),
+    (rearranging.kept_and_squeezed, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
+    (rearranging.kept_and_squeezed, "reshape(sum(x, dim=0, keepdim=True), v.shape)", "sum(x, dim=0)"),
+    (rearranging.reshape_to_itself, "constant_pad_nd(x, (0, 0))", "x"),
+    (rearranging.identity_product, "eye(n, n) @ x", "x"),
+    (rearranging.identity_product, "x @ eye(m)", "x"),
+    (rearranging.transpose_by_name, "x.mT", "x.T"),
+    (rearranging.transpose_by_name, "transpose(x, 0, 1)", "x.T"),
+    (rearranging.transpose_by_name, "transpose(b, -2, -1)", "b.mT"),
+    (rearranging.transposed_product, "(x.T @ a).T", "a.T @ x"),
+    (rearranging.sum_over_dims, "sum_to_size(x, v.shape)", "sum(x, dim=0)"),
+    (rearranging.sum_over_dims, "sum_to_size(x, row.shape)", "sum(x, dim=0, keepdim=True)"),
+    (rearranging.sum_over_dims, "sum_to_size(b, v.shape)", "sum(b, dim=(0, 1))"),
+    (rearranging.sum_over_dims, "sum_to_size(b, row.shape)", "sum(sum(b, dim=0), dim=0, keepdim=True)"),
+    (rearranging.sum_over_dims, "sum_to_size(x, ())", "sum(x)"),
+    (rearranging.open_slice, "x[0:1]", "x[:1]"),
+    (rearranging.open_slice, "x[:, 1:x.shape[1]]", "x[:, 1:]"),
+]
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), EXAMPLES, ids=[f"{r.__name__}: {b}" for r, b, _ in EXAMPLES])
+def test_a_rule_alone(rule: Rule, before: str, after: str) -> None:
+    assert alone(rule, before) == after

@@ -1,0 +1,24 @@
+"""Cases are values: what they say decides, and not where it stood."""
+
+from __future__ import annotations
+
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.case import Claim, Loaded, Step, Value
+from gradcheck.language.expr.parser import parse
+
+
+def test_places_take_no_part_in_equality() -> None:
+    expr = parse("x + 1")
+    assert Claim("x + 1", expr, Place("f.yaml", 3, 4)) == Claim("x + 1", expr)
+    assert Value(expr=expr, place=Place("f.yaml", 3, 4)) == Value(expr=expr)
+    assert Step("backward", roots={"x": None}) != Step("backward", roots={"y": None})
+
+
+def test_a_claim_of_an_expression_has_the_printer_s_text() -> None:
+    assert Claim.of(parse("(x+1)")) == Claim("x + 1", parse("x + 1"))
+
+
+def test_what_was_loaded_can_be_taken_apart() -> None:
+    error = InvalidCase("wrong")
+    cases, errors = Loaded((), (error,))
+    assert (cases, errors) == ((), (error,))
