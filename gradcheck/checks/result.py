@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradcheck.checks.power import Power
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
@@ -257,41 +258,6 @@ class Reproduction:
     snippet: str = ""
     file: str = ""  # where the case file is, if it was written
     complete: bool = True  # whether nothing smaller was left to try when the budget was spent
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """A mutation that changes a gradient somewhere: what was made wrong, and where; `caught_by` is the evidence that
-    shows it ("gradient", "node", "formula", "trial" or "proof"), empty where none does."""
-
-    kind: Fact
-    where: Fact
-    caught_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """What the checks of one case would catch: its mutants, and for each tensor the smallest relative error that is
-    seen. `equivalent` mutations change nothing, here or elsewhere, and are not among the mutants."""
-
-    mutants: tuple[Mutant, ...]
-    equivalent: int = 0
-    smallest: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def caught(self) -> int:
-        """How many mutants something shows."""
-        return len(self.mutants) - len(self.survivors)
-
-    @property
-    def survivors(self) -> tuple[Mutant, ...]:
-        """Those that nothing shows."""
-        return tuple(mutant for mutant in self.mutants if not mutant.caught_by)
-
-    @property
-    def is_vacuous(self) -> bool:
-        """Whether nothing that could go wrong would be noticed."""
-        return self.caught == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gradcheck.checks.result import CaseResult, Power, RunResult
+from gradcheck.checks.power import Power
+from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from gradcheck.checks.result import CaseResult, Mutant, Power, RunResult
+from gradcheck.checks.power import Mutant, Power
+from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import Look, render
 from gradcheck.reports.power import power_json, power_lines, power_summary

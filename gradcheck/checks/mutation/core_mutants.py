@@ -16,7 +16,8 @@ from gradcheck.checks.mutation.point_set import PointSet
 from gradcheck.checks.mutation.rule_mutations import rule_mutations
 from gradcheck.checks.mutation.sweep_mutations import PASSES_OVERWRITTEN, sweep_mutations
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import UNSETTLED, Mutant
+from gradcheck.checks.power import Mutant
+from gradcheck.checks.result import UNSETTLED
 
 #: What NumPy raises when a mutation has made shapes that do not go together: a crash, which a run reports as well.
 CRASHES = (ValueError, TypeError, ArithmeticError, LookupError)

@@ -11,7 +11,7 @@ from gradcheck.checks.closeness.tolerance import of_claim
 from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.mutation.point_set import PointSet
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Mutant
+from gradcheck.checks.power import Mutant
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr

@@ -12,7 +12,8 @@ from gradcheck.checks.mutation.mutant_core import CoverageCore
 from gradcheck.checks.mutation.point_set import PointSet
 from gradcheck.checks.mutation.smallest_errors import smallest_errors
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.result import CaseResult, Power
+from gradcheck.checks.power import Power
+from gradcheck.checks.result import CaseResult
 from gradcheck.engines.base import Evaluation
 from gradcheck.language.case import Case
 

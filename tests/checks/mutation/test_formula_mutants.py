@@ -7,7 +7,7 @@ import pytest
 from gradcheck.checks.mutation.formula_mutants import evidence, formula_mutants
 from gradcheck.checks.mutation.point_set import PointSet
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.result import Mutant
+from gradcheck.checks.power import Mutant
 from tests.checks.build import case_of
 
 

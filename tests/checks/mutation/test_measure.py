@@ -11,7 +11,8 @@ from gradcheck.checks.mutation.measure import measure, with_power
 from gradcheck.checks.mutation.rule_mutations import RULE_MUTATIONS
 from gradcheck.checks.mutation.sweep_mutations import SWEEP_MUTATIONS
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.result import CaseResult, Mutant, Power
+from gradcheck.checks.power import Mutant, Power
+from gradcheck.checks.result import CaseResult
 from gradcheck.engines.core import Core
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load
