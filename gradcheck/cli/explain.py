@@ -12,16 +12,19 @@ from gradcheck.cli.configured import ConfiguredCommand
 @options.paths
 @options.selection
 @click.option(
-    "--format", "format", type=click.Choice(["text", "yaml", "latex"]), default="text", show_default=True,
+    "--format",
+    "format",
+    type=click.Choice(["text", "yaml", "latex"]),
+    default="text",
+    show_default=True,
     help="For reading, for pasting into a case, for a paper.",
-)  # fmt: skip
+)
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
-@options.VERBOSE
+@options.VERBOSE.unread()
 def command(
-    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None,
-    verbose: int,
-) -> int:  # fmt: skip
+    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None
+) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula in the case language.
 
     Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
