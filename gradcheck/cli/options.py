@@ -55,7 +55,7 @@ class Option:
         return click.Option(self.flags, help=self.help, **self.settings)
 
     def unread(self) -> Option:
-        """The same for a command that is not told of it; `-v` is looked for by `boundary` too, when something crashes."""
+        """The same for a command that is not told of it. (Crashes look for `-v` themselves.)"""
         return replace(self, settings={**self.settings, "expose_value": False})
 
     def helped(self, help: str) -> Option:
