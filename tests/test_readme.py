@@ -118,7 +118,7 @@ def example(part: str) -> str:
 def test_the_op_of_the_contributors_guide_works(tmp_path: Path) -> None:
     """Its entry is added in another process: the table is everybody's."""
     assert not hasattr(ops, "special.entr"), "the guide's example has become an op; show another one"
-    entry = example("@op(")
+    entry = example("@elementwise(")
     path = tmp_path / "entropy.yaml"
     path.write_text(whole_cases(CONTRIBUTING)[0], encoding="utf-8")
     result = python(f"{entry}\nfrom gradcheck import run\nassert run([{str(path)!r}]).count('passed') == 1\n")

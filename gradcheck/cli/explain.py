@@ -23,8 +23,10 @@ from gradcheck.cli.configured import ConfiguredCommand
 )
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
-@options.VERBOSE
-def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], **chosen: Any) -> int:
+@options.VERBOSE.unread()
+def command(
+    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None
+) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula in the case language.
 
     Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text

@@ -21,8 +21,8 @@ _DOC = 24
 
 @click.command("ops")
 @click.argument("name", required=False)
-@options.VERBOSE
-def command(name: str | None, verbose: int) -> None:
+@options.VERBOSE.unread()
+def command(name: str | None) -> None:
     """Show the op table, or everything about one op."""
     from gradcheck.cli.output import write_stdout
 

@@ -54,6 +54,10 @@ class Option:
         """As a parameter of a command."""
         return click.Option(self.flags, help=self.help, **self.settings)
 
+    def unread(self) -> Option:
+        """The same for a command that is not told of it. (Crashes look for `-v` themselves.)"""
+        return replace(self, settings={**self.settings, "expose_value": False})
+
     def helped(self, help: str) -> Option:
         """The same with another help."""
         return replace(self, help=help)

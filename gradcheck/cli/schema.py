@@ -8,8 +8,8 @@ from gradcheck.cli import options
 
 
 @click.command("schema")
-@options.VERBOSE
-def command(verbose: int) -> None:
+@options.VERBOSE.unread()
+def command() -> None:
     """Print the JSON Schema (draft-07) of a case, for editors."""
     import json
 

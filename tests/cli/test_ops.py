@@ -20,4 +20,4 @@ def test_ops_of_a_name_tells_all_about_it(gradcheck: Any) -> None:
         assert "gradient rule: yes" in text
         assert "oracles:       exact, complex step" in text
         assert "torch:         torch.tanh" in text
-        assert "  @op(lambda g, y, x: g * (1 - y * y)" in text
+        assert "  @elementwise(lambda g, y, x: g * (1 - y * y)" in text

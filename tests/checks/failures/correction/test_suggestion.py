@@ -166,7 +166,8 @@ def test_each_failing_formula_is_told_once(check: Check) -> None:
 LONG = " + ".join(f"sin({number}.5 * x) * cos(x) * x" for number in range(12))
 
 
-def test_what_was_not_searched_is_said(check: Check) -> None:
+def test_what_was_not_searched_is_said(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suggestion, "EACH", 5_000)
     case = check(wrong(SUM, "x", LONG))
     assert case.status == "failed"
     assert kinds(case) == ["not_searched_further"]
