@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from gradcheck.cli import options
@@ -41,7 +39,7 @@ def command(
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
-        text = render(explain(case, chosen["seed"], expand=chosen["expand"]), chosen["format"], width())
+        text = render(explain(case, seed, expand=expand), format, width())
         write_stdout(("\n" if number else "") + text)
     for error in selection.errors:
         write_stderr(plain(str(error)))
