@@ -13,6 +13,7 @@ from typing import Any
 from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.result import Comparison
+from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Tolerance
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact.prove import Proof, prove
@@ -79,8 +80,25 @@ def _judged(comparison: Comparison, proofs: Sequence[Proof], problems: Sequence[
     proved = [(proof, problem) for proof, problem in zip(proofs, problems, strict=True) if proof.status == "proved"]
     if len(proved) < len(proofs):
         why = next(proof.why for proof in proofs if proof.status != "proved")
-        return replace(comparison, notes=(*comparison.notes, f"not proved: {why}"))
+        return replace(comparison, notes=(*comparison.notes, f"not proved: {_in_words(why)}"))
     return replace(comparison, certificate=_certificate(proved))
+
+
+def _in_words(why: Fact | None) -> str:
+    """FACT BOUNDARY: goes as soon as notes are facts; the sentences stand in `reports/phrases/oracles.py`."""
+    if why is None:
+        return ""
+    data = dict(why.data)
+    if why.kind == "exact_uninterpreted":
+        data["functions"] = ", ".join(data["functions"])
+    return {
+        "exact_dtype": "{dtype} is no field of real numbers",
+        "exact_steps": "its steps are more than backward passes",
+        "exact_error": "{message}",
+        "exact_uninterpreted": "it differs where {functions} may take any value",
+        "exact_degree": "its degree is {degree:,}, too large for {points} points",
+        "exact_core_gradient": "the core's own gradient of {tensor} is not proved",
+    }[why.kind].format(**data)
 
 
 def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
@@ -93,5 +111,5 @@ def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
         "trials": sum(proof.points for proof, _ in proved),
         "degree": max(proof.degree for proof, _ in proved),
         "bound": max(proof.bound for proof, _ in proved),
-        "unknowns": sorted({name for proof, _ in proved for name in proof.invented}),
+        "unknowns": sorted({name for proof, _ in proved for name in proof.uninterpreted}),
     }

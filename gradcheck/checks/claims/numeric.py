@@ -18,7 +18,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Tolerance
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.numeric.audit import Audit, audit
-from gradcheck.oracles.numeric.derivative import Numeric, of_tensor
+from gradcheck.oracles.numeric.gradient import NumericGradient, numeric_gradient
 
 
 def check_with_oracle(
@@ -28,7 +28,7 @@ def check_with_oracle(
     raised = raise_precision(problem)
     found: list[Comparison] = []
     with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-        oracles: dict[tuple[str, int], Numeric | GradcheckError] = {}
+        oracles: dict[tuple[str, int], NumericGradient | GradcheckError] = {}
         for evaluation in evaluations.values():
             found += _audited(problem, raised, evaluation, override, noise, oracles)
     return found
@@ -40,7 +40,7 @@ def _audited(
     evaluation: Evaluation,
     override: Tolerance | None,
     noise: Noise,
-    oracles: dict[tuple[str, int], Numeric | GradcheckError],
+    oracles: dict[tuple[str, int], NumericGradient | GradcheckError],
 ) -> Iterator[Comparison]:
     step = len(evaluation.states) - 1
     for name, gradient in evaluation.states[step].gradients.items():
@@ -71,9 +71,9 @@ def _audited(
         yield _told(result, about, gradient.shape, allowed.rtol, allowed.atol * scale)
 
 
-def _oracle(problem: Problem, tensor: str, step: int) -> Numeric | GradcheckError:
+def _oracle(problem: Problem, tensor: str, step: int) -> NumericGradient | GradcheckError:
     try:
-        return of_tensor(problem, tensor, step)
+        return numeric_gradient(problem, tensor, step)
     except GradcheckError as error:
         return error
 

@@ -28,7 +28,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Tolerance
 from gradcheck.language.expr.mentions import ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.numeric.differences import derivative
+from gradcheck.oracles.numeric.differences import array_derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
@@ -94,7 +94,7 @@ def _differences(tape: Tape, problem: Problem, step: int, probes: Mapping[str, n
         return {}
     try:
         way = _Way(tape, problem, step, probes)
-        flat, bar = derivative(way.at, way.first, 2.0**-50)
+        flat, bar = array_derivative(way.at, way.first, 2.0**-50)
     except GradcheckError:
         return {}
     bars = way.parts(bar)

@@ -7,7 +7,6 @@ case that passes anything.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,15 +26,16 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.numeric.audit import within
-from gradcheck.oracles.numeric.derivative import Estimate, Numeric, of_tensor
-from gradcheck.oracles.numeric.objective import Alone, WideHost
+from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.objective import OpObjective, WideHost
+from gradcheck.oracles.numeric.work import Budget
 
 #: How many failures of one case are heard, and how many elements of each: the worst, or all where one has a kink.
 MOST, ELEMENTS, KINKS = 12, 6, 256
-#: Seconds for one tensor. A gradient of a large graph is judged by fewer elements.
-SECONDS = 3.0
-#: Seconds for all of them; what is left then has no verdict.
-ALL_SECONDS = 10.0
+#: The numeric oracle's work for one tensor. A gradient of a large graph is judged by fewer elements.
+WORK = 1_000_000_000
+#: Its work for all of them; what is left then has no verdict.
+ALL_WORK = 3_000_000_000
 
 _GRADIENTS = frozenset({"gradient", "formula", "expected"})
 _VALUES = frozenset({"value", "expected_value"})
@@ -75,17 +75,18 @@ class _Appeal:
     noise: Noise
     numeric: bool
     _raised: Problem | None = None
-    _oracles: dict[tuple[str, int], Numeric | None] = field(default_factory=dict)
+    _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
+    _budget: Budget = field(default_factory=lambda: Budget(ALL_WORK))
 
     def hear(self, wrong: list[WrongNode]) -> list[Comparison]:
         found: list[Comparison] = []
-        heard, start = 0, time.perf_counter()
+        heard = 0
         nodes = {id(one.comparison): one for one in wrong}
         for comparison in self.comparisons:
             mine = (comparison.trial is None) == (self.problem.drawn.trial is None)
             mine = mine and comparison.tensor not in self.problem.case.constants  # no gradient is wanted there
             mine = mine and comparison.status == "failed" and comparison.what != "wrong_formula"
-            if mine and heard < MOST and time.perf_counter() - start < ALL_SECONDS:
+            if mine and heard < MOST and not self._budget.is_spent:
                 node = nodes.get(id(comparison))
                 again = self._again(comparison, node)
                 heard += again is not comparison
@@ -112,9 +113,9 @@ class _Appeal:
         if c.what not in _GRADIENTS and node is None:
             return c
         oracle = self._oracle(c, node)
-        estimate = _partials(oracle, dispute.indices[:ELEMENTS])
+        estimate = self._partials(oracle, dispute.indices[:ELEMENTS])
         if estimate is not None and np.any(estimate.kinked):
-            estimate = _partials(oracle, dispute.indices[:KINKS])
+            estimate = self._partials(oracle, dispute.indices[:KINKS])
         slack = self._slack(c)
         if estimate is not None:
             dispute = dispute.first(len(estimate.value))
@@ -128,7 +129,7 @@ class _Appeal:
 
     # Witnesses -----------------------------------------------------------------------------------
 
-    def _oracle(self, c: Comparison, node: WrongNode | None) -> Numeric | None:
+    def _oracle(self, c: Comparison, node: WrongNode | None) -> NumericGradient | None:
         if not self.numeric:
             return None
         try:
@@ -138,9 +139,17 @@ class _Appeal:
             if key not in self._oracles:
                 self._oracles[key] = None
                 self._raised = self._raised or raise_precision(self.problem)
-                self._oracles[key] = of_tensor(self._raised, *key)
+                self._oracles[key] = numeric_gradient(self._raised, *key)
             return self._oracles[key]
         except _CANNOT:  # a graph that only other engines can evaluate
+            return None
+
+    def _partials(self, oracle: NumericGradient | None, indices: np.ndarray) -> Estimate | None:
+        if oracle is None:
+            return None
+        try:
+            return oracle.partials([int(index) for index in indices], Budget(WORK, within=self._budget))
+        except _CANNOT:
             return None
 
     def _slack(self, c: Comparison) -> np.ndarray | None:
@@ -195,16 +204,7 @@ class _Appeal:
         return found if isinstance(found, np.ndarray) else None
 
 
-def _partials(oracle: Numeric | None, indices: np.ndarray) -> Estimate | None:
-    if oracle is None:
-        return None
-    try:
-        return oracle.partials([int(index) for index in indices], SECONDS)
-    except _CANNOT:
-        return None
-
-
-def _of_node(one: WrongNode) -> Numeric:
+def _of_node(one: WrongNode) -> NumericGradient:
     """The oracle of one op alone, in double precision."""
     application = one.node.application
     held = [raise_array(array) for array in arrays(application.args, application.kwargs)]
@@ -221,7 +221,7 @@ def _of_node(one: WrongNode) -> Numeric:
         args, kwargs = rebuild(application.args, application.kwargs, chosen, host.dtype)
         return host.call(application.op, args, kwargs)
 
-    return Numeric([Alone(held[place], call, one.node.cotangents)])
+    return NumericGradient([OpObjective(held[place], call, one.node.cotangents)])
 
 
 # One dispute ---------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,26 +10,27 @@ import numpy as np
 
 from gradcheck.checks.result import Comparison
 from gradcheck.language.case import Case
-from gradcheck.oracles.numeric.counterexample import Counterexample, counterexample
+from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
+from gradcheck.oracles.numeric.work import Budget
 
-#: Seconds that are spent on one formula, and on all of a case.
-SECONDS, TOTAL = 0.7, 1.5
+#: The work that is spent on all formulas of a case.
+ALL_WORK = 2 * WORK
 #: A tensor with more numbers is not written out.
 _WRITTEN = 12
 
 
 def with_counterexamples(case: Case, comparisons: list[Comparison]) -> list[Comparison]:
     """The comparisons; the first of each wrong formula, unless its shape says it all, with a counterexample."""
-    end = time.perf_counter() + TOTAL
+    budget = Budget(ALL_WORK)
     claims = {(name, claim.text): claim for name, listed in case.formulas.items() for claim in listed}
     found = list(comparisons)
     for place, comparison in enumerate(comparisons):
         if comparison.what != "formula" or comparison.status != "failed":
             continue
         claim = claims.pop((comparison.tensor, comparison.formula), None)
-        if claim is None or comparison.message.startswith("shape") or time.perf_counter() > end:
+        if claim is None or comparison.message.startswith("shape") or budget.is_spent:
             continue
-        shown = counterexample(case, comparison.tensor, claim, SECONDS)
+        shown = counterexample(case, comparison.tensor, claim, Budget(WORK, within=budget))
         if shown is not None:
             told = {"kind": "counterexample", "message": in_words(shown, comparison.tensor)}
             found[place] = replace(comparison, diagnoses=(*comparison.diagnoses, told))

@@ -1,4 +1,4 @@
-"""The leaves of a scene: free ones are random, fixed ones are themselves, those made of others are made of them."""
+"""The leaves at a random point: free ones are random, fixed ones themselves, those made of others are made of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.leaves import leaves
-from gradcheck.oracles.exact.point import Point
+from gradcheck.oracles.exact.point import FieldPoint
 from gradcheck.oracles.exact.prove import prove
 from tests.oracles.exact.small import claim
 
@@ -27,8 +27,8 @@ def problem(text: str, tmp_path: Path) -> Problem:
     return draw(loaded.cases[0])
 
 
-def residues(of: Problem, seed: int = 0) -> tuple[Point, dict[str, Any]]:
-    point = Point(PRIME, 1)
+def residues(of: Problem, seed: int = 0) -> tuple[FieldPoint, dict[str, Any]]:
+    point = FieldPoint(PRIME, 1)
     return point, leaves(of, point, np.random.default_rng(seed))
 
 
@@ -55,12 +55,12 @@ def test_each_kind(tmp_path: Path) -> None:
     assert found["b"].value.max() > 4  # a proof is one for all values
     assert np.array_equal(2 * found["half"].value % PRIME, [1, 3])
     assert np.array_equal(found["twice"].value, [1, 3])
-    assert found["free"].degree.top == found["logits"].degree.top == 1
+    assert found["free"].degree.numerator == found["logits"].degree.numerator == 1
     assert np.array_equal(found["target"].value.sum(1) % PRIME, [1, 1])
     assert found["index"] is of.constants["index"]
     assert found["mask"] is of.constants["mask"]
     assert all(leaf.tangent is None for name, leaf in found.items() if name not in ("index", "mask"))
-    assert point.invented == {"exp"}
+    assert point.uninterpreted == {"exp"}
 
 
 def test_other_points_have_others(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ graph: {y: (x * sorted).sum()}
 """
     of = problem(text, tmp_path)
     point, found = residues(of)
-    assert "sorted, which is made of other leaves," in point.invented
-    assert found["sorted"].degree.top == 1
+    assert "sorted, which is made of other leaves," in point.uninterpreted
+    assert found["sorted"].degree.numerator == 1
     proofs = prove(of, [("x", claim(text)) for text in ("sorted", "sort(x)[0]", "x")])
     assert [proof.status for proof in proofs] == ["proved", "unsupported", "unsupported"]

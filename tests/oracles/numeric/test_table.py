@@ -16,12 +16,13 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.arguments import arrays, rebuild
 from gradcheck.engines.base import Application
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.numeric.audit import within
-from gradcheck.oracles.numeric.derivative import Numeric
-from gradcheck.oracles.numeric.objective import Alone, WideHost
+from gradcheck.oracles.numeric.gradient import NumericGradient
+from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from tests.autograd.table import DOUBLE, drawn_like, is_random
 
 #: Its result is in single precision, where differences tell little.
@@ -56,7 +57,7 @@ class Gradient:
             args, kwargs = rebuild(call.args, call.kwargs, chosen, WideHost().dtype)
             return call.op(*args, **kwargs)
 
-        self.numeric = Numeric([Alone(held[place], apply, seeds)])
+        self.numeric = NumericGradient([OpObjective(held[place], apply, seeds)])
 
 
 def gradients(op: Op) -> Iterator[Gradient]:
@@ -178,7 +179,7 @@ def test_what_is_not_analytic_is_marked_so(name: str) -> None:
 
 def test_comparisons_are_refused_by_complex_steps() -> None:
     x = np.array([1.0, 2.0])
-    numeric = Numeric([Alone(x, lambda v: TABLE["where"](v > 1.5, v, 2 * v), [np.ones(2)])])
+    numeric = NumericGradient([OpObjective(x, lambda v: TABLE["where"](v > 1.5, v, 2 * v), [np.ones(2)])])
     estimate = numeric.partials(range(2))
-    assert (estimate.method, estimate.why) == ("differences", "gt is not analytic")
+    assert (estimate.method, estimate.why) == ("differences", fact("no_complex_step", message="gt is not analytic"))
     np.testing.assert_allclose(estimate.value, [2, 1], rtol=1e-12)
