@@ -61,13 +61,13 @@ def _rule(entry: Op) -> str:
 
 def _oracles(entry: Op) -> list[str]:
     """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
-    import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
-    from gradcheck.oracles.exact.dual import ACTIONS
+    import gradcheck.oracles.exact.ops  # noqa: F401 (it fills the table of rules)
+    from gradcheck.oracles.exact.rules import EXACT_RULES
 
     if entry.composite or not any(entry.rules):
         return []
     numeric = "complex step" if entry.analytic else "differences"
-    return ["exact", numeric] if entry.name in ACTIONS else [numeric]
+    return ["exact", numeric] if entry.name in EXACT_RULES else [numeric]
 
 
 def _domain(entry: Op) -> str:

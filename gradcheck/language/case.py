@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 
@@ -103,6 +104,14 @@ class Case:
     xfail: str | None = None
     #: Where keys stand that have no place of their own: "expected.x" -> Place.
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+
+    def steps_of(self, formula: Expr) -> tuple[str, ...]:
+        """The names of `let` that a formula is made of, directly or by others, in the file's order."""
+        needed = set(free_names(formula))
+        for name in reversed(list(self.let)):
+            if name in needed:
+                needed.update(free_names(self.let[name].expr))
+        return tuple(name for name in self.let if name in needed)
 
 
 class Loaded(NamedTuple):

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
+from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.nodes import Call
 
 #: The ops that draw random numbers, by name.
 RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generator" for p in op.parameters))
@@ -28,6 +30,11 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     """
     key = "/".join(map(str, (seed, *names)))
     return np.random.Generator(np.random.PCG64(int.from_bytes(sha256(key.encode()).digest(), "big")))
+
+
+def is_free(value: Value) -> bool:
+    """Whether its elements are random floats, each by itself: it is one random creator, and nothing else."""
+    return isinstance(value.expr, Call) and value.expr.op in _FLOATING
 
 
 class Drawing(NumPy):

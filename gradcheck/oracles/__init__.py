@@ -1,0 +1,11 @@
+"""Oracles say what a gradient is without any engine and without any gradient rule.
+
+- `exact` proves or refutes a formula for all values of the inputs, in arithmetic modulo primes, where nothing rounds.
+- `numeric` differentiates the forward numerically, in double precision or better, with an error bar.
+
+An oracle knows cases, problems and ops. It must not know engines, tolerances, or what a report says: what it finds is
+data and `Fact`s, whose sentences stand in `gradcheck/reports/phrases/oracles.py`. No clock decides what it finds.
+
+A further oracle is a folder beside these two. Its answers enter a failure's verdict in
+`gradcheck/checks/failures/arbitration.py`.
+"""

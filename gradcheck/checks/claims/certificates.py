@@ -81,7 +81,7 @@ def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], len
             )
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
-        return comparison.noted(fact("not_proved", why=fact("said", text=unproved[0].why)))
+        return comparison.noted(fact("not_proved", why=unproved[0].why))
     return replace(comparison, certificate=_certificate(proofs))
 
 
@@ -95,5 +95,5 @@ def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
         "trials": sum(proof.points for proof, _ in proved),
         "degree": max(proof.degree for proof, _ in proved),
         "bound": max(proof.bound for proof, _ in proved),
-        "unknowns": sorted({name for proof, _ in proved for name in proof.invented}),
+        "unknowns": sorted({name for proof, _ in proved for name in proof.uninterpreted}),
     }

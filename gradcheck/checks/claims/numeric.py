@@ -20,7 +20,7 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.oracles.numeric.audit import Audit, audit
-from gradcheck.oracles.numeric.derivative import Numeric, of_tensor
+from gradcheck.oracles.numeric.gradient import NumericGradient, numeric_gradient
 
 
 def applies(context: Context) -> bool:
@@ -32,13 +32,13 @@ def check(context: Context) -> Iterator[Comparison]:
     """A comparison for each gradient that each engine holds after the last step."""
     point = context.points.own
     raised = raise_precision(point.problem)
-    oracles: dict[tuple[str, int], Numeric | GradcheckError] = {}
+    oracles: dict[tuple[str, int], NumericGradient | GradcheckError] = {}
 
-    def oracle(tensor: str, step: int) -> Numeric | GradcheckError:
+    def oracle(tensor: str, step: int) -> NumericGradient | GradcheckError:
         key = (tensor, step)
         if key not in oracles:
             try:
-                oracles[key] = of_tensor(raised, *key)
+                oracles[key] = numeric_gradient(raised, *key)
             except GradcheckError as error:
                 oracles[key] = error
         return oracles[key]
@@ -58,7 +58,7 @@ def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> 
 
 
 def _audited(
-    context: Context, point: Point, subject: Subject, gradient: np.ndarray, oracle: Numeric | GradcheckError
+    context: Context, point: Point, subject: Subject, gradient: np.ndarray, oracle: NumericGradient | GradcheckError
 ) -> Comparison:
     known = (gradient.shape, gradient.dtype.name, gradient.size)
     if isinstance(oracle, GradcheckError):

@@ -32,7 +32,7 @@ from gradcheck.language.case import StatedTolerance
 from gradcheck.language.expr.mentions import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
-from gradcheck.oracles.numeric.differences import derivative
+from gradcheck.oracles.numeric.differences import array_derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
@@ -88,7 +88,7 @@ class _Reference:
             return {}
         try:
             way = self.way()
-            flat, bar = derivative(way.at, way.first, 2.0**-50)
+            flat, bar = array_derivative(way.at, way.first, 2.0**-50)
         except GradcheckError:
             return {}
         values, bars = way.parts(flat), way.parts(bar)

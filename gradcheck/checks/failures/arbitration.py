@@ -26,11 +26,15 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
-from gradcheck.oracles.numeric.derivative import Estimate, Numeric, of_tensor
-from gradcheck.oracles.numeric.objective import Alone, WideHost
+from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.objective import OpObjective, WideHost
+from gradcheck.oracles.numeric.work import Budget
 
 #: How many failures of one point are looked at, and how many elements of each: the worst, or all where one has a kink.
 MOST, ELEMENTS, KINKS = 12, 6, 256
+#: The numeric oracle's work for one tensor, and for all of a point: a gradient of a large graph is looked at in fewer
+#: elements, and what is left in the end has no verdict.
+WORK, ALL_WORK = 1_000_000_000, 3_000_000_000
 
 _FORMULA, _FILE = fact("the_formula"), fact("the_file")
 
@@ -50,13 +54,14 @@ class _Arbitration:
 
     context: Context
     point: Point
-    _oracles: dict[tuple[str, int], Numeric | None] = field(default_factory=dict)
+    _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
+    _budget: Budget = field(default_factory=lambda: Budget(ALL_WORK))
 
     def run(self) -> None:
         """Each failure in turn, as far as the budget goes; what is left has no verdict."""
         looked_at = 0
         for place, c in enumerate(self.context.found):
-            if looked_at < MOST and self._is_mine(c):
+            if looked_at < MOST and not self._budget.is_spent and self._is_mine(c):
                 again = self._again(c)
                 looked_at += again is not c
                 self.context.found[place] = again
@@ -75,9 +80,9 @@ class _Arbitration:
         if not c.what.is_about_gradient and c.operation is None:
             return c
         oracle = self._oracle(c)
-        estimate = _partials(oracle, dispute.indices[:ELEMENTS])
+        estimate = self._partials(oracle, dispute.indices[:ELEMENTS])
         if estimate is not None and np.any(estimate.kinked):
-            estimate = _partials(oracle, dispute.indices[:KINKS])
+            estimate = self._partials(oracle, dispute.indices[:KINKS])
         if estimate is not None:
             all_seen = len(estimate.value) >= len(dispute.indices)
             dispute = dispute.first(len(estimate.value))
@@ -91,16 +96,24 @@ class _Arbitration:
 
     # Who is asked ------------------------------------------------------------------------------------
 
-    def _oracle(self, c: Comparison) -> Numeric | None:
+    def _oracle(self, c: Comparison) -> NumericGradient | None:
         try:
             if c.operation is not None:
                 return _of_operation(c.operation)
             key = (c.tensor, c.step)
             if key not in self._oracles:
                 self._oracles[key] = None
-                self._oracles[key] = of_tensor(raise_precision(self.point.problem), *key)
+                self._oracles[key] = numeric_gradient(raise_precision(self.point.problem), *key)
             return self._oracles[key]
         except CANNOT:  # a graph that only other engines can evaluate
+            return None
+
+    def _partials(self, oracle: NumericGradient | None, indices: np.ndarray) -> Estimate | None:
+        if oracle is None:
+            return None
+        try:
+            return oracle.partials([int(index) for index in indices], Budget(WORK, within=self._budget))
+        except CANNOT:
             return None
 
     def _slack(self, c: Comparison) -> np.ndarray | None:
@@ -155,16 +168,7 @@ class _Arbitration:
         return found if isinstance(found, np.ndarray) else None
 
 
-def _partials(oracle: Numeric | None, indices: np.ndarray) -> Estimate | None:
-    if oracle is None:
-        return None
-    try:
-        return oracle.partials([int(index) for index in indices])
-    except CANNOT:
-        return None
-
-
-def _of_operation(one: WrongOperation) -> Numeric:
+def _of_operation(one: WrongOperation) -> NumericGradient:
     """The oracle of one op alone, in double precision."""
     application = one.application
     held = [raise_array(array) for array in arrays(application.args, application.kwargs)]
@@ -181,7 +185,7 @@ def _of_operation(one: WrongOperation) -> Numeric:
         args, kwargs = rebuild(application.args, application.kwargs, chosen, host.dtype)
         return host.call(application.op, args, kwargs)
 
-    return Numeric([Alone(held[place], call, one.operation.cotangents)])
+    return NumericGradient([OpObjective(held[place], call, one.operation.cotangents)])
 
 
 # One dispute ---------------------------------------------------------------------------------------

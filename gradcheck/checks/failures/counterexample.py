@@ -11,24 +11,24 @@ import numpy as np
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.facts import Fact, fact
-from gradcheck.oracles.numeric.counterexample import Counterexample, counterexample
+from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
+from gradcheck.oracles.numeric.work import Budget
 
-#: Of so many formulas of a case a counterexample is looked for.
-MOST = 8
+#: The work that is spent on all formulas of a case.
+ALL_WORK = 2 * WORK
 
 
 def show(context: Context) -> None:
     """Give the first comparison of each wrong formula, unless its shape says it all, a diagnosis `counterexample`."""
     claims = {(name, claim.text): claim for name, listed in context.case.formulas.items() for claim in listed}
-    tried = 0
+    budget = Budget(ALL_WORK)
     for place, c in enumerate(context.found):
         if c.what is not ClaimKind.FORMULA or c.status != "failed":
             continue
         claim = claims.pop((c.tensor, c.formula), None)
-        if claim is None or _has_wrong_shape(c) or tried == MOST:
+        if claim is None or _has_wrong_shape(c) or budget.is_spent:
             continue
-        tried += 1
-        shown = counterexample(context.case, c.tensor, claim)
+        shown = counterexample(context.case, c.tensor, claim, Budget(WORK, within=budget))
         if shown is not None:
             diagnosis = Diagnosis("counterexample", as_fact(shown, c.tensor))
             context.found[place] = replace(c, diagnoses=(*c.diagnoses, diagnosis))

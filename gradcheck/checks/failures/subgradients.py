@@ -15,7 +15,7 @@ from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.audit import within
-from gradcheck.oracles.numeric.derivative import Estimate
+from gradcheck.oracles.numeric.gradient import Estimate
 
 #: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
 _FREE = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))

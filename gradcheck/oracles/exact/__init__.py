@@ -1,0 +1,14 @@
+"""The exact oracle: gradient formulas, proved or refuted at random points of a finite field.
+
+It evaluates the forward on dual numbers modulo a prime, so it knows the exact derivative along a random direction, and
+compares it with what a formula claims (`prove`). It must not know gradient rules, tolerances or floating point.
+(Where a formula speaks of `grad(...)` of other tensors, the core's formulas for these become claims of their own.)
+
+From the ground up, each module using only those before it:
+
+- `modular`, `lazy_matmul`: arithmetic of arrays modulo a prime; chains of matrices
+- `degree`, `point`, `constants`: bounds on polynomials; a random point of the field; floats as elements of the field
+- `rules`, `dual`, `uninterpreted`: the table of rules; dual numbers, their arithmetic; functions outside the field
+- `ops`: how each op acts on dual numbers. To add an op, read the rule in `ops/__init__.py`: one entry in one file
+- `leaves`, `direction`, `dependencies`, `graph`, `prove`: a case at a point, and the claims about it
+"""

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from gradcheck.oracles.exact.point import Point
+from gradcheck.oracles.exact.point import FieldPoint
 
 #: A float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
 LARGEST_DENOMINATOR = 1_000_000
@@ -14,18 +14,20 @@ LARGEST_DENOMINATOR = 1_000_000
 MOST_DIGITS = 12
 #: Numerator and denominator of what a root is taken of.
 _LARGEST_SQUARE = 10_000
+#: What a proof that uses such a number says that it left uninterpreted.
+ROUNDED = "rounded numbers"
 
 
-def residue(point: Point, number: float) -> int:
-    """The number at this point. Raises ZeroDivisionError where its denominator is 0 there."""
+def residue(point: FieldPoint, number: float) -> int:
+    """The number as an element of the field. Raises ZeroDivisionError where its denominator is 0 there."""
     if math.isinf(number):
-        return point.infinity("inf" if number > 0 else "-inf")
+        return point.infinity(1 if number > 0 else -1)
     simple = fraction(number)
     if simple is not None:
         return _quotient(simple, point.prime)
     known = surd(abs(number))
-    if known is None:  # somebody's rounding: the binary fraction itself
-        point.invented.add("rounded numbers")
+    if known is None:  # a result that was rounded: the binary fraction itself, which refutes nothing
+        point.uninterpreted.add(ROUNDED)
         return _quotient(Fraction(number), point.prime)
     square, halves = known
     found = _root(point, square.numerator * square.denominator) * pow(square.denominator, -1, point.prime)
@@ -64,17 +66,18 @@ def surd(number: float) -> tuple[Fraction, int] | None:
     return None
 
 
-def _root(point: Point, number: int) -> int:
+def _root(point: FieldPoint, number: int) -> int:
     """The square root of a positive integer: the product of those of its prime factors, so that roots multiply."""
     found = 1
-    for factor, times in _factors(number):
+    for factor, times in prime_factors(number):
         found = found * pow(factor, times // 2, point.prime) % point.prime
         if times % 2:
             found = found * _root_of_prime(point, factor) % point.prime
     return found
 
 
-def _root_of_prime(point: Point, factor: int) -> int:
+def _root_of_prime(point: FieldPoint, factor: int) -> int:
+    """Modulo p = 3 mod 4 the root of a square a is `a ** ((p + 1) / 4)`; of what is no square it is a symbol."""
     prime = point.prime
     root = pow(factor, (prime + 1) // 4, prime)
     if root * root % prime == factor % prime:
@@ -83,7 +86,8 @@ def _root_of_prime(point: Point, factor: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _factors(number: int) -> tuple[tuple[int, int], ...]:
+def prime_factors(number: int) -> tuple[tuple[int, int], ...]:
+    """Each prime factor of a positive integer and how often it divides it, by trial division."""
     found: dict[int, int] = {}
     divisor = 2
     while divisor * divisor <= number:

@@ -1,6 +1,7 @@
-"""Direction: a random direction of one tensor, the outer product of a random vector for each dimension.
+"""A random direction of one tensor: the outer product of a random vector for each dimension.
 
-A gradient that is wrong in any element is wrong along it, but by chance: `<G - T, V>` is a polynomial in the vectors.
+A gradient G that is wrong in any element is wrong along it, but by chance: `<G - true, V>` is a polynomial in the
+vectors, not zero if G is wrong, of one degree for each dimension.
 """
 
 from __future__ import annotations
@@ -10,51 +11,53 @@ from typing import Any
 import numpy as np
 
 from gradcheck.oracles.exact.degree import RANDOM
-from gradcheck.oracles.exact.dual import Residue
-from gradcheck.oracles.exact.lazy_matmul import Chain, Matrix
-from gradcheck.oracles.exact.ops.arithmetic import summed, times
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.products import product
-from gradcheck.oracles.exact.point import Point
+from gradcheck.oracles.exact.ops.reduction import summed
+from gradcheck.oracles.exact.point import FieldPoint
 
 
 class Direction:
-    """Along it a tensor moves, and a gradient is looked at."""
+    """Along it a tensor of this shape is differentiated, and a gradient is looked at."""
 
     __slots__ = ("point", "shape", "vectors")
 
-    def __init__(self, point: Point, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
+    def __init__(self, point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
         self.point, self.shape = point, shape
         self.vectors = [point.random(generator, (size,)) for size in shape or (1,)]
 
-    def moving(self, tensor: Residue) -> Residue:
+    def added_to(self, tensor: Dual) -> Dual:
         """The tensor, this direction added to its tangent."""
-        prime, degree = self.point.prime, tensor.degree.along(max(1, len(self.shape)))
+        degree = tensor.degree.along(max(1, len(self.shape)))
+        tangent = self._tangent()
+        if tensor.tangent is not None:
+            dense = tangent.dense() if isinstance(tangent, MatrixChain) else tangent
+            tangent = (dense + tensor.tangent) % self.point.prime
+        return Dual(self.point, tensor.lazy_value, tangent, degree)
+
+    def _tangent(self) -> Any:
+        """The direction as an array; of a matrix as a chain of a column and a row."""
+        prime = self.point.prime
         if len(self.shape) == 2:
             column, row = self.vectors[0][:, None], self.vectors[1][None, :]
-            chain = Chain((Matrix(column, prime), Matrix(row, prime)))
-            before = tensor.tangent
-            tangent: Any = chain if before is None else (chain.dense() + before) % prime
-            return Residue(self.point, tensor.lazy_value, tangent, degree)
+            return MatrixChain((ModularMatrix(column, prime), ModularMatrix(row, prime)))
         tangent = self.vectors[0]
         for vector in self.vectors[1:]:
             tangent = tangent[..., None] * vector % prime
-        tangent = tangent.reshape(self.shape)
-        if tensor.tangent is not None:
-            tangent = (tangent + tensor.tangent) % prime
-        return Residue(self.point, tensor.lazy_value, tangent, degree)
+        return tangent.reshape(self.shape)
 
-    def along(self, gradient: Residue) -> Residue:
-        """The inner product with a tensor of this shape; a number."""
+    def inner(self, gradient: Dual) -> Dual:
+        """The inner product of the direction and a tensor of its shape; a number."""
         if len(self.shape) == 2:
-            left = Residue(self.point, self.vectors[0][None, :], None, RANDOM)
-            right = Residue(self.point, self.vectors[1][:, None], None, RANDOM)
-            return number(product(product(left, gradient), right))
+            left = Dual(self.point, self.vectors[0][None, :], None, RANDOM)
+            right = Dual(self.point, self.vectors[1][:, None], None, RANDOM)
+            return scalar(product(product(left, gradient), right))
         for vector in reversed(self.vectors):
-            weighted = times(gradient, Residue(self.point, vector, None, RANDOM))
-            gradient = summed(weighted, -1)
+            gradient = summed(gradient * Dual(self.point, vector, None, RANDOM), -1)
         return gradient
 
 
-def number(x: Residue) -> Residue:
-    """A tensor of one element as a number."""
-    return Residue(x.point, x.value.reshape(()), None, x.degree)
+def scalar(x: Dual) -> Dual:
+    """The value of a tensor of one element, without dimensions."""
+    return Dual(x.point, x.value.reshape(()), None, x.degree)

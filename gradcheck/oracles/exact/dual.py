@@ -1,13 +1,15 @@
-"""Residue: a tensor of dual numbers modulo a prime, so that any forward yields its exact directional derivative.
+"""Dual numbers modulo a prime: tensors on which any forward yields its exact directional derivative.
 
-Ops are applied to residues as they are to tensors and formulas; how each op acts on them stands in `residue_*`.
+A dual number is `value + tangent * e` with `e * e = 0`, so `f(x + v e) = f(x) + f'(x) v e`: forward-mode
+differentiation (Wengert 1964; Griewank and Walther, "Evaluating Derivatives", 2008, chapter 3), without rounding. Ops
+are applied to dual numbers as they are to tensors and formulas; how each op acts on them is its rule in `EXACT_RULES`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -15,59 +17,61 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import constants, modular
-from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, Degree
-from gradcheck.oracles.exact.lazy_matmul import Chain, Matrix
-from gradcheck.oracles.exact.point import Point
-
-#: How an op acts on residues: `(point, op, *canonical arguments)` to a Residue, or to plain arrays.
-Action = Callable[..., Any]
-F = TypeVar("F", bound=Action)
-ACTIONS: dict[str, Action] = {}
+from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.rules import EXACT_RULES
 
 
-class Unlucky(Unsupported):
+class DivisionByZero(Unsupported):
     """A divisor is 0 at this point; it need not be at another."""
 
 
-class Residue(Operators):
+class Dual(Operators):
     """value      residues, an int64 array
     tangent    the derivative along the direction that is looked at; None for zero
     lazy_value, lazy_tangent    the same, or chains of matrices that are not multiplied out yet
+    degree     bounds on the polynomials that they are
+
+    Arithmetic by operators is element by element, with broadcasting; it keeps all of these. Other operators and methods
+    apply ops.
     """
 
     __slots__ = ("degree", "lazy_tangent", "lazy_value", "point")
-    #: What rules and formulas see: residues stand for real numbers.
+    #: What formulas see: residues stand for real numbers.
     dtype: np.dtype = np.dtype(np.float64)
 
-    def __init__(self, point: Point, value: Any, tangent: Any = None, degree: Degree = RANDOM) -> None:
+    def __init__(self, point: FieldPoint, value: Any, tangent: Any = None, degree: Degree = RANDOM) -> None:
         self.point, self.degree = point, degree
         self.lazy_value, self.lazy_tangent = value, tangent
 
     @property
     def value(self) -> np.ndarray:
         value = self.lazy_value
-        return value.dense() if type(value) is Chain else value
+        return value.dense() if type(value) is MatrixChain else value
 
     @property
     def tangent(self) -> np.ndarray | None:
         tangent = self.lazy_tangent
-        return tangent.dense() if type(tangent) is Chain else tangent
+        return tangent.dense() if type(tangent) is MatrixChain else tangent
 
-    def chain(self) -> Chain:
+    def value_chain(self) -> MatrixChain:
         """The value of a matrix as a chain that can grow longer."""
         self.lazy_value = value = _chain(self.lazy_value, self.point.prime)
         return value
 
-    def tangent_chain(self) -> Chain | None:
+    def tangent_chain(self) -> MatrixChain | None:
         """The same of the tangent."""
         if self.lazy_tangent is None:
             return None
         self.lazy_tangent = tangent = _chain(self.lazy_tangent, self.point.prime)
         return tangent
 
-    def still(self) -> Residue:
-        """The value alone."""
-        return self if self.lazy_tangent is None else type(self)(self.point, self.lazy_value, None, self.degree.still())
+    def primal(self) -> Dual:
+        """The value alone, as a constant."""
+        if self.lazy_tangent is None:
+            return self
+        return type(self)(self.point, self.lazy_value, None, self.degree.of_value())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,83 +87,154 @@ class Residue(Operators):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        action = ACTIONS.get(op.name)
-        if action is None:
-            raise Unsupported(f"{op.name} is no operation of exact arithmetic")
-        if any(isinstance(arg, np.dtype) and arg.kind in "biuc" for arg in args) and not issubclass(cls, Truth):
+        if any(isinstance(arg, np.dtype) and arg.kind in "biuc" for arg in args) and not issubclass(cls, Indicator):
             _refuse_casts(op)
-        try:
-            return action(_point_of(op, args), op, *args)
-        except ZeroDivisionError as error:
-            raise Unlucky(f"{op.name}: {error} at this point") from error
-        except ValueError as error:
-            raise ShapeMismatch(f"{op.name}: {error}") from error
-        except OverflowError as error:
-            raise Unsupported(f"{op.name}: {error}") from error
+        return apply_rule(_point_of(op, args), op, args)
+
+    # Arithmetic ------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Dual:
+        return _sum(self, lift(self.point, other), 1)
+
+    def __sub__(self, other: Any) -> Dual:
+        return _sum(self, lift(self.point, other), -1)
+
+    def __rsub__(self, other: Any) -> Dual:
+        return _sum(lift(self.point, other), self, -1)
+
+    def __mul__(self, other: Any) -> Dual:
+        """By the product rule. The square of a root is what it is the root of, where the point keeps that."""
+        b, prime = lift(self.point, other), self.point.prime
+        x, y, left, right = self.value, b.value, self.tangent, b.tangent
+        tangent: np.ndarray | None = None
+        if left is not None:
+            tangent = left * y % prime
+        if right is not None:
+            tangent = x * right % prime if tangent is None else (tangent + x * right % prime) % prime
+        product = Dual(self.point, x * y % prime, tangent, self.degree.times(b.degree))
+        return _known_square(self, product) if other is self and self.point.keeps_squares else product
+
+    def __truediv__(self, other: Any) -> Dual:
+        return self * lift(self.point, other).reciprocal()
+
+    def __rtruediv__(self, other: Any) -> Dual:
+        inverted = self.reciprocal()
+        return inverted if type(other) is int and other == 1 else inverted * other
+
+    def __neg__(self) -> Dual:
+        return self * -1
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def reciprocal(self) -> Dual:
+        """`1 / x`. Raises ZeroDivisionError where x is 0."""
+        prime, tangent = self.point.prime, self.tangent
+        value = modular.inverse(self.value, prime)
+        if tangent is not None:
+            tangent = -(value * value % prime) * tangent % prime
+        return Dual(self.point, value, tangent, self.degree.inverted())
+
+    def plus(self, other: Dual, sign: int = 1) -> Dual:
+        """`self + sign * other`, where an infinity is a number like any other: for what is no sum but in its form."""
+        point, x, y, left, right = self.point, self.value, other.value, self.tangent, other.tangent
+        value = (x + y if sign > 0 else x - y) % point.prime
+        tangent = left
+        if right is not None:
+            signed = right if sign > 0 else -right
+            tangent = (signed if left is None else left + signed) % point.prime
+        if tangent is not None and tangent.shape != value.shape:
+            tangent = np.broadcast_to(tangent, value.shape)
+        return Dual(point, value, tangent, self.degree.plus(other.degree))
 
 
-class Truth(Residue):
-    """Truth values, of which nothing is known: any residues, so that what is proved holds for 0 and 1 as well."""
+class Indicator(Dual):
+    """What a comparison is: 1 where it holds, 0 elsewhere, for the function; an uninterpreted residue here, so that
+    what is proved holds for both."""
 
     __slots__ = ()
     dtype: np.dtype = np.dtype(np.bool_)
 
 
-def _refuse_casts(op: Op) -> None:
-    """Floats are cut to integers; complex numbers are no residues."""
-    if not op.name.endswith("_like") and op.name != "to":
-        raise Unsupported(f"{op.name} in another kind of numbers")
+def _known_square(x: Dual, product: Dual) -> Dual:
+    value = x.point.defined("square", x.value, product.value)
+    if value is product.value:
+        return product
+    return Dual(x.point, value, product.tangent, product.degree.join(Degree(1, kinds=UNINTERPRETED)))
 
 
-def _point_of(op: Op, args: tuple[Any, ...]) -> Point:
-    for arg in args:
-        if isinstance(arg, Residue):
-            return arg.point
-    assert op.sequence is not None
-    return next(arg.point for arg in args[op.sequence] if isinstance(arg, Residue))
+def _sum(a: Dual, b: Dual, sign: int) -> Dual:
+    """A sum with minus infinity is minus infinity."""
+    total = a.plus(b, sign)
+    if not total.point.has_infinity:
+        return total
+    endless = total.point.infinity(-1)
+    where = (a.value == endless) | (b.value == endless)
+    value = np.where(where, endless, total.value)
+    tangent = None if total.tangent is None else np.where(where, 0, total.tangent)
+    return Dual(total.point, value, tangent, total.degree.join(Degree(1)))
 
 
-def _chain(value: np.ndarray | Chain, prime: int) -> Chain:
-    return value if type(value) is Chain else Chain((Matrix(value, prime),))  # type: ignore[arg-type]
+def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
+    """The op on dual numbers at this point.
 
-
-def lift(point: Point, value: Any) -> Residue:
-    """A number or an array as residues without tangent. Raises Unsupported for what is no number.
-
-    An infinity is some number that is made up, and so it is in what is proved: the proof holds for ever larger ones.
+    Raises Unsupported for what exact arithmetic does not know, DivisionByZero, and ShapeMismatch.
     """
-    if isinstance(value, Residue):
+    rule = EXACT_RULES.get(op.name)
+    if rule is None:
+        raise Unsupported(f"{op.name} is no operation of exact arithmetic")
+    given = list(args)
+    try:
+        if op.sequence is not None:
+            given[op.sequence] = [lift(point, item) for item in given[op.sequence]]
+        for position in rule.operands:
+            given[position] = lift(point, given[position])
+        return rule.function(*given)
+    except ZeroDivisionError as error:
+        raise DivisionByZero(f"{op.name}: {error} at this point") from error
+    except ValueError as error:
+        raise ShapeMismatch(f"{op.name}: {error}") from error
+    except OverflowError as error:
+        raise Unsupported(f"{op.name}: {error}") from error
+
+
+def lift(point: FieldPoint, value: Any) -> Dual:
+    """A number or an array as a Dual without tangent. Raises Unsupported for what is no rational number."""
+    if isinstance(value, Dual):
         return value
     if type(value) is int:
-        return Residue(point, np.asarray(value % point.prime), None, CONSTANT)
+        return Dual(point, np.asarray(value % point.prime), None, CONSTANT)
     array = np.asarray(value)
     if array.dtype.kind in "bui":
-        return Residue(point, modular.reduce(array, point.prime), None, CONSTANT)
+        return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
     if array.dtype.kind != "f" or np.any(np.isnan(array)):
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
     return _lift_floats(point, array.astype(np.float64, copy=False))
 
 
-def _lift_floats(point: Point, array: np.ndarray) -> Residue:
+def _lift_floats(point: FieldPoint, array: np.ndarray) -> Dual:
     if np.all(array == np.rint(array)) and np.all(np.abs(array) < 2.0**62):
-        return Residue(point, modular.reduce(array.astype(np.int64), point.prime), None, CONSTANT)
+        return Dual(point, modular.reduce(array.astype(np.int64), point.prime), None, CONSTANT)
     unique, places = np.unique(array, return_inverse=True)
+    numbers = unique.tolist()
     try:
-        found = np.array([constants.residue(point, number) for number in unique.tolist()], dtype=np.int64)
+        found = np.array([constants.residue(point, number) for number in numbers], dtype=np.int64)
     except ZeroDivisionError as error:
-        raise Unlucky(str(error)) from error
-    is_plain = all(math.isfinite(number) and constants.fraction(number) is not None for number in unique.tolist())
+        raise DivisionByZero(str(error)) from error
+    is_plain = all(math.isfinite(number) and constants.fraction(number) is not None for number in numbers)
     degree = CONSTANT if is_plain else Degree(2, 2)  # powers of a symbol
-    return Residue(point, found[places].reshape(array.shape), None, degree)
+    return Dual(point, found[places].reshape(array.shape), None, degree)
 
 
-def acts_on(*names: str) -> Callable[[F], F]:
-    """Say how these ops act on residues."""
+def _refuse_casts(op: Op) -> None:
+    """Floats would be cut to integers; complex numbers are no residues."""
+    if not op.name.endswith("_like") and op.name != "to":
+        raise Unsupported(f"{op.name} in another kind of numbers")
 
-    def decorate(action: F) -> F:
-        for name in names:
-            if ACTIONS.setdefault(name, action) is not action:
-                raise ValueError(f"the op {name!r} already acts on residues")
-        return action
 
-    return decorate
+def _point_of(op: Op, args: tuple[Any, ...]) -> FieldPoint:
+    listed = () if op.sequence is None else args[op.sequence]
+    return next(arg.point for arg in (*args, *listed) if isinstance(arg, Dual))
+
+
+def _chain(value: Any, prime: int) -> MatrixChain:
+    return value if type(value) is MatrixChain else MatrixChain((ModularMatrix(value, prime),))

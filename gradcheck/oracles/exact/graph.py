@@ -1,10 +1,10 @@
-"""Scene: a case at one random point, its forward values, and their derivatives along directions of some tensors."""
+"""A case at one random point: its forward values, their derivative along directions, and what formulas claim there."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -13,137 +13,142 @@ from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.parts import part_of, split_name, with_part
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact import leaves, modular, ops
-from gradcheck.oracles.exact.dependencies import Needs
-from gradcheck.oracles.exact.direction import Direction, number
-from gradcheck.oracles.exact.dual import Residue, lift
-from gradcheck.oracles.exact.ops.arithmetic import plus, summed, times
-from gradcheck.oracles.exact.point import Point
-
-assert ops  # imported for what it fills
-
-_PART = re.compile(r"\[(\d+)\]")
+from gradcheck.language.random import is_free, stream
+from gradcheck.oracles.exact import leaves, modular
+from gradcheck.oracles.exact.dependencies import Dependencies
+from gradcheck.oracles.exact.direction import Direction, scalar
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.ops.reduction import summed
+from gradcheck.oracles.exact.point import FieldPoint
 
 
-class Scene:
-    """The case at the random point of this number. `gradients` are the core's, where formulas spoke of them: they are
-    claims like all others."""
+class GraphAtPoint:
+    """The case at the random point of this number.
 
-    def __init__(self, problem: Problem, needs: Needs, number: int, seed: int, squares: bool = False) -> None:
-        self.problem, self.case, self.needs = problem, problem.case, needs
-        self.generator = np.random.default_rng([abs(seed), number, 0x6578616374])
-        self.point = Point(modular.PRIMES[number % len(modular.PRIMES)], int(self.generator.integers(1 << 62)), squares)
+    `directions` are those along which tensors were differentiated, one for each name; `gradients` the core's, where
+    formulas spoke of them: these are claims like all others.
+    """
+
+    def __init__(
+        self, problem: Problem, dependencies: Dependencies, number: int, seed: int, keeps_squares: bool = False
+    ) -> None:
+        self.problem, self.case, self.dependencies = problem, problem.case, dependencies
+        self.generator = stream(seed, "exact", number)
+        salt = int(self.generator.integers(1 << 62))
+        self.point = FieldPoint(modular.PRIMES[number % len(modular.PRIMES)], salt, keeps_squares)
         self.leaves = leaves.leaves(problem, self.point, self.generator)
         self.seeds = [
             {root: self._seed(step.roots[root], given) for root, given in seeds.items()}
             for step, seeds in zip(self.case.steps, problem.seeds, strict=True)
         ]
         self.directions: dict[str, Direction] = {}
-        self.gradients: dict[str, Residue] = {}
+        self.gradients: dict[str, Dual] = {}
+        self.values: dict[str, Any] = {}
         self._steps: dict[str, Any] = {}
-        self.names: dict[str, Any] = {}
-        self._bases: dict[str, list[str]] = {}
 
-    # The forward and its derivatives --------------------------------------------------------------
+    def _seed(self, value: Value | None, given: np.ndarray | None) -> Dual:
+        if given is None:
+            return lift(self.point, 1)
+        if (value is None or is_free(value)) and not self.dependencies.fixes_incoming:
+            return leaves.random(self.point, self.generator, given.shape)
+        return lift(self.point, given)
 
-    def forward(self, moved: Collection[str]) -> Residue:
-        """All values, into `names`; what comes back is the derivative along all these tensors' directions."""
+    # The forward and its derivative ----------------------------------------------------------------
+
+    def derivative(self, tensors: Collection[str]) -> Dual:
+        """How the backward passes' objective changes along the directions of all these tensors at once: a number.
+
+        The objective is the sum over all roots of `<incoming gradient, root>`. The first call also fills `values`.
+        Raises GradcheckError where one of them is no tensor of real numbers, or the forward cannot be evaluated.
+        """
         parts: dict[str, list[str]] = {}
-        for name in moved:
-            parts.setdefault(name.partition("[")[0], []).append(name)
-        names: dict[str, Any] = {**self.problem.sizes, **self.leaves}
+        for name in tensors:
+            parts.setdefault(split_name(name)[0], []).append(name)
+        values: dict[str, Any] = {**self.problem.sizes, **self.leaves}
         for name in parts:
-            if name in names:
-                names[name] = self._moving(name, names[name])
+            if name in values:
+                values[name] = self._along_direction(name, values[name])
         for name, claim in self.case.graph.items():
-            value = evaluate(claim.expr, names)
+            value = evaluate(claim.expr, values)
             for part in parts.get(name, ()):
-                value = self._moved_part(part, value)
-            names[name] = value
-        if not self.names:
-            self.names = {name: _still(value) for name, value in names.items()}
-        return self._derivative(names)
+                value = self._with_direction(part, value)
+            values[name] = value
+        if not self.values:
+            self.values = {name: _primal(value) for name, value in values.items()}
+        return self._of_objective(values)
 
-    def _moved_part(self, name: str, value: Any) -> Any:
-        """The value, one of its tensors moving: `m`, or `m[0]` of several."""
-        if "[" not in name:
-            return self._moving(name, value)
-        place = int(_PART.findall(name)[-1])
-        if not isinstance(value, (tuple, list)) or name.count("[") > 1 or place >= len(value):
-            raise Unsupported(f"{name} is a part of a part")
-        return tuple(self._moving(name, part) if i == place else part for i, part in enumerate(value))
+    def _with_direction(self, tensor: str, value: Any) -> Any:
+        """The value of an entry, this direction added to one of its tensors."""
+        entry, indices = split_name(tensor)
+        try:
+            part = part_of({entry: value}, tensor)
+            return with_part(value, indices, self._along_direction(tensor, part))
+        except LookupError as error:
+            raise Unsupported(f"{tensor} is no tensor of real numbers") from error
 
-    def _moving(self, name: str, value: Any) -> Residue:
-        if not isinstance(value, Residue):
+    def _along_direction(self, name: str, value: Any) -> Dual:
+        if not isinstance(value, Dual):
             raise Unsupported(f"{name} is no tensor of real numbers")
         if name not in self.directions:
             self.directions[name] = Direction(self.point, self.generator, value.shape)
-        return self.directions[name].moving(value)
+        return self.directions[name].added_to(value)
 
-    def _derivative(self, names: Mapping[str, Any]) -> Residue:
-        """Of what the backward passes start from, weighted with their incoming gradients."""
+    def _of_objective(self, values: Mapping[str, Any]) -> Dual:
         total = lift(self.point, 0)
         for seeds in self.seeds:
             for root, seed in seeds.items():
-                value = _tensor(names, root)
-                slope = value.lazy_tangent
-                if slope is not None:
-                    weighted = times(Residue(self.point, slope, None, value.degree.moving()), seed)
-                    total = plus(total, number(summed(weighted) if weighted.shape else weighted))
+                value = _tensor(values, root)
+                if value.lazy_tangent is not None:
+                    tangent = Dual(self.point, value.lazy_tangent, None, value.degree.of_tangent())
+                    weighted = tangent * seed
+                    total = total + scalar(summed(weighted) if weighted.shape else weighted)
         return total
 
-    # What is claimed ------------------------------------------------------------------------------
+    # What is claimed --------------------------------------------------------------------------------
 
-    def claimed(self, name: str, formula: Expr) -> Residue:
+    def claimed(self, name: str, formula: Expr) -> Dual:
         """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
-        for needed in self.needs.gradients(formula):
+        for needed in self.dependencies.gradients(formula):
             if needed not in self.gradients:
                 self.gradients[needed] = self._gradient(needed)
-        scope = self.names
-        steps = self.needs.steps(formula)
+        scope = self.values
+        steps = self.dependencies.steps(formula)
         if steps:
             scope = {**scope, **{step: self._step(step) for step in steps}}
-        value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).still()
-        expected = _tensor(self.names, name).shape
+        value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).primal()
+        expected = _tensor(self.values, name).shape
         if value.shape != expected:
             raise ShapeMismatch(f"the formula has shape {value.shape}, its tensor {expected}")
         return value
 
     def _step(self, name: str) -> Any:
         if name not in self._steps:
-            expr = self.case.let[name].expr
-            scope = {**self.names, **self._steps}
-            self._steps[name] = evaluate(expr, scope, gradients=self.gradients)
+            scope = {**self.values, **self._steps}
+            self._steps[name] = evaluate(self.case.let[name].expr, scope, gradients=self.gradients)
         return self._steps[name]
 
-    def _gradient(self, name: str) -> Residue:
+    def _gradient(self, name: str) -> Dual:
         """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
         incoming = [seeds[name] for seeds in self.seeds if name in seeds]
         known: dict[str, Any] = dict(self.gradients)
         if incoming:  # written out where the tensor is a root below others
-            known[name] = reduce(plus, incoming)
-        return lift(self.point, evaluate(self.needs.derived(name), self.names, gradients=known)).still()
-
-    def _seed(self, value: Value | None, given: np.ndarray | None) -> Residue:
-        if given is None:
-            return lift(self.point, 1)
-        if (value is None or leaves.is_free(value)) and not self.needs.speaks_of_numbers:
-            return leaves.random(self.point, self.generator, given.shape)
-        return lift(self.point, given)
+            known[name] = reduce(add, incoming)
+        return lift(self.point, evaluate(self.dependencies.derived(name), self.values, gradients=known)).primal()
 
 
-def _tensor(names: Mapping[str, Any], name: str) -> Residue:
-    base, *_ = name.partition("[")
-    value = names.get(base)
-    for place in _PART.findall(name):
-        value = value[int(place)] if isinstance(value, tuple) and int(place) < len(value) else None
-    if not isinstance(value, Residue):
+def _tensor(values: Mapping[str, Any], name: str) -> Dual:
+    try:
+        value = part_of(values, name)
+    except LookupError:
+        value = None
+    if not isinstance(value, Dual):
         raise Unsupported(f"{name} is no tensor of real numbers")
     return value
 
 
-def _still(value: Any) -> Any:
+def _primal(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(map(_still, value))
-    return value.still() if isinstance(value, Residue) else value
+        return tuple(map(_primal, value))
+    return value.primal() if isinstance(value, Dual) else value

@@ -16,19 +16,16 @@ from gradcheck.oracles.exact import modular
 MAX_FACTORS = 16
 
 
-class Matrix:
+class ModularMatrix:
     """A matrix of residues, and the same centred around 0 in float64, made once."""
 
-    __slots__ = ("_centred", "_transpose", "prime", "residues")
+    __slots__ = ("_centred", "_transpose", "prime", "residues", "shape")
 
     def __init__(self, residues: np.ndarray, prime: int) -> None:
         self.residues, self.prime = residues, prime
+        self.shape: tuple[int, int] = residues.shape
         self._centred: np.ndarray | None = None
-        self._transpose: Matrix | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.residues.shape
+        self._transpose: ModularMatrix | None = None
 
     @property
     def centred(self) -> np.ndarray:
@@ -39,71 +36,66 @@ class Matrix:
         return self._centred
 
     @property
-    def T(self) -> Matrix:  # noqa: N802 - as an array has it
+    def T(self) -> ModularMatrix:  # noqa: N802 - as an array has it
         if self._transpose is None:
-            self._transpose = Matrix(self.residues.T, self.prime)
+            self._transpose = ModularMatrix(self.residues.T, self.prime)
             self._transpose._transpose = self
         return self._transpose
 
-    def __matmul__(self, other: Matrix) -> Matrix:
+    def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
         """The product: the smaller factor is cut into limbs, the larger one is used as it lies there."""
         if self.residues.size * other.shape[1] <= modular.SMALL:
-            return Matrix(modular.in_halves(np.matmul, self.residues, other.residues, self.prime), self.prime)
+            return ModularMatrix(modular.in_halves(np.matmul, self.residues, other.residues, self.prime), self.prime)
         terms = self.shape[1]
-        if other.residues.size < self.residues.size:
-            parts, bits = modular.limbs(other.residues, terms, self.prime)
-            product = self.centred @ np.concatenate(parts, axis=1)
-            pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=1)
-        else:
-            parts, bits = modular.limbs(self.residues, terms, self.prime)
-            product = np.concatenate(parts, axis=0) @ other.centred
-            pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=0)
+        axis = 1 if other.residues.size < self.residues.size else 0
+        parts, bits = modular.limbs(other.residues if axis else self.residues, terms, self.prime)
+        joined = np.concatenate(parts, axis=axis)
+        product = self.centred @ joined if axis else joined @ other.centred
+        pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=axis)
         total = pieces[0]
         for number, piece in enumerate(pieces[1:], 1):
             total = (total + piece * pow(2, bits * number, self.prime)) % self.prime
-        return Matrix(total, self.prime)
+        return ModularMatrix(total, self.prime)
 
 
-class Chain:
+class MatrixChain:
     """`factors[0] @ factors[1] @ …`, not multiplied out yet."""
 
-    __slots__ = ("factors",)
+    __slots__ = ("factors", "shape")
 
-    def __init__(self, factors: tuple[Matrix, ...]) -> None:
+    def __init__(self, factors: tuple[ModularMatrix, ...]) -> None:
         self.factors = factors
+        self.shape = (factors[0].shape[0], factors[-1].shape[1])
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return (self.factors[0].shape[0], self.factors[-1].shape[1])
-
-    @property
-    def T(self) -> Chain:  # noqa: N802 - as an array has it
-        return Chain(tuple(factor.T for factor in reversed(self.factors)))
+    def T(self) -> MatrixChain:  # noqa: N802 - as an array has it
+        return MatrixChain(tuple(factor.T for factor in reversed(self.factors)))
 
     def dense(self) -> np.ndarray:
         """The product, multiplied out once."""
         if len(self.factors) > 1:
             sizes = (self.factors[0].shape[0], *(factor.shape[1] for factor in self.factors))
-            self.factors = (self._multiply(0, len(self.factors) - 1, _cuts(sizes)),)
+            self.factors = (self._multiply(0, len(self.factors) - 1, _cheapest_cuts(sizes)),)
         return self.factors[0].residues
 
-    def _multiply(self, first: int, last: int, cuts: dict[tuple[int, int], int]) -> Matrix:
+    def _multiply(self, first: int, last: int, cuts: dict[tuple[int, int], int]) -> ModularMatrix:
         if first == last:
             return self.factors[first]
         cut = cuts[first, last]
         return self._multiply(first, cut, cuts) @ self._multiply(cut + 1, last, cuts)
 
-    def __matmul__(self, other: Chain) -> Chain:
+    def __matmul__(self, other: MatrixChain) -> MatrixChain:
         """The longer chain."""
         if len(self.factors) + len(other.factors) > MAX_FACTORS:
             self.dense()
             other.dense()
-        return Chain((*self.factors, *other.factors))
+        return MatrixChain((*self.factors, *other.factors))
 
 
 @lru_cache(maxsize=4096)
-def _cuts(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
-    """Where to cut each part of a chain so that it costs least (the classical dynamic programme over its parts)."""
+def _cheapest_cuts(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
+    """Where to cut each part of a chain so that it costs least, by dynamic programming over its parts (Cormen et al.,
+    "Introduction to Algorithms", matrix-chain multiplication)."""
     count = len(sizes) - 1
     costs = {(i, i): 0 for i in range(count)}
     cuts: dict[tuple[int, int], int] = {}

@@ -1,7 +1,8 @@
-"""The leaves of a scene: random residues for what is free, the numbers themselves for what is fixed."""
+"""The leaves of a case at a random point: random residues for what is free, the numbers themselves for all else."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,76 @@ from gradcheck.language.case import Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.mentions import free_names, ops_in
-from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM
-from gradcheck.oracles.exact.dual import Residue, lift
-from gradcheck.oracles.exact.point import Point
-
-#: Creators whose every element is a free variable.
-_FREE = frozenset({"randn", "rand", "uniform", "normal"})
+from gradcheck.language.random import RANDOM, is_free
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.point import FieldPoint
 
 
-class _Drawing(NumPy):
+def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) -> dict[str, Any]:
+    """Every input and constant, in the file's order: what is made of others is made of their residues.
+
+    Inputs are free variables even where the case writes out their numbers: a proof is one for all values. Constants
+    keep their numbers, unless they are drawn; integers and booleans stay arrays.
+    """
+    case = problem.case
+    made = _Leaves(problem, point, generator)
+    listed = [*case.inputs.items(), *case.constants.items()]
+    for name, value in sorted(listed, key=lambda item: (item[1].place.line, item[1].place.column)):
+        array = problem.inputs[name] if name in case.inputs else problem.constants[name]
+        made.found[name] = made.leaf(name, value, array)
+    for name, array in (*problem.inputs.items(), *problem.constants.items()):  # of problems that no file describes
+        if name not in made.found:
+            keeps = name in problem.constants and array.dtype.kind in "biu"
+            made.found[name] = array if keeps else random(point, generator, array.shape)
+    return made.found
+
+
+def random(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
+    """Free variables at this point."""
+    return Dual(point, point.random(generator, shape))
+
+
+@dataclass(slots=True)
+class _Leaves:
+    """The leaves of one problem, and those found so far."""
+
+    problem: Problem
+    point: FieldPoint
+    generator: np.random.Generator
+    found: dict[str, Any] = field(default_factory=dict)
+
+    def leaf(self, name: str, value: Value, array: np.ndarray) -> Any:
+        if array.dtype.kind in "biu":
+            return array
+        if value.expr is not None and not is_free(value):
+            made = self._made_of_others(value, array)
+            if made is not None:
+                return made
+            if not free_names(value.expr).keys().isdisjoint(self.found):
+                self.point.uninterpreted.add(f"{name}, which is made of other leaves,")
+                return random(self.point, self.generator, array.shape)
+        if name in self.problem.case.inputs or is_free(value):
+            return random(self.point, self.generator, array.shape)
+        return lift(self.point, array)
+
+    def _made_of_others(self, value: Value, array: np.ndarray) -> Dual | None:
+        """What the expression makes of random residues; None where it has none, or is beyond exact arithmetic."""
+        assert value.expr is not None
+        names = {**self.problem.sizes, **self.found}
+        if free_names(value.expr).keys().isdisjoint(names) and RANDOM.isdisjoint(ops_in(value.expr)):
+            return None
+        try:
+            made = evaluate(value.expr, names, _FreeVariables(self.point, self.generator))
+        except GradcheckError:
+            return None
+        return made.primal() if isinstance(made, Dual) and made.shape == array.shape else None
+
+
+class _FreeVariables(NumPy):
     """NumPy, with random residues for random numbers."""
 
-    def __init__(self, point: Point, generator: np.random.Generator) -> None:
+    def __init__(self, point: FieldPoint, generator: np.random.Generator) -> None:
         self.point, self.generator = point, generator
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,61 +94,3 @@ class _Drawing(NumPy):
         if drawn.dtype.kind != "f":
             raise GradcheckError("integers drawn at random")
         return random(self.point, self.generator, drawn.shape)
-
-
-def random(point: Point, generator: np.random.Generator, shape: tuple[int, ...]) -> Residue:
-    return Residue(point, point.random(generator, shape))
-
-
-def is_free(value: Value) -> bool:
-    """Whether its elements are random, each by itself."""
-    return isinstance(value.expr, Call) and value.expr.op in _FREE
-
-
-def leaves(problem: Problem, point: Point, generator: np.random.Generator) -> dict[str, Any]:
-    """Every input and constant, in the file's order: what is made of others is made of their residues.
-
-    Inputs are free variables even where the case writes out their numbers: a proof is one for all values. Constants
-    keep their numbers, unless they are drawn.
-    """
-    case = problem.case
-    listed = [*case.inputs.items(), *case.constants.items()]
-    found: dict[str, Any] = {}
-    for name, value in sorted(listed, key=lambda item: (item[1].place.line, item[1].place.column)):
-        array = problem.inputs[name] if name in case.inputs else problem.constants[name]
-        found[name] = _leaf(name, value, array, problem, found, point, generator)
-    for name, array in problem.inputs.items():  # of problems that no file describes
-        found.setdefault(name, random(point, generator, array.shape))
-    for name, array in problem.constants.items():
-        if name not in found:
-            found[name] = array if array.dtype.kind in "biu" else random(point, generator, array.shape)
-    return found
-
-
-def _leaf(name: str, value: Value, array: np.ndarray, problem: Problem, found: dict[str, Any], point: Point,
-          generator: np.random.Generator) -> Any:  # fmt: skip
-    if array.dtype.kind in "biu":
-        return array
-    if value.expr is not None and not is_free(value):
-        made = _made(value.expr, array, {**problem.sizes, **found}, point, generator)
-        if made is not None:
-            return made
-        if not free_names(value.expr).keys().isdisjoint(found):
-            point.invented.add(f"{name}, which is made of other leaves,")
-            return random(point, generator, array.shape)
-    if name in problem.case.inputs or is_free(value):
-        return random(point, generator, array.shape)
-    return lift(point, array)
-
-
-def _made(
-    expr: Expr, array: np.ndarray, names: dict[str, Any], point: Point, generator: np.random.Generator
-) -> Residue | None:
-    """What an expression makes of random residues, or None where it has none, or is beyond exact arithmetic."""
-    if free_names(expr).keys().isdisjoint(names) and RANDOM.isdisjoint(ops_in(expr)):
-        return None
-    try:
-        made = evaluate(expr, names, _Drawing(point, generator))
-    except GradcheckError:
-        return None
-    return made.still() if isinstance(made, Residue) and made.shape == array.shape else None

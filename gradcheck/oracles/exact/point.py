@@ -1,8 +1,13 @@
-"""Point: one random point of a finite field, and what is made up at it for functions outside the field.
+"""A random point of a finite field, and the values that uninterpreted functions take at it.
 
-Such a function's values are random, the same for the same argument. What must be known of it beyond that (that
-`exp(log(x))` is x) is noted as a value for its argument. Two arguments that are different expressions may still be
-equal at a point by chance, and then a wrong identity may hold there; the odds of that are counted here too.
+A function that is no fraction of polynomials (`exp`, `sin`, `x > 0`) is left uninterpreted: its values are random, the
+same for the same argument. That is Ackermann's reduction (1954): of a function f nothing is assumed but that `x = y`
+implies `f(x) = f(y)`, so what is proved for all such f is true of the real one. (Gulwani and Necula evaluate programs
+at random in this way: "Global value numbering using random interpretation", POPL 2004.) What must be known beyond that,
+such as `exp(log(x)) = x`, is defined value by value.
+
+Two arguments that are different expressions may be equal at a point by chance, and then a wrong identity may hold
+there; the probability of that is part of `error_bound`.
 """
 
 from __future__ import annotations
@@ -11,125 +16,136 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradcheck.oracles.exact.degree import MADE_UP, Degree
+from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
 
-#: Of more arguments than this, the same one is counted as often as it is asked for.
+#: Of more arguments than this at once, the same one is counted as often as it is asked for.
 _COUNTED_ONCE = 4096
 
 
-class _Arguments:
-    """The arguments that one function was asked for at a point."""
+@dataclass(slots=True)
+class _Function:
+    """The arguments that one uninterpreted function was asked for at a point, and the values defined for it."""
 
-    __slots__ = ("known", "others", "reach", "seen")
-
-    def __init__(self) -> None:
-        self.seen: set[int] = set()
-        self.others = 0
-        #: The largest degree of a difference of two.
-        self.reach = 0
-        self.known: tuple[np.ndarray, np.ndarray] | None = None
+    seen: set[int] = field(default_factory=set)
+    others: int = 0
+    degree: int = 0  # the largest degree of a difference of two arguments
+    keys: np.ndarray | None = None  # arguments with defined values, in ascending order
+    values: np.ndarray | None = None
 
     @property
-    def count(self) -> int:
+    def arguments(self) -> int:
         return len(self.seen) + self.others
+
+    @property
+    def pairs(self) -> int:
+        return self.arguments * (self.arguments - 1) // 2
+
+    def lookup(self, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
+        """The defined values of these arguments, `default` where there is none."""
+        if self.keys is None or self.values is None or not len(self.keys):
+            return default
+        places = np.minimum(np.searchsorted(self.keys, arguments), len(self.keys) - 1)
+        return np.where(self.keys[places] == arguments, self.values[places], default)
 
 
 @dataclass(slots=True)
-class Point:
-    """One random point: its prime, and the salt of the values that functions outside the field take at it."""
+class FieldPoint:
+    """One random point: its prime p, and the salt of the values that uninterpreted functions take at it.
+
+    Its random elements and these values are all from 1 to p - 1.
+    """
 
     prime: int
     salt: int
     #: Whether the square of a root, where it is written as such, is what it is the root of. Either way what is proved
     #: is true; some formulas are right by this alone, others are easier seen to be so without.
-    squares: bool = False
-    #: Functions whose values were made up; a difference then refutes nothing, for they may be related otherwise.
-    invented: set[str] = field(default_factory=set)
-    #: Whether one function was made up of another's value.
+    keeps_squares: bool = False
+    #: The uninterpreted functions that were asked for. A difference then refutes nothing, for the real functions may
+    #: satisfy identities that these do not.
+    uninterpreted: set[str] = field(default_factory=set)
+    #: Whether one such function was applied to another's value.
     nested: bool = False
-    #: How often, times the prime, something may have been 0 by chance.
-    chance: int = 0
+    #: The degrees, added up, of all that was compared with 0.
+    zero_tests: int = 0
     has_infinity: bool = False
-    _arguments: dict[str, _Arguments] = field(default_factory=dict)
+    _functions: dict[str, _Function] = field(default_factory=dict)
 
     def random(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Random elements, none of them 0."""
         return generator.integers(1, self.prime, shape, dtype=np.int64)
 
-    def made_up(self, name: str, values: np.ndarray, degree: Degree) -> np.ndarray:
-        """A value from 1 to p - 1 for every argument, fixed by the point, the function and the argument.
+    def value(self, name: str, arguments: np.ndarray, degree: Degree) -> np.ndarray:
+        """The values of an uninterpreted function for these arguments, whose degree is `degree`."""
+        self.uninterpreted.add(name)
+        return self._asked(name, arguments, degree).lookup(arguments, self._hashed(name, arguments))
 
-        `degree` is the arguments'.
-        """
-        self.invented.add(name)
-        arguments = self._note(name, values, degree)
-        # splitmix64's finalizer (Steele et al. 2014)
-        mixed = np.atleast_1d(values).astype(np.uint64) ^ np.uint64(self._seed(name))
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-        found = ((mixed % np.uint64(self.prime - 1)).astype(np.int64) + 1).reshape(values.shape)
-        return found if arguments.known is None else _replaced(arguments.known, values, found)
+    def define(self, name: str, arguments: np.ndarray, results: np.ndarray, degree: Degree) -> None:
+        """Fix the function's values for these arguments; what was defined first stays."""
+        function = self._asked(name, arguments, degree)
+        keys, values = arguments.ravel(), np.broadcast_to(results, arguments.shape).ravel()
+        if function.keys is not None and function.values is not None:
+            keys, values = np.concatenate([function.keys, keys]), np.concatenate([function.values, values])
+        function.keys, first = np.unique(keys, return_index=True)
+        function.values = values[first]
 
-    def know(self, name: str, values: np.ndarray, results: np.ndarray, degree: Degree) -> None:
-        """Note what the function's value is for these arguments; what was noted first stays."""
-        arguments = self._note(name, values, degree)
-        keys, found = values.ravel(), np.broadcast_to(results, values.shape).ravel()
-        if arguments.known is not None:
-            keys = np.concatenate([arguments.known[0], keys])
-            found = np.concatenate([arguments.known[1], found])
-        keys, first = np.unique(keys, return_index=True)
-        arguments.known = (keys, found[first])
-
-    def known(self, name: str, values: np.ndarray, default: np.ndarray) -> np.ndarray:
-        """What is known of the function's values, `default` elsewhere."""
-        arguments = self._arguments.get(name)
-        if arguments is None or arguments.known is None:
-            return default
-        return _replaced(arguments.known, values, default)
+    def defined(self, name: str, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
+        """The values that were defined for the function, `default` elsewhere."""
+        function = self._functions.get(name)
+        return default if function is None else function.lookup(arguments, default)
 
     def symbol(self, name: str) -> int:
         """A number that has a name, and of which nothing else is known."""
-        return int(self.made_up(name, np.zeros(1, dtype=np.int64), Degree())[0])
+        return int(self.value(name, np.zeros(1, dtype=np.int64), Degree())[0])
 
-    def infinity(self, name: str) -> int:
-        """The number that stands for an infinity; its exponential is 0 if it is negative."""
-        value = self.symbol(name)
-        if name == "-inf" and not self.has_infinity:
+    def weight(self) -> int:
+        """The random number by which two arguments of a function are combined into one."""
+        return int(self._hashed("weight", np.zeros(1, dtype=np.int64))[0])
+
+    def infinity(self, sign: int) -> int:
+        """The number that stands for an infinity, so that a proof holds for ever larger ones; `exp(-inf)` is 0."""
+        value = self.symbol("inf" if sign > 0 else "-inf")
+        if sign < 0 and not self.has_infinity:
             self.has_infinity = True
-            self.know("exp", np.array([value]), np.zeros(1, dtype=np.int64), Degree(1))
+            self.define("exp", np.array([value]), np.zeros(1, dtype=np.int64), Degree(1))
         return value
 
-    def odds(self, degree: Degree) -> float:
-        """At most how likely it is that what is not zero, and has this degree, is zero at a random point."""
-        collisions = sum(a.count * (a.count - 1) // 2 * a.reach for a in self._arguments.values())
-        if not self.nested and collisions:
-            most = max(a.count * a.reach for a in self._arguments.values())
-            collisions = min(collisions, degree.top * most)
-        values = self.prime - 1 - degree.bottom
-        return min(1.0, (degree.top + collisions + self.chance) / values) if values > 0 else 1.0
+    def error_bound(self, degree: Degree) -> float:
+        """At most the probability that `P / Q`, which is not zero and has this degree, is zero at a random point.
 
-    def _note(self, name: str, values: np.ndarray, degree: Degree) -> _Arguments:
-        arguments = self._arguments.get(name)
-        if arguments is None:
-            arguments = self._arguments[name] = _Arguments()
-        if values.size <= _COUNTED_ONCE:
-            arguments.seen.update(values.ravel().tolist())
+        That is `(deg P + collisions + zero tests) / (p - 1 - deg Q)`: by Schwartz and Zippel for P, for the difference
+        of each pair of arguments of an uninterpreted function, and for each comparison with 0, of all points where Q is
+        not 0.
+        """
+        functions = self._functions.values()
+        collisions = sum(function.pairs * function.degree for function in functions)
+        if not self.nested and collisions:
+            most = max(function.arguments * function.degree for function in functions)
+            collisions = min(collisions, degree.numerator * most)
+        elements = self.prime - 1 - degree.denominator
+        return min(1.0, (degree.numerator + collisions + self.zero_tests) / elements) if elements > 0 else 1.0
+
+    def _asked(self, name: str, arguments: np.ndarray, degree: Degree) -> _Function:
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = _Function()
+        if arguments.size <= _COUNTED_ONCE:
+            function.seen.update(arguments.ravel().tolist())
         else:
-            arguments.others += values.size
-        arguments.reach = max(arguments.reach, degree.top + degree.bottom)
-        if degree.kind & MADE_UP:
+            function.others += arguments.size
+        function.degree = max(function.degree, degree.numerator + degree.denominator)
+        if degree.kinds & UNINTERPRETED:
             self.nested = True
-        return arguments
+        return function
+
+    def _hashed(self, name: str, arguments: np.ndarray) -> np.ndarray:
+        """From 1 to p - 1, by splitmix64's finalizer (Steele, Lea and Flood, OOPSLA 2014)."""
+        mixed = np.atleast_1d(arguments).astype(np.uint64) ^ np.uint64(self._seed(name))
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        return ((mixed % np.uint64(self.prime - 1)).astype(np.int64) + 1).reshape(arguments.shape)
 
     def _seed(self, name: str) -> int:
         seed = self.salt
         for byte in name.encode():
             seed = (seed * 0x100000001B3 + byte) % (1 << 63)
         return seed
-
-
-def _replaced(known: tuple[np.ndarray, np.ndarray], values: np.ndarray, default: np.ndarray) -> np.ndarray:
-    keys, results = known
-    if not len(keys):
-        return default
-    places = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    return np.where(keys[places] == values, results[places], default)

@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from gradcheck.oracles.numeric.derivative import Estimate, Method, Numeric, directions
+from gradcheck.oracles.numeric.derivative import Method
+from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient
 
 Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 
@@ -38,47 +39,18 @@ class Audit:
     interval: tuple[float, float] | None = None  # of subgradients
 
 
-def audit(numeric: Numeric, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
-    """Whether a gradient in double precision is right, give or take `allowed`, absolute, an element each."""
+def audit(gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+    """Whether a gradient in double precision is right, give or take `allowed`, absolute, an element each.
+
+    Raises GradcheckError where the forward cannot be evaluated.
+    """
     flat, slack = claimed.ravel(), np.broadcast_to(allowed, claimed.shape).ravel()
     if not flat.size:
-        return Audit("passed", numeric.method, 0)
-    first = numeric.partials([0])
+        return Audit("passed", gradient.method, 0)
+    first = gradient.partials([0])
     if flat.size <= FULL[first.method]:
-        return judge(numeric.partials(range(flat.size)), np.arange(flat.size), flat, slack)
-    return _by_directions(numeric, flat, slack)
-
-
-def judge(estimate: Estimate, indices: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
-    """The verdict on the elements at `indices`, whose estimates these are: the worst element's."""
-    flat, slack = claimed.ravel()[indices], np.broadcast_to(allowed, claimed.shape).ravel()[indices]
-    wrong = refuted(estimate, flat, slack)
-    unsure = ~wrong & ~estimate.kinked & ~(estimate.error <= slack)
-    kinked = ~wrong & estimate.kinked
-    status: Status = "passed"
-    at = int(np.argmax(np.abs(flat - estimate.value)))
-    choices: tuple[tuple[np.ndarray, Status], ...] = (
-        (wrong, "failed"), (unsure, "undecided"), (kinked, "not_differentiable"),
-    )  # fmt: skip
-    for mask, name in choices:
-        if np.any(mask):
-            status = name
-            at = int(np.flatnonzero(mask)[np.argmax(np.nan_to_num(np.abs(flat - estimate.value)[mask], nan=np.inf))])
-            break
-    interval = None
-    if estimate.kinked[at] and not np.iscomplexobj(estimate.value):
-        low, high = sorted((float(estimate.left[at]), float(estimate.right[at])))
-        interval = (low, high)
-    return Audit(
-        status=status,
-        method=estimate.method,
-        examined=indices.size,
-        worst=int(indices[at]),
-        claimed=flat[at].item(),
-        value=estimate.value[at].item(),
-        error=float(estimate.error[at]),
-        interval=interval,
-    )
+        return _by_elements(gradient, np.arange(flat.size), flat, slack)
+    return _by_directions(gradient, flat, slack)
 
 
 def refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
@@ -105,45 +77,82 @@ def within(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.n
     return found
 
 
+# Elements ------------------------------------------------------------------------------------------
+
+
+def _by_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+    """The elements at these flat indices, all of them; told is the worst one."""
+    estimate, flat, slack = gradient.partials(indices.tolist()), claimed[indices], allowed[indices]
+    status, at = _worst(estimate, flat, slack)
+    interval = None
+    if estimate.kinked[at] and not np.iscomplexobj(estimate.value):
+        low, high = sorted((float(estimate.left[at]), float(estimate.right[at])))
+        interval = (low, high)
+    return Audit(
+        status=status,
+        method=estimate.method,
+        examined=indices.size,
+        worst=int(indices[at]),
+        claimed=flat[at].item(),
+        value=estimate.value[at].item(),
+        error=float(estimate.error[at]),
+        interval=interval,
+    )
+
+
+def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tuple[Status, int]:
+    """The gravest status of any element, and the place of the element furthest off among those that have it."""
+    wrong = refuted(estimate, claimed, allowed)
+    unsure = ~wrong & ~estimate.kinked & ~(estimate.error <= allowed)
+    masks: dict[Status, np.ndarray] = {
+        "failed": wrong,
+        "undecided": unsure,
+        "not_differentiable": ~wrong & estimate.kinked,
+    }
+    gap = np.abs(claimed - estimate.value)
+    for status, mask in masks.items():
+        if np.any(mask):
+            return status, int(np.argmax(np.where(mask, np.nan_to_num(gap, nan=np.inf), -1.0)))
+    return "passed", int(np.argmax(gap))
+
+
 # Directions ----------------------------------------------------------------------------------------
 
 
-def _by_directions(numeric: Numeric, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+def _by_directions(gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
     unsure: Audit | None = None
-    for direction in directions(numeric, DIRECTIONS):
-        found = _along(numeric, direction.ravel(), claimed, allowed)
+    for direction in gradient.random_directions(DIRECTIONS):
+        found = _along(gradient, direction.ravel(), claimed, allowed)
         if found.status == "failed":
-            return _bisected(numeric, direction.ravel(), claimed, allowed)
+            return _bisected(gradient, direction.ravel(), claimed, allowed)
         if found.status != "passed":
             unsure = found
-    if unsure is not None:
-        return unsure
-    return Audit("passed", numeric.method, DIRECTIONS, sampled=True)
+    return unsure or Audit("passed", gradient.method, DIRECTIONS, sampled=True)
 
 
-def _along(numeric: Numeric, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+def _along(gradient: NumericGradient, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
     """One direction; errors of elements are independent, so they add up as squares do."""
-    estimate = numeric.along([direction.reshape(numeric.shape)])
+    estimate = gradient.along([direction.reshape(gradient.shape)])
     got = np.array([np.vdot(claimed, direction).real])
     slack = np.array([_SIGMAS * float(np.linalg.norm(np.abs(direction) * allowed))])
-    found = judge(estimate, np.array([0]), got, slack)
-    return Audit(found.status, found.method, DIRECTIONS, sampled=True, error=found.error)
+    status, _ = _worst(estimate, got, slack)
+    return Audit(status, estimate.method, DIRECTIONS, sampled=True, error=float(estimate.error[0]))
 
 
-def _bisected(numeric: Numeric, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+def _bisected(gradient: NumericGradient, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
     """The element at fault, where halving finds one; errors that cancel within halves leave it to the direction."""
+
+    def is_wrong(half: np.ndarray) -> bool:
+        part = np.zeros_like(direction)
+        part[half] = direction[half]
+        return _along(gradient, part, claimed, allowed).status == "failed"
+
+    told = Audit("failed", gradient.method, DIRECTIONS, sampled=True)
     picked = np.flatnonzero(direction)
     while picked.size > 1:
-        halves = np.array_split(picked, 2)
-        for half in halves:
-            part = np.zeros_like(direction)
-            part[half] = direction[half]
-            if _along(numeric, part, claimed, allowed).status == "failed":
-                picked = half
-                break
-        else:
-            return Audit("failed", numeric.method, DIRECTIONS, sampled=True)
-    found = judge(numeric.partials(picked), picked, claimed, allowed)
-    if found.status != "failed":
-        return Audit("failed", numeric.method, DIRECTIONS, sampled=True)
-    return found
+        wrong = next(filter(is_wrong, np.array_split(picked, 2)), None)
+        if wrong is None:
+            return told
+        picked = wrong
+    found = _by_elements(gradient, picked, claimed, allowed)
+    return found if found.status == "failed" else told

@@ -1,4 +1,4 @@
-"""Counterexamples that a person can check with a pencil: the smallest sizes, small integers, one element.
+"""Counterexamples that can be checked by hand: the smallest sizes, small integers, one element.
 
 What is true comes from the forward alone, by the numeric oracle; on small integers it is seldom anything but a small
 number itself.
@@ -6,36 +6,29 @@ number itself.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError, InvalidCase
-from gradcheck.language.case import Case, Claim, Value
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM
-from gradcheck.language.sampling import draw
-from gradcheck.language.trials import BOUNDS, symbolic_sizes
-from gradcheck.oracles.exact.dependencies import steps_of
-from gradcheck.oracles.exact.leaves import is_free
-from gradcheck.oracles.numeric.derivative import of_tensor
+from gradcheck.language.random import stream
+from gradcheck.language.trials import symbolic_sizes
+from gradcheck.oracles.numeric.gradient import numeric_gradient
+from gradcheck.oracles.numeric.small_integers import smallest_sizes, with_small_integers
+from gradcheck.oracles.numeric.work import Budget
 
 #: The integers that are tried: positive ones, then both signs, then such that saturate no function.
 _CHOICES = ((1, 2, 3), (-3, -2, -1, 1, 2, 3), (-1, 1), (-2, -1, 0, 1, 2))
-#: How many elements a pencil can do.
-_MOST_ELEMENTS = 200
 #: What differs by less may be rounding.
 _TOLERANCE = 1e-7
+#: The work that is spent on one formula, and that of drawing its inputs once.
+WORK, _DRAWING = 300_000_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +47,22 @@ class Counterexample:
     true: Any
 
 
-def counterexample(case: Case, name: str, claim: Claim, seconds: float = 1.0) -> Counterexample | None:
-    """The first that is found, from the smallest sizes upwards; None if none is, within about so many seconds.
+def counterexample(case: Case, name: str, claim: Claim, budget: Budget | None = None) -> Counterexample | None:
+    """The first that is found, from the smallest sizes upwards; None if none is before the budget is spent.
 
     Of complex numbers there are none.
     """
     if case.dtype.startswith("complex"):
         return None
-    end = time.perf_counter() + seconds
-    for sizes in _sizes(case):
+    budget = budget or Budget(WORK)
+    for sizes in smallest_sizes(case):
         for choice, integers in enumerate(_CHOICES):
-            if time.perf_counter() > end:
+            if budget.is_spent:
                 return None
+            budget.spend(_DRAWING)
             try:
-                problem = _with_integers(case, sizes, np.random.default_rng([choice, 0x70656E63696C]), integers)
-                found = _compared(problem, name, claim, end - time.perf_counter())
+                problem = with_small_integers(case, sizes, stream(0, "small integers", choice), integers)
+                found = _compared(problem, name, claim, budget)
             except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
                 continue
             if found is not None:
@@ -76,87 +70,12 @@ def counterexample(case: Case, name: str, claim: Claim, seconds: float = 1.0) ->
     return None
 
 
-# Sizes and numbers --------------------------------------------------------------------------------
-
-
-def _sizes(case: Case) -> Iterator[dict[str, int] | None]:
-    """Every choice of the symbolic sizes, by their sum; None for a case that has none."""
-    words = symbolic_sizes(case)
-    if not words:
-        yield None
-        return
-    limits = dict.fromkeys(words, BOUNDS)
-    if case.generalize is not None:
-        limits.update((word, bounds) for word, bounds in case.generalize.dims.items() if word in limits)
-    room = sum(high - low for low, high in limits.values())
-    for extra in range(room + 1):
-        for bars in combinations(range(extra + len(words) - 1), len(words) - 1):
-            edges = (-1, *bars, extra + len(words) - 1)
-            shares = [b - a - 1 for a, b in pairwise(edges)]
-            drawn = {word: low + share for (word, (low, _)), share in zip(limits.items(), shares, strict=True)}
-            if all(drawn[word] <= high for word, (_, high) in limits.items()):
-                yield drawn
-
-
-class _Integers(NumPy):
-    """NumPy, with small integers for random numbers."""
-
-    def __init__(self, generator: np.random.Generator, integers: tuple[int, ...]) -> None:
-        self.generator, self.integers = generator, integers
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.name not in RANDOM:
-            return op(*args, **kwargs)
-        drawn = op(*args, **kwargs, generator=self.generator)
-        return self.like(drawn) if drawn.dtype.kind == "f" else drawn
-
-    def like(self, array: np.ndarray) -> np.ndarray:
-        """Different ones as long as there are any."""
-        rows = -(-array.size // len(self.integers))
-        drawn = [self.generator.permutation(self.integers) for _ in range(max(1, rows))]
-        return np.concatenate(drawn)[: array.size].astype(np.float64).reshape(array.shape)
-
-
-def _with_integers(
-    case: Case, sizes: dict[str, int] | None, generator: np.random.Generator, integers: tuple[int, ...]
-) -> Problem:
-    """The case in float64 with small integers: its inputs, what is drawn of its constants, its incoming gradients."""
-    problem = draw(case, trial=None if sizes is None else 0, sizes=sizes)
-    if sum(a.size for a in (*problem.inputs.values(), *problem.constants.values())) > _MOST_ELEMENTS:
-        raise InvalidCase("too large for a pencil")
-    host = _Integers(generator, integers)
-    names: dict[str, Any] = dict(problem.sizes)
-    listed = sorted([*case.inputs.items(), *case.constants.items()], key=lambda i: (i[1].place.line, i[1].place.column))
-    for name, value in listed:
-        array = problem.inputs.get(name, problem.constants.get(name))
-        assert array is not None
-        names[name] = _leaf(value, array, names, host, is_input=name in problem.inputs)
-    return replace(
-        problem,
-        inputs={name: names[name] for name in problem.inputs},
-        constants={name: names[name] for name in problem.constants},
-        seeds=tuple({r: s if s is None else host.like(s) for r, s in seeds.items()} for seeds in problem.seeds),
-        dtype=np.dtype(np.float64),
-    )
-
-
-def _leaf(value: Value, array: np.ndarray, names: Mapping[str, Any], host: _Integers, is_input: bool) -> np.ndarray:
-    if array.dtype.kind != "f" and array.dtype not in dtypes.HALVES:
-        return array
-    if value.expr is not None and not is_free(value) and not free_names(value.expr).keys().isdisjoint(names):
-        return np.asarray(evaluate(value.expr, names, host), dtype=np.float64)
-    return host.like(array) if is_input or is_free(value) else array.astype(np.float64)
-
-
-# Claim and truth ------------------------------------------------------------------------------------
-
-
-def _compared(problem: Problem, name: str, claim: Claim, seconds: float) -> Counterexample | None:
+def _compared(problem: Problem, name: str, claim: Claim, budget: Budget) -> Counterexample | None:
     """Where the claim differs from the truth, or None."""
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
-        gradients = _Gradients(problem, seconds)
+        gradients = _Gradients(problem, budget)
         claimed = _claimed(problem, claim, gradients)
-        true, error = gradients.estimate(name)
+        true, error = gradients[name], gradients.errors[name]
     if claimed.shape != true.shape:
         return _example(problem, None, claimed.shape, true.shape)
     gap = np.abs(claimed - true)
@@ -166,46 +85,42 @@ def _compared(problem: Problem, name: str, claim: Claim, seconds: float) -> Coun
         return None
     place = np.unravel_index(int(np.argmax(np.where(wrong, gap, -1))), true.shape)
     index = tuple(int(i) for i in place)
-    return _example(problem, index, _plain(float(claimed[index]), 0.0), float(true[index]))
+    return _example(problem, index, _whole(float(claimed[index]), 0.0), float(true[index]))
 
 
 def _claimed(problem: Problem, claim: Claim, gradients: _Gradients) -> np.ndarray:
     scope = problem.environment()
     for tensor, entry in problem.case.graph.items():
         scope[tensor] = evaluate(entry.expr, scope)
-    for step in steps_of(problem.case, claim.expr):
+    for step in problem.case.steps_of(claim.expr):
         scope[step] = evaluate(problem.case.let[step].expr, scope, gradients=gradients)
     return np.asarray(evaluate(claim.expr, scope, gradients=gradients))
 
 
 class _Gradients(dict[str, np.ndarray]):
-    """`grad(p)`, by the numeric oracle, when it is asked for."""
+    """`grad(p)` by the numeric oracle, when it is asked for, and its errors. Raises InvalidCase at kinks."""
 
-    def __init__(self, problem: Problem, seconds: float) -> None:
+    def __init__(self, problem: Problem, budget: Budget) -> None:
         super().__init__()
-        self.problem, self.seconds = problem, seconds
-        self._errors: dict[str, np.ndarray] = {}
+        self.problem, self.budget = problem, budget
+        self.errors: dict[str, np.ndarray] = {}
 
     def __contains__(self, name: object) -> bool:
         return True
 
     def __missing__(self, name: str) -> np.ndarray:
-        numeric = of_tensor(self.problem, name, len(self.problem.case.steps) - 1)
-        size = int(np.prod(numeric.shape))
-        found = numeric.partials(range(size), self.seconds)
+        gradient = numeric_gradient(self.problem, name, len(self.problem.case.steps) - 1)
+        size = int(np.prod(gradient.shape))
+        found = gradient.partials(range(size), self.budget)
         if len(found.value) < size or np.any(found.kinked):
             raise InvalidCase(f"the gradient of {name} is not known")
-        values = [_plain(v, e) for v, e in zip(found.value, found.error, strict=True)]
-        self[name] = np.array(values, dtype=np.float64).reshape(numeric.shape)
-        self._errors[name] = found.error.reshape(numeric.shape)
+        values = [_whole(v, e) for v, e in zip(found.value, found.error, strict=True)]
+        self[name] = np.array(values, dtype=np.float64).reshape(gradient.shape)
+        self.errors[name] = found.error.reshape(gradient.shape)
         return self[name]
 
-    def estimate(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient and its error."""
-        return self[name], self._errors[name]
 
-
-def _plain(value: float, error: float) -> float:
+def _whole(value: float, error: float) -> float:
     """The integer that it is up to rounding, or else the value."""
     nearest = float(np.rint(value)) + 0.0
     return nearest if abs(value - nearest) <= max(4 * error, 1e-12 * abs(value)) < 1e-3 else float(value)

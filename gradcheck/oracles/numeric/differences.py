@@ -2,14 +2,15 @@
 
 Steps shrink by a factor of four from an eighth of the tensor's own size. Each kind of difference (central, from the
 right, from the left) fills a Richardson tableau; the entry that agrees best with its neighbours is the derivative, and
-how well it agrees is the error bar (Ridders, "Accurate computation of F'(x) and F'(x)F''(x)", 1982). Differences are
-taken root by root, before anything is added up, and divided by the step that was really taken.
+how well it agrees is the error bar (Ridders, "Accurate computation of F'(x) and F'(x)F''(x)", Advances in Engineering
+Software 4(2), 1982). Differences are taken element by element, before anything is added up, and divided by the step
+that was really taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,39 +34,43 @@ _MARGIN = 4.0
 Share = Callable[[float], tuple[np.ndarray, float]]
 
 
-@dataclass(slots=True)
 class Tableau:
-    """Richardson extrapolation to a step of 0. `power` is that of the first error term in the step, and the distance
-    between powers."""
+    """Richardson's extrapolation to a step of 0, of many estimates at once, each an element of an array.
 
-    power: int
-    row: list[float] = field(default_factory=list)
-    value: float = np.nan
-    error: float = np.inf
-    column: list[float] = field(default_factory=list)  # the estimates themselves
-    level: int = 0  # at which the value was found
+    `power` is that of the first error term in the step, and the distance between powers: 2 for central differences.
+    """
 
-    def add(self, estimate: float, noise: float) -> None:
-        """The estimate at the next smaller step, of which rounding alone may have spoilt `noise`."""
-        new = [estimate]
-        self.column.append(estimate)
-        weight = 1.0
-        for j, above in enumerate(self.row):
-            weight *= _FACTOR**self.power
+    def __init__(self, power: int | np.ndarray) -> None:
+        self._weight = _FACTOR ** np.asarray(power)
+        self.value = self.error = self.level = np.zeros(0)
+        self._row: list[np.ndarray] = []
+        self._estimates: list[np.ndarray] = []
+
+    def add(self, estimate: np.ndarray, noise: np.ndarray) -> None:
+        """The estimates at the next smaller step, of which rounding alone may have spoilt `noise`."""
+        if not self._estimates:
+            self.value = np.full(estimate.shape, np.nan, dtype=estimate.dtype)
+            self.error, self.level = np.full(estimate.shape, np.inf), np.zeros(estimate.shape)
+        new, weight = [estimate], np.ones(())
+        for j, above in enumerate(self._row):
+            weight = weight * self._weight
             new.append(new[j] + (new[j] - above) / (weight - 1.0))
-            error = max(abs(new[j + 1] - new[j]), abs(new[j + 1] - above), noise)
-            if error < self.error:  # never true of NaN
-                self.value, self.error, self.level = new[j + 1], error, len(self.column) - 1
-        self.row = new
+            error = np.maximum(np.abs(new[j + 1] - new[j]), np.abs(new[j + 1] - above))
+            error = np.where(noise > error, noise, error)
+            better = error < self.error  # never true of NaN
+            self.value, self.error = np.where(better, new[j + 1], self.value), np.where(better, error, self.error)
+            self.level = np.where(better, len(self._estimates), self.level)
+        self._row = new
+        self._estimates.append(estimate)
 
     def settle(self) -> None:
         """After the last level, where nothing is left but noise inside the function: as much of it as at those steps
         may have spoilt the value, at its own step."""
-        if len(self.column) < LEVELS:
+        if len(self._estimates) < LEVELS:
             return
-        last = range(LEVELS - _TAIL, LEVELS)
-        noise = max(abs(self.column[k] - self.column[k - 1]) * _FACTOR ** (self.level - k) for k in last)
-        self.error = max(self.error, noise)
+        for k in range(LEVELS - _TAIL, LEVELS):
+            noise = np.abs(self._estimates[k] - self._estimates[k - 1]) * _FACTOR ** (self.level - k)
+            self.error = np.fmax(self.error, noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,49 +96,57 @@ def slope(share: Share, first: float, unit: float) -> Slope:
     rounding of the arithmetic."""
     at_rest, _ = share(0.0)
     size = _size(at_rest)
-    central, right, left = Tableau(2), Tableau(1), Tableau(1)
-    jump = 0.0
-    slides: list[tuple[float, float]] = []
-    for level in range(LEVELS):
-        step = first * _FACTOR**-level
-        (ahead, forth), (behind, back) = share(step), share(-step)
-        noise = unit * max(size, _size(ahead), _size(behind)) / (forth - back)
-        rise, fall = _total(ahead, at_rest) / forth, _total(behind, at_rest) / back
-        central.add(_total(ahead, behind) / (forth - back), noise)
-        right.add(rise, noise)
-        left.add(fall, noise)
-        jump = rise - fall
-        slides.append((rise, fall))
-        sides = max(left.error, right.error)
-        if max(central.error, sides * _SIDES) <= _ENOUGH * abs(central.value) and not _differ(left, right):
-            break
-    for tableau in (central, right, left):
+    tableau = Tableau(np.array([2, 1, 1]))  # central, from the left, from the right
+    one_sided: list[np.ndarray] = []
+    with np.errstate(all="ignore"):
+        for level in range(LEVELS):
+            step = first * _FACTOR**-level
+            (ahead, forth), (behind, back) = share(step), share(-step)
+            noise = unit * max(size, _size(ahead), _size(behind)) / (forth - back)
+            central = _total(ahead, behind) / (forth - back)
+            one_sided.append(np.array([_total(behind, at_rest) / back, _total(ahead, at_rest) / forth]))
+            tableau.add(np.array([central, *one_sided[-1]]), np.asarray(noise))
+            if _is_known(tableau):
+                break
         tableau.settle()
-    if _differ(left, right) and abs(jump) >= 0.5 * abs(right.value - left.value):
-        return Slope(central.value, _MARGIN * central.error, left.value, right.value)
-    if any(_jumps([pair[side] for pair in slides], forth, _JUMP * unit * size) for side in (0, 1)):
-        return Slope(central.value, np.inf, -np.inf, np.inf)
-    return _best(central, left, right)
+        return _slope_of(tableau, one_sided, forth, unit * size)
 
 
-def _jumps(slides: list[float], step: float, least: float) -> bool:
-    """Whether a one-sided difference grows as its step shrinks, for the function jumps by more than `least`."""
-    if len(slides) < LEVELS or not abs(slides[-1] * step) > least:
-        return False
-    return all(abs(new / old - _FACTOR) < 0.01 * _FACTOR for old, new in zip(slides[-4:-1], slides[-3:], strict=True))
+def _is_known(tableau: Tableau) -> bool:
+    error = max(tableau.error[0], max(tableau.error[1:]) * _SIDES)
+    return bool(error <= _ENOUGH * abs(tableau.value[0])) and not _sides_differ(tableau)
 
 
-def _best(central: Tableau, left: Tableau, right: Tableau) -> Slope:
-    """The central difference, or, where the second derivative jumps, the mean of the one-sided ones."""
-    gap = max(left.error, right.error) + 0.5 * abs(right.value - left.value)
-    if gap < central.error:
-        return Slope(0.5 * (left.value + right.value), _MARGIN * gap)
-    return Slope(central.value, _MARGIN * central.error)
+def _slope_of(tableau: Tableau, one_sided: list[np.ndarray], step: float, rounding: float) -> Slope:
+    """What the tableau says: a kink, a jump, or one derivative. `step` is the last, `rounding` that of the sum."""
+    value, left, right = tableau.value.tolist()
+    error, left_error, right_error = tableau.error.tolist()
+    behind, ahead = one_sided[-1]
+    if _sides_differ(tableau) and abs(ahead - behind) >= 0.5 * abs(right - left):
+        return Slope(value, _MARGIN * error, left, right)
+    if np.any(_jumps(np.array(one_sided), step, _JUMP * rounding)):
+        return Slope(value, np.inf, -np.inf, np.inf)
+    gap = max(left_error, right_error) + 0.5 * abs(right - left)
+    if gap < error:  # the second derivative jumps: central differences are the worse
+        return Slope(0.5 * (left + right), _MARGIN * gap)
+    return Slope(value, _MARGIN * error)
 
 
-def _differ(left: Tableau, right: Tableau) -> bool:
-    gap = abs(right.value - left.value)
-    return gap > _MARGIN * (left.error + right.error) + _SAME * max(abs(left.value), abs(right.value))
+def _sides_differ(tableau: Tableau) -> bool:
+    (_, left, right), (_, left_error, right_error) = tableau.value, tableau.error
+    gap = abs(right - left)
+    return bool(gap > _MARGIN * (left_error + right_error) + _SAME * max(abs(left), abs(right)))
+
+
+def _jumps(one_sided: np.ndarray, step: float, least: float) -> np.ndarray:
+    """Whether a one-sided difference, a column, grows as its step shrinks, for the function jumps by more than
+    `least`."""
+    if len(one_sided) < LEVELS:
+        return np.zeros(one_sided.shape[1], dtype=bool)
+    growth = one_sided[-3:] / one_sided[-4:-1]
+    grows = np.all(np.abs(growth - _FACTOR) < 0.01 * _FACTOR, axis=0)
+    found: np.ndarray = grows & (np.abs(one_sided[-1] * step) > least)
+    return found
 
 
 def _total(ahead: np.ndarray, behind: np.ndarray) -> float:
@@ -144,27 +157,16 @@ def _size(terms: np.ndarray) -> float:
     return float(np.sum(np.abs(terms)))
 
 
-def derivative(function: Callable[[float], np.ndarray], first: float, unit: float) -> tuple[np.ndarray, np.ndarray]:
+def array_derivative(
+    function: Callable[[float], np.ndarray], first: float, unit: float
+) -> tuple[np.ndarray, np.ndarray]:
     """The derivative at 0 of a function of a number whose value is an array, by central differences; and its error
     bar, absolute, infinite where nothing converged. `first` is the first step, a power of two."""
-    at_rest = function(0.0)
-    row: list[np.ndarray] = []
-    value = np.full(at_rest.shape, np.nan, dtype=at_rest.dtype)
-    error, found_at = np.full(at_rest.shape, np.inf), np.zeros(at_rest.shape)
-    column: list[np.ndarray] = []
+    tableau = Tableau(2)
     for level in range(LEVELS):
         step = first * _FACTOR**-level
         ahead, behind = function(step), function(-step)
         noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
-        new = [(ahead - behind) / (2.0 * step)]
-        for j, above in enumerate(row):
-            new.append(new[j] + (new[j] - above) / (_FACTOR ** (2 * (j + 1)) - 1.0))
-            bar = np.maximum(np.maximum(np.abs(new[j + 1] - new[j]), np.abs(new[j + 1] - above)), noise)
-            better = bar < error
-            value, error = np.where(better, new[j + 1], value), np.where(better, bar, error)
-            found_at = np.where(better, level, found_at)
-        row = new
-        column.append(new[0])
-    for k in range(LEVELS - _TAIL, LEVELS):  # as in `Tableau.settle`
-        error = np.maximum(error, np.abs(column[k] - column[k - 1]) * _FACTOR ** (found_at - k))
-    return value, _MARGIN * error
+        tableau.add((ahead - behind) / (2.0 * step), noise)
+    tableau.settle()
+    return tableau.value, _MARGIN * tableau.error

@@ -1,12 +1,13 @@
-"""Probe: an array that depends on the tensor that is moved, so that any forward shows how it answers.
+"""Arrays that depend on a tensor that is moved, so that any forward shows how it answers.
 
-Ops are applied to probes as they are to tensors, those inside composed ops too. What comes of anything else stays a
-plain array; so does what is detached, which keeps the value that it has where nothing is moved.
+Ops are applied to perturbed arrays as they are to tensors, those inside composed ops too. What comes of anything else
+stays a plain array; so does what is detached, which keeps the value that it has where nothing is moved.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,50 +17,60 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import Unsupported
+from gradcheck.oracles.numeric.work import Work
 
 _COMPLEX = np.dtype(np.complex128)
 _FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(slots=True)
-class Walk:
-    """One evaluation. In a complex step every number stands for a real one, and ops must be analytic.
+class ForwardPass:
+    """One evaluation of the forward, with a tensor moved or (`at_rest`) not.
 
-    `still` holds what was detached, in order, where nothing is moved; the evaluation at rest fills it.
+    In a complex step every number stands for a real one, and ops must be analytic.
     """
 
-    complex_step: bool
+    complex_step: bool = False
     at_rest: bool = False
-    still: list[np.ndarray] = field(default_factory=list)
-    detached: int = 0
-    narrowest: int = 64  # the fewest bytes of any real or imaginary part on the way
+    #: What was detached, in order, where nothing is moved: the pass at rest fills it, others are given it.
+    detached: list[np.ndarray] = field(default_factory=list)
+    #: The fewest bytes of any real or imaginary part on the way.
+    narrowest: int = 64
+    #: What the pass at rest took.
+    work: Work = field(default_factory=Work)
+    _detached_so_far: int = 0
 
     def detach(self, array: np.ndarray) -> np.ndarray:
         """The value through which no change flows."""
         if self.complex_step:
             return np.ascontiguousarray(array.real)
         if self.at_rest:
-            self.still.append(array)
+            self.detached.append(array)
             return array
-        self.detached += 1
-        return self.still[self.detached - 1]
+        self._detached_so_far += 1
+        return self.detached[self._detached_so_far - 1]
+
+    def count(self, op: Op, args: tuple[Any, ...], made: Any) -> None:
+        """Add an op to the work, where nothing is moved."""
+        if self.at_rest:
+            self.work.add(op, list(_sizes(args)), sum(_sizes(made if isinstance(made, tuple) else (made,))))
 
 
-class Probe(Operators):
-    """data    the values where the tensor has moved to; in a complex step the derivative is in the imaginary part
-    walk    the evaluation it belongs to
+class Perturbed(Operators):
+    """data       the values where the tensor has moved to; in a complex step the derivative is in the imaginary part
+    forward    the pass it belongs to
     """
 
-    __slots__ = ("data", "walk")
+    __slots__ = ("data", "forward")
 
-    def __init__(self, data: np.ndarray, walk: Walk) -> None:
-        self.data, self.walk = data, walk
+    def __init__(self, data: np.ndarray, forward: ForwardPass) -> None:
+        self.data, self.forward = data, forward
 
     @property
     def dtype(self) -> np.dtype:
-        """What it stands for; wider floats than float64 are nobody's business."""
+        """The dtype it stands for; long double is float64 to all others."""
         dtype = self.data.dtype
-        if self.walk.complex_step and dtype.kind == "c":
+        if self.forward.complex_step and dtype.kind == "c":
             return _FLOAT64
         if dtype.itemsize > (16 if dtype.kind == "c" else 8):
             return _COMPLEX if dtype.kind == "c" else _FLOAT64
@@ -91,27 +102,38 @@ class Probe(Operators):
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
         listed = args[op.sequence] if op.sequence is not None else ()
-        walk = next(arg.walk for arg in (*args, *listed) if type(arg) is Probe)
+        forward = next(arg.forward for arg in (*args, *listed) if type(arg) is Perturbed)
         if op.name == "detach":
-            return walk.detach(args[0].data)
+            return forward.detach(args[0].data)
         if op.name == "to" and _is_floating(args[1]):
             return args[0]  # every precision is raised to the same
         if any(parameter.name == "generator" for parameter in op.parameters):
             raise Unsupported(f"{op.name} draws numbers")
-        if walk.complex_step and not op.analytic:
+        if forward.complex_step and not op.analytic:
             raise Unsupported(f"{op.name} is not analytic")
-        made = op.compute(_plain(op, args, walk.complex_step))
+        made = op.compute(_plain(op, args, forward.complex_step))
+        forward.count(op, args, made)
         if isinstance(made, tuple):
-            return tuple([_probe(op, part, walk) for part in made])
-        return _probe(op, made, walk)
+            return tuple([_perturbed(op, part, forward) for part in made])
+        return _perturbed(op, made, forward)
 
 
-def _probe(op: Op, made: np.ndarray, walk: Walk) -> Probe:
-    if walk.complex_step and made.dtype.kind == "f":
+def _perturbed(op: Op, made: np.ndarray, forward: ForwardPass) -> Perturbed:
+    if forward.complex_step and made.dtype.kind == "f":
         raise Unsupported(f"{op.name} loses the imaginary part")
     if made.dtype.kind in "fc":
-        walk.narrowest = min(walk.narrowest, made.dtype.itemsize // (2 if made.dtype.kind == "c" else 1))
-    return Probe(made, walk)
+        forward.narrowest = min(forward.narrowest, made.dtype.itemsize // (2 if made.dtype.kind == "c" else 1))
+    return Perturbed(made, forward)
+
+
+def _sizes(values: Any) -> Iterator[int]:
+    """How many elements each floating array has, those in lists too."""
+    for value in values:
+        array = value.data if type(value) is Perturbed else value
+        if isinstance(array, np.ndarray) and array.dtype.kind in "fc":
+            yield array.size
+        elif isinstance(array, (list, tuple)):
+            yield from _sizes(array)
 
 
 def _is_floating(dtype: Any) -> bool:
@@ -126,13 +148,13 @@ def _is_complex(value: Any) -> bool:
 
 
 def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
-    """The arguments with arrays for probes; ops that want one dtype get complex numbers alone."""
+    """The arguments with plain arrays; ops that want one dtype get complex numbers alone."""
     alike = complex_step and not op.elementwise
 
     def plain(value: Any) -> Any:
         if complex_step and isinstance(value, np.dtype) and value.kind == "f":
             return _COMPLEX  # what real numbers are summed in, as in `sum(x, dtype=torch.float64)`
-        array = value.data if type(value) is Probe else value
+        array = value.data if type(value) is Perturbed else value
         if complex_step and array is value and _is_complex(value):
             raise Unsupported("complex numbers of the graph's own leave no room for a complex step")
         return array.astype(_COMPLEX) if alike and isinstance(array, np.ndarray) and array.dtype.kind == "f" else array
@@ -143,8 +165,3 @@ def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
     if op.sequence is not None:
         found[op.sequence] = [plain(value) for value in args[op.sequence]]
     return found
-
-
-def data_of(value: Any) -> np.ndarray:
-    """The numbers of a probe, or of what did not move."""
-    return value.data if type(value) is Probe else np.asarray(value)

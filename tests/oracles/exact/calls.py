@@ -1,4 +1,4 @@
-"""What tests of residues share: the table's samples on small integers, and on residues that stand for them."""
+"""What tests of exact rules share: the table's samples on small integers, and on residues that stand for them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import modular, ops
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import Residue
-from gradcheck.oracles.exact.point import Point
-from tests.samples import drawn, samples
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.point import FieldPoint
+from tests.language.symbolic.test_derive_table import named, samples
 
 assert ops
 
 PRIME = modular.PRIMES[0]
-#: Ops whose values and derivatives are fractions of polynomials: nothing about them is made up.
+#: Ops whose values and derivatives are fractions of polynomials: nothing about them is left uninterpreted.
 RATIONAL = (
     *("reshape", "flatten", "squeeze", "unsqueeze", "expand", "repeat", "clone", "transpose", "permute", "movedim"),
     *(
@@ -55,11 +56,15 @@ def calls(names: tuple[str, ...] = RATIONAL) -> list[str]:
 
 def integers(text: str, seed: int = 0) -> tuple[Expr, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The call with names for what it draws, small integers for these, and what is drawn of integers itself."""
-    expr, arrays = drawn(text, seed)
+    drawn: dict[str, np.ndarray] = {}
+    expr = named(parse(text), drawn, seed)
     generator = np.random.default_rng([seed, len(text)])
-    floats = {name: generator.integers(1, 5, a.shape) * generator.choice([-1.0, 1.0], a.shape)
-              for name, a in arrays.items() if a.dtype.kind == "f"}  # fmt: skip
-    return expr, floats, {name: a for name, a in arrays.items() if name not in floats}
+    floats = {
+        name: generator.integers(1, 5, a.shape) * generator.choice([-1.0, 1.0], a.shape)
+        for name, a in drawn.items()
+        if a.dtype.kind == "f"
+    }
+    return expr, floats, {name: a for name, a in drawn.items() if name not in floats}
 
 
 def directions(floats: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, np.ndarray]:
@@ -67,8 +72,8 @@ def directions(floats: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, np.
     return {name: generator.integers(-3, 4, a.shape).astype(np.float64) for name, a in floats.items()}
 
 
-def point() -> Point:
-    return Point(PRIME, 12345)
+def point() -> FieldPoint:
+    return FieldPoint(PRIME, 12345)
 
 
 def on_residues(
@@ -77,7 +82,7 @@ def on_residues(
     """The value, with tangents, at integers that residues stand for."""
     at = point()
     names = {
-        name: Residue(at, modular.reduce(a, PRIME), modular.reduce(moved[name], PRIME), Degree(1, 0, 1))
+        name: Dual(at, modular.reduce(a, PRIME), modular.reduce(moved[name], PRIME), Degree(1, 0, 1))
         for name, a in floats.items()
     }
     return evaluate(expr, {**others, **names})

@@ -37,9 +37,9 @@ def problem(
     return Problem(case, inputs, constants or {}, {}, ({root: incoming},), ({},))
 
 
-def hear(of: Problem, name: str, *texts: str, seed: int = 0) -> list[Proof]:
+def proofs_of(of: Problem, name: str, *texts: str, seed: int = 0) -> list[Proof]:
     return prove(of, [(name, claim(text)) for text in texts], seed)
 
 
 def status(of: Problem, name: str, text: str) -> str:
-    return hear(of, name, text)[0].status
+    return proofs_of(of, name, text)[0].status

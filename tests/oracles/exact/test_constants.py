@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from gradcheck.oracles.exact import constants, modular
 from gradcheck.oracles.exact.constants import fraction, residue, surd
-from gradcheck.oracles.exact.point import Point
+from gradcheck.oracles.exact.point import FieldPoint
 
 PRIMES = modular.PRIMES
 
 
-def at(prime: int = PRIMES[0]) -> Point:
-    return Point(prime, 99)
+def at(prime: int = PRIMES[0]) -> FieldPoint:
+    return FieldPoint(prime, 99)
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**5))
@@ -38,7 +38,7 @@ def test_simple_numbers(number: float) -> None:
     assert simple is not None
     assert float(simple) == number
     assert residue(point, number) * simple.denominator % point.prime == simple.numerator % point.prime
-    assert not point.invented
+    assert not point.uninterpreted
 
 
 @pytest.mark.parametrize("number", [math.pi, math.sqrt(2), math.log(2), 0.1234567890123457, math.e])
@@ -69,7 +69,7 @@ def test_a_root_that_is_not_there_has_a_name() -> None:
     assert primes
     point = at(primes[0])
     residue(point, math.sqrt(23))
-    assert point.invented == {"sqrt(23)"}
+    assert point.uninterpreted == {"sqrt(23)"}
 
 
 def test_powers_of_pi_are_related() -> None:
@@ -86,7 +86,7 @@ def test_rounded_numbers_are_told() -> None:
     assert surd(number) is None
     exact = Fraction(number)
     assert residue(point, number) * exact.denominator % point.prime == exact.numerator % point.prime
-    assert point.invented == {"rounded numbers"}
+    assert point.uninterpreted == {"rounded numbers"}
 
 
 def test_random_numbers_are_no_roots() -> None:
@@ -101,9 +101,9 @@ def test_infinities() -> None:
 
 def test_no_number_modulo_its_denominator() -> None:
     with pytest.raises(ZeroDivisionError):
-        residue(Point(101, 0), 1 / 101)
+        residue(FieldPoint(101, 0), 1 / 101)
 
 
 @given(st.integers(1, 10**6))
 def test_factors(number: int) -> None:
-    assert math.prod(factor**times for factor, times in constants._factors(number)) == number
+    assert math.prod(factor**times for factor, times in constants.prime_factors(number)) == number

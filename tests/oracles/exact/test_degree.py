@@ -9,8 +9,8 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import modular, ops
 from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, Degree
-from gradcheck.oracles.exact.dual import Residue
-from gradcheck.oracles.exact.point import Point
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.point import FieldPoint
 
 assert ops
 
@@ -55,8 +55,8 @@ def along_a_line(text: str, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     lines = {name: generator.integers(0, PRIME, (3, 3, 3)) for name in "xyz"}
     values, tangents, degree = [], [], CONSTANT
     for step in steps.tolist():
-        point = Point(PRIME, 0)
-        names = {name: Residue(point, (a + step * b) % PRIME, v, RANDOM.along(0)) for name, (a, b, v) in lines.items()}
+        point = FieldPoint(PRIME, 0)
+        names = {name: Dual(point, (a + step * b) % PRIME, v, RANDOM.along(0)) for name, (a, b, v) in lines.items()}
         found = evaluate(expr, names)
         degree = found.degree
         values.append(found.value.ravel())
@@ -90,24 +90,24 @@ def rank(matrix: np.ndarray) -> int:
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_values_and_tangents(text: str) -> None:
     degree = along_a_line(text, np.array([5]))[2]
-    tangent = degree.moving()
-    terms = max(degree.top + degree.bottom, tangent.top + tangent.bottom)
+    tangent = degree.of_tangent()
+    terms = max(degree.numerator + degree.denominator, tangent.numerator + tangent.denominator)
     if terms > 150:
         assert terms < 5000  # too many for elimination, and no wild overestimate
         return
     steps = np.arange(1, terms + 12)
     values, tangents, degree = along_a_line(text, steps)
     for element in range(min(values.shape[1], 4)):
-        assert is_fraction(values[:, element], steps, degree.top, degree.bottom)
-        assert is_fraction(tangents[:, element], steps, tangent.top, tangent.bottom)
+        assert is_fraction(values[:, element], steps, degree.numerator, degree.denominator)
+        assert is_fraction(tangents[:, element], steps, tangent.numerator, tangent.denominator)
 
 
 @pytest.mark.parametrize(("text", "want"), [(text, want) for text, want in EXPRESSIONS.items() if want])
 def test_they_are_no_larger_than_they_must_be(text: str, want: tuple[int, int]) -> None:
     degree = along_a_line(text, np.array([5]))[2]
-    assert degree.top >= want[0]
-    assert degree.top <= 9 * max(1, want[0])
-    assert degree.bottom <= 9 * max(1, want[1])
+    assert degree.numerator >= want[0]
+    assert degree.numerator <= 9 * max(1, want[0])
+    assert degree.denominator <= 9 * max(1, want[1])
 
 
 def test_they_are_sharp_for_polynomials() -> None:
@@ -115,7 +115,7 @@ def test_they_are_sharp_for_polynomials() -> None:
     for text, top in {"x * y + x": 2, "x ** 5": 5, "x @ y": 2, "cumprod(x, 0)": 3}.items():
         steps = np.arange(1, 30)
         values, _, degree = along_a_line(text, steps)
-        assert (degree.top, degree.bottom) == (top, 0)
+        assert (degree.numerator, degree.denominator) == (top, 0)
         assert not all(is_fraction(values[:, i], steps, top - 1, 0) for i in range(9))
 
 
@@ -123,22 +123,24 @@ def test_chained_functions() -> None:
     """y = f(q), made up: with f' = 1 / (2 y), its tangent has y and q's denominators."""
     argument, slope = Degree(2, 1, 3, 2), Degree(0, 1)
     chained = Degree(1).chained(slope, argument)
-    assert chained.moving() == Degree(3, 1 + 1 + 2, 0, 0, 0)
+    assert chained.of_tangent() == Degree(3, 1 + 1 + 2, 0, 0, 0)
 
 
 def test_nothing_is_lost_in_a_sum_of_none() -> None:
     for degree in (Degree(3, 2, 5, 1), Degree(4)):
         assert degree.plus(CONSTANT)[:4] == degree[:4]
         assert degree.times(CONSTANT)[:2] == degree[:2]
-        assert degree.beside(CONSTANT)[0] >= degree.top
+        assert degree.join(CONSTANT)[0] >= degree.numerator
         assert degree.summed(1) == degree
 
 
 def test_kinds_are_remembered() -> None:
-    made, plain = Degree(1, kind=1), Degree(1, kind=2)
-    for combined in (made.plus(plain), made.times(plain), made.beside(plain), made.chained(plain, CONSTANT)):
-        assert combined.kind == 3
-    assert made.inverted().kind == made.summed(3).kind == made.to_the(3).kind == made.inverse_matrix(2).kind == 1
+    made, plain = Degree(1, kinds=1), Degree(1, kinds=2)
+    for combined in (made.plus(plain), made.times(plain), made.join(plain), made.chained(plain, CONSTANT)):
+        assert combined.kinds == 3
+    assert (
+        made.inverted().kinds == made.summed(3).kinds == made.determinant(3).kinds == made.inverse_matrix(2).kinds == 1
+    )
 
 
 def test_the_helper_finds_what_is_no_such_fraction() -> None:

@@ -15,12 +15,12 @@ from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dependencies import Needs
+from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.direction import Direction
-from gradcheck.oracles.exact.dual import Residue, lift
-from gradcheck.oracles.exact.graph import Scene
-from gradcheck.oracles.exact.prove import unfit
-from gradcheck.oracles.numeric.counterexample import _with_integers
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.graph import GraphAtPoint
+from gradcheck.oracles.exact.prove import unsupported
+from gradcheck.oracles.numeric.small_integers import with_small_integers
 from tests.oracles.exact.calls import RATIONAL
 
 #: Ops that make integers of integers.
@@ -41,7 +41,7 @@ RING = (set(RATIONAL) | {"zeros", "ones", "eye", "sum", "ones_like", "zeros_like
 
 def is_ring(case: Case) -> bool:
     """Whether integers stay integers."""
-    if case.dtype != "float64" or unfit(case):
+    if case.dtype != "float64" or unsupported(case):
         return False
     exprs = [entry.expr for entry in case.graph.values()]
     literals = [node.value for expr in exprs for node in walk(expr) if isinstance(node, Literal)]
@@ -56,29 +56,29 @@ CASES = [case for case in load(["cases"]).cases if is_ring(case)]
 class OneElement(Direction):
     """Along one element."""
 
-    def __init__(self, scene: Scene, shape: tuple[int, ...], index: int) -> None:
-        super().__init__(scene.point, scene.generator, shape)
+    def __init__(self, graph: GraphAtPoint, shape: tuple[int, ...], index: int) -> None:
+        super().__init__(graph.point, graph.generator, shape)
         self.flat = np.zeros(int(np.prod(shape)), dtype=np.int64)
         self.flat[index] = 1
 
-    def moving(self, tensor: Residue) -> Residue:
-        return Residue(self.point, tensor.lazy_value, self.flat.reshape(self.shape), Degree(1, 0, 1))
+    def added_to(self, tensor: Dual) -> Dual:
+        return Dual(self.point, tensor.lazy_value, self.flat.reshape(self.shape), Degree(1, 0, 1))
 
 
 def exact_gradient(problem: Problem, name: str) -> np.ndarray:
     """Of integers that are small: residues next to 0 are the integers themselves."""
-    scene = Scene(problem, Needs(problem), 0, 0)
-    scene.leaves = {n: lift(scene.point, a) if a.dtype.kind == "f" else a
-                    for n, a in {**problem.inputs, **problem.constants}.items()}  # fmt: skip
-    scene.seeds = [
-        {root: lift(scene.point, 1 if seed is None else seed) for root, seed in seeds.items()}
+    graph = GraphAtPoint(problem, Dependencies(problem), 0, 0)
+    leaves = {**problem.inputs, **problem.constants}
+    graph.leaves = {n: lift(graph.point, a) if a.dtype.kind == "f" else a for n, a in leaves.items()}
+    graph.seeds = [
+        {root: lift(graph.point, 1 if seed is None else seed) for root, seed in seeds.items()}
         for seeds in problem.seeds
     ]
     shape = problem.inputs[name].shape
     found = []
     for index in range(problem.inputs[name].size):
-        scene.directions[name] = OneElement(scene, shape, index)
-        found.append(modular.centred(np.asarray(scene.forward({name}).value), scene.point.prime))
+        graph.directions[name] = OneElement(graph, shape, index)
+        found.append(modular.centred(np.asarray(graph.derivative({name}).value), graph.point.prime))
     assert all(abs(value) < 2**28 for value in found), "too large to be sure"
     return np.array(found, dtype=np.float64).reshape(shape)
 
@@ -91,9 +91,9 @@ def test_there_are_enough() -> None:
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_shipped_cases(case: Case, name: str) -> None:
     try:
-        problem = _with_integers(case, None, np.random.default_rng(1), (-3, -2, -1, 1, 2, 3))
+        problem = with_small_integers(case, None, np.random.default_rng(1), (-3, -2, -1, 1, 2, 3))
     except GradcheckError:
-        return  # too large for a pencil
+        return  # too many numbers
     state = engine(name).evaluate(problem).states[-1]
     for tensor in problem.inputs:
         gradient = state.gradients[tensor]

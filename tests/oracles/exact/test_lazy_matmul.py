@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.lazy_matmul import MAX_FACTORS, Chain, Matrix
+from gradcheck.oracles.exact.lazy_matmul import MAX_FACTORS, MatrixChain, ModularMatrix
 
 PRIME = modular.PRIMES[1]
 
@@ -25,8 +25,8 @@ def dense(factors: list[np.ndarray]) -> np.ndarray:
     return product.astype(np.int64)
 
 
-def chain(factors: list[np.ndarray]) -> Chain:
-    return reduce(lambda a, b: a @ b, [Chain((Matrix(factor, PRIME),)) for factor in factors])
+def chain(factors: list[np.ndarray]) -> MatrixChain:
+    return reduce(lambda a, b: a @ b, [MatrixChain((ModularMatrix(factor, PRIME),)) for factor in factors])
 
 
 @settings(max_examples=40)
@@ -53,7 +53,7 @@ def test_large_factors_on_either_side() -> None:
 
 
 def test_a_transpose_shares_what_is_known() -> None:
-    matrix = Matrix(matrices([3, 4], 0)[0], PRIME)
+    matrix = ModularMatrix(matrices([3, 4], 0)[0], PRIME)
     assert matrix.T.T is matrix
     centred = matrix.centred
     assert np.shares_memory(matrix.T.centred, centred)
@@ -68,7 +68,7 @@ def test_long_chains_are_multiplied_out() -> None:
 
 def test_doubling_does_not_grow() -> None:
     matrix = matrices([2, 2], 2)[0]
-    square, want = Chain((Matrix(matrix, PRIME),)), matrix
+    square, want = MatrixChain((ModularMatrix(matrix, PRIME),)), matrix
     for _ in range(40):
         square, want = square @ square, dense([want, want])
     assert np.array_equal(square.dense(), want)
@@ -78,15 +78,15 @@ def test_doubling_does_not_grow() -> None:
 def test_a_vector_is_multiplied_first() -> None:
     """In the cheapest order no product of two square matrices is made."""
     n, made = 40, []
-    multiply = Matrix.__matmul__
+    multiply = ModularMatrix.__matmul__
 
-    class Watched(Matrix):
-        def __matmul__(self, other: Matrix) -> Matrix:
+    class Watched(ModularMatrix):
+        def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
             product = multiply(self, other)
             made.append(product.shape)
             return Watched(product.residues, PRIME)
 
     factors = matrices([n, n, n, n, 1], 3)
-    product = Chain(tuple(Watched(factor, PRIME) for factor in factors))
+    product = MatrixChain(tuple(Watched(factor, PRIME) for factor in factors))
     assert np.array_equal(product.dense(), dense(factors))
     assert made == [(n, 1)] * 3

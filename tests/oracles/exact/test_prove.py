@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.facts import fact
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.prove import BOUND, prove
-from tests.oracles.exact.small import claim, hear, problem, status
+from tests.oracles.exact.small import claim, problem, proofs_of, status
 
 CASES = [case for case in load(["cases"]).cases if case.formulas or case.wrong_formulas]
 
@@ -41,7 +42,7 @@ def test_most_of_their_formulas_are_proved() -> None:
 def test_one_wrong_element_in_a_million() -> None:
     large = problem({"x": (1000, 1000)}, {"y": "(x * x).sum()"})
     error = "index_put(zeros(1000, 1000), [tensor([617]), tensor([3])], tensor([0.001]))"
-    proofs = hear(large, "x", "2 * x", f"2 * x + {error}")
+    proofs = proofs_of(large, "x", "2 * x", f"2 * x + {error}")
     assert [proof.status for proof in proofs] == ["proved", "refuted"]
 
 
@@ -68,17 +69,17 @@ def test_shapes_are_strict() -> None:
     assert status(of, "x", "1") == "refuted"
 
 
-# Truth values ----------------------------------------------------------------------------------------
+# Choices -------------------------------------------------------------------------------------------------
 
 RELU = {"y": "relu(x)"}
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3)])
-def test_the_pieces_of_a_function_are_all_looked_at(shape: tuple[int, ...]) -> None:
+def test_both_sides_of_a_kink_are_looked_at(shape: tuple[int, ...]) -> None:
     """However few elements there are, a formula that is right on one side of the kink alone is not proved."""
     of = problem({"x": shape}, RELU, seed=shape)
     for seed in range(40):
-        proofs = hear(of, "x", "grad(y) * (x > 0)", "grad(y)", "0 * grad(y)", "grad(y) * (x < 0)", seed=seed)
+        proofs = proofs_of(of, "x", "grad(y) * (x > 0)", "grad(y)", "0 * grad(y)", "grad(y) * (x < 0)", seed=seed)
         assert [proof.status == "proved" for proof in proofs] == [True, False, False, False]
 
 
@@ -150,20 +151,20 @@ def test_ties_in_a_whole_region() -> None:
 )
 def test_functions(graph: str, right: str, wrong: str) -> None:
     of = problem({"x": (4,)}, {"y": f"({graph}).sum()"})
-    assert [proof.status == "proved" for proof in hear(of, "x", right, wrong)] == [True, False]
+    assert [proof.status == "proved" for proof in proofs_of(of, "x", right, wrong)] == [True, False]
 
 
-def test_what_was_made_up_is_said() -> None:
-    proof = hear(problem({"x": (4,)}, {"y": "(exp(x) * x).sum()"}), "x", "exp(x) * (1 + x)")[0]
+def test_uninterpreted_functions_are_named() -> None:
+    proof = proofs_of(problem({"x": (4,)}, {"y": "(exp(x) * x).sum()"}), "x", "exp(x) * (1 + x)")[0]
     assert proof.status == "proved"
-    assert proof.invented == ("exp",)
+    assert proof.uninterpreted == ("exp",)
 
 
 def test_a_true_identity_that_was_not_kept_is_not_refuted() -> None:
     """sin(2 x) is 2 sin(x) cos(x): nothing here knows it."""
-    proof = hear(problem({"x": (4,)}, {"y": "(sin(x) ** 2).sum()"}), "x", "sin(2 * x)")[0]
+    proof = proofs_of(problem({"x": (4,)}, {"y": "(sin(x) ** 2).sum()"}), "x", "sin(2 * x)")[0]
     assert proof.status == "unsupported"
-    assert "may take any value" in proof.why
+    assert proof.why == fact("exact_uninterpreted", functions=("tan(x / 2)",))
 
 
 def test_rounded_numbers_refute_nothing() -> None:
@@ -201,7 +202,7 @@ def test_steps_of_a_derivation() -> None:
     assert status(of, "x", "x[broken]") == "unsupported"
 
 
-def test_one_that_cannot_be_heard_does_not_silence_others() -> None:
+def test_one_that_cannot_be_evaluated_does_not_silence_others() -> None:
     of = problem({"x": (4,), "w": (4,)}, {"y": "(x * w).sum()"})
     proofs = prove(of, [("x", claim("w")), ("w", claim("sort(x)[0]")), ("w", claim("x")), ("x", claim("x"))])
     assert [proof.status for proof in proofs] == ["proved", "unsupported", "proved", "refuted"]
@@ -222,23 +223,24 @@ def test_empty_tensors() -> None:
 
 def test_a_divisor_that_is_always_0() -> None:
     of = problem({"x": (3,)}, {"y": "(x / (x - x)).sum()"})
-    proof = hear(of, "x", "1 / (x - x)")[0]
+    proof = proofs_of(of, "x", "1 / (x - x)")[0]
     assert proof.status == "unsupported"
-    assert "0 has no inverse" in proof.why
+    assert proof.why is not None
+    assert "0 has no inverse" in proof.why["message"]
 
 
 # How sure it is ---------------------------------------------------------------------------------
 
 
 def test_the_bound_is_met() -> None:
-    proof = hear(problem({"a": (3, 4), "b": (4, 5)}, {"c": "(a @ b).sum()"}), "a", "ones(3, 5) @ b.T")[0]
+    proof = proofs_of(problem({"a": (3, 4), "b": (4, 5)}, {"c": "(a @ b).sum()"}), "a", "ones(3, 5) @ b.T")[0]
     assert proof.bound < BOUND
     assert proof.points >= 2
 
 
 def test_high_degrees_ask_for_more_points() -> None:
     few, many = (
-        hear(problem({"x": (2,)}, {"y": f"(x ** {n}).sum()"}), "x", f"{n} * x ** {n - 1}")[0] for n in (2, 4000)
+        proofs_of(problem({"x": (2,)}, {"y": f"(x ** {n}).sum()"}), "x", f"{n} * x ** {n - 1}")[0] for n in (2, 4000)
     )
     assert few.status == many.status == "proved"
     assert few.points < many.points
@@ -258,7 +260,7 @@ def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> No
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, expected, asked = 0, 0.0, 0
     for seed in range(1500):
-        proof = hear(of, "x", f"w + {excess}", seed=seed)[0]
+        proof = proofs_of(of, "x", f"w + {excess}", seed=seed)[0]
         asked += proof.status != "unsupported"
         passed += proof.status == "proved"
         expected = max(expected, proof.bound if proof.status == "proved" else 0)
@@ -267,14 +269,14 @@ def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("excess", ["exp(x) - exp(w)", "(x > 0) - (x > 1)", "tanh(x) - exp(w) / 3"])
-def test_the_bound_counts_what_is_made_up(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_counts_uninterpreted_functions(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Different arguments that are the same at a point make functions agree; that is in the bound as well."""
     monkeypatch.setattr(modular, "PRIMES", (1019,) * 10)
     monkeypatch.setattr("gradcheck.oracles.exact.prove.BOUND", 0.9)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, bound = 0, 0.0
     for seed in range(1500):
-        proof = hear(of, "x", f"w + {excess}", seed=seed)[0]
+        proof = proofs_of(of, "x", f"w + {excess}", seed=seed)[0]
         if proof.status == "proved":
             passed, bound = passed + 1, max(bound, proof.bound)
     assert passed <= bound * 1500 + 3 * np.sqrt(bound * 1500)
@@ -290,4 +292,4 @@ def test_claims_do_not_disturb_each_other() -> None:
 
 def test_the_same_seed_gives_the_same_proof() -> None:
     of = problem({"x": (4,)}, {"y": "(exp(x) * x).sum()"})
-    assert hear(of, "x", "exp(x) * (1 + x)", "exp(x)") == hear(of, "x", "exp(x) * (1 + x)", "exp(x)")
+    assert proofs_of(of, "x", "exp(x) * (1 + x)", "exp(x)") == proofs_of(of, "x", "exp(x) * (1 + x)", "exp(x)")

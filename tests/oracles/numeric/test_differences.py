@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gradcheck.oracles.numeric.differences import derivative, slope
+from gradcheck.oracles.numeric.differences import array_derivative, slope
 
 UNIT = 2.0**-52
 
@@ -80,6 +80,6 @@ def test_noise_makes_the_bar_wide() -> None:
 
 def test_arrays_are_derived_element_by_element() -> None:
     x = np.array([0.3, 1.0, 2.0])
-    value, error = derivative(lambda t: np.sin(x + t), 0.125, UNIT)
+    value, error = array_derivative(lambda t: np.sin(x + t), 0.125, UNIT)
     assert np.all(np.abs(value - np.cos(x)) <= error)
     assert np.all(error <= 1e-8)

@@ -9,17 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradcheck.engines.arguments import arrays, rebuild
 
 from gradcheck.autograd import Op, Tensor, dtypes, grad
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Application
-from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.numeric.audit import within
-from gradcheck.oracles.numeric.derivative import Numeric
-from gradcheck.oracles.numeric.objective import Alone, WideHost
-from tests.autograd.table import DOUBLE, application_in, drawn_like, is_random
+from gradcheck.oracles.numeric.gradient import NumericGradient
+from gradcheck.oracles.numeric.objective import OpObjective, WideHost
+from tests.autograd.table import DOUBLE, drawn_like, is_random
 
 #: Its result is in single precision, where differences tell little.
 _COARSE = frozenset({"cfloat"})
@@ -53,7 +57,7 @@ class Gradient:
             args, kwargs = rebuild(call.args, call.kwargs, chosen, WideHost().dtype)
             return call.op(*args, **kwargs)
 
-        self.numeric = Numeric([Alone(held[place], apply, seeds)])
+        self.numeric = NumericGradient([OpObjective(held[place], apply, seeds)])
 
 
 def gradients(op: Op) -> Iterator[Gradient]:
@@ -92,7 +96,32 @@ def calls(op: Op, stream: np.random.Generator) -> Iterator[Application]:
         yield Application(op, tuple(args), {}, f"{op.name} of {shapes}")
     for sample in op.samples:
         if not any(word in sample for word in (*_ROUNDED, *_MANY)):
-            yield application_in(op, sample, stream)
+            yield application(op, sample, stream)
+
+
+class Watching(NumPy):
+    """NumPy with seeded random numbers, noting how one op is applied, and what is detached."""
+
+    def __init__(self, stream: np.random.Generator, op: Op) -> None:
+        self.stream, self.op = stream, op
+        self.seen: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+        self.detached: list[np.ndarray] = []
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if op is self.op:
+            self.seen = args, kwargs
+        made = op(*args, **kwargs, generator=self.stream) if is_random(op) else op(*args, **kwargs)
+        if op.name == "detach":
+            self.detached.append(made)
+        return made
+
+
+def application(op: Op, sample: str, stream: np.random.Generator) -> Application:
+    host = Watching(stream, op)
+    evaluate(parse(sample), {}, host)
+    args, kwargs = host.seen
+    tracked = tuple(not any(a is d for d in host.detached) for a in arrays(args, kwargs))
+    return Application(op, args, kwargs, sample, tracked)
 
 
 def named(ops: list[Op]) -> Callable[[Any], Any]:
@@ -150,7 +179,7 @@ def test_what_is_not_analytic_is_marked_so(name: str) -> None:
 
 def test_comparisons_are_refused_by_complex_steps() -> None:
     x = np.array([1.0, 2.0])
-    numeric = Numeric([Alone(x, lambda v: TABLE["where"](v > 1.5, v, 2 * v), [np.ones(2)])])
+    numeric = NumericGradient([OpObjective(x, lambda v: TABLE["where"](v > 1.5, v, 2 * v), [np.ones(2)])])
     estimate = numeric.partials(range(2))
-    assert (estimate.method, estimate.why) == ("differences", "gt is not analytic")
+    assert (estimate.method, estimate.why) == ("differences", fact("no_complex_step", message="gt is not analytic"))
     np.testing.assert_allclose(estimate.value, [2, 1], rtol=1e-12)

@@ -1,21 +1,27 @@
-"""Every op of the table: the exact oracle hears the core's own gradient of every sample, and that times 1.001."""
+"""Every op of the table: values and tangents on small integers; the core's own gradient of every sample is proved, and
+1.001 times it is not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gradcheck.autograd.op import TABLE
 from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired
 from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive
+from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.prove import BOUND, prove
-from tests.oracles.exact.calls import RATIONAL, calls
-from tests.samples import CALLS, problem_of
+from gradcheck.oracles.exact.rules import EXACT_RULES
+from tests.language.symbolic.test_derive_table import CALLS, problem_of
+from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 
 #: Samples of ops that must be proved that are beyond it: made of integers, complex numbers, or no fraction at all.
 BEYOND = {"0 ** uniform(0.1, 2, [3])", "(-2.0) ** randn(3)", "mean(randn(0, 3), 0)", "var(randn(1, 3), 0)",
@@ -61,7 +67,7 @@ def claims_of(text: str) -> Iterator[tuple[Problem, dict[str, Expr]]]:
             yield problem, {name: formulas[name] for name in problem.inputs if name in formulas}
 
 
-def heard(problem: Problem, formulas: dict[str, Expr], factor: float | None = None) -> list[str]:
+def statuses(problem: Problem, formulas: dict[str, Expr], factor: float | None = None) -> list[str]:
     """What the oracle says of each, multiplied with a factor."""
     claims = [e if factor is None else Call("mul", (e, Literal(factor))) for e in formulas.values()]
     proofs = prove(problem, [(name, Claim.of(e)) for name, e in zip(formulas, claims, strict=True)])
@@ -81,11 +87,11 @@ MUST = {text for text in calls(RATIONAL) if text not in BEYOND and "complex" not
 def test_samples(text: str) -> None:
     """A right gradient is never refuted, and proved where it must be; a wrong one never is."""
     for problem, formulas in claims_of(text):
-        right = heard(problem, formulas)
+        right = statuses(problem, formulas)
         assert "refuted" not in right
         assert text not in MUST or set(right) <= {"proved"}
         state = Core().evaluate(problem).states[-1]
-        wrong = heard(problem, formulas, 1.001)
+        wrong = statuses(problem, formulas, 1.001)
         for name, status in zip(formulas, wrong, strict=True):
             gradient = state.gradients[name]
             assert status != "proved" or gradient is None or not np.any(gradient)
@@ -94,3 +100,81 @@ def test_samples(text: str) -> None:
 def test_most_samples_must_be_proved() -> None:
     assert len(MUST) > 500
     assert len(CALLS) > len(MUST)
+
+
+# Values and tangents ---------------------------------------------------------------------------------
+
+STEP = 1e-30
+#: What these samples say is not about fractions, or a division by 0.
+LEFT_OUT = (
+    *("** 0.5", "2 ** randn", "0 ** uniform", "(-2.0) ** randn", "pow(randint", "pow(tensor", "randn(1, 3), 0"),
+    *("mean(randn(0, 3), 0)", "inf", "embedding(", "cofactors(tensor([[1", "linalg.solve(tensor", "det_hessian(tensor"),
+    *("var(", "> 0", "complex", "dtype", "rounding_mode"),
+)
+DRAWN = [text for text in calls() if "randn(" in text or "uniform(" in text]
+SOLVE = (
+    "linalg.solve(randn(3, 3), randn(3, 2))",
+    "linalg.solve(randn(3, 3), randn(3))",
+    "linalg.solve(randn(2, 2, 2), randn(2, 2))",
+    "linalg.solve(randn(2, 3, 3), randn(2, 3, 4))",
+    "linalg.solve(randn(3, 3), randn(2, 3), left=False)",
+    "det_hessian(randn(3, 3), randn(3, 3))",
+)
+
+
+@pytest.mark.parametrize("text", [*(text for text in DRAWN if not any(part in text for part in LEFT_OUT)), *SOLVE])
+def test_values_and_tangents(text: str) -> None:
+    """On small integers the values are the forward's own, the tangents those of a complex step."""
+    expr, floats, others = integers(text)
+    moved = directions(floats)
+    found = parts(on_residues(expr, floats, moved, others))
+    exact = parts(evaluate(expr, {**others, **floats}))
+    stepped = parts(evaluate(expr, {**others, **{name: a + 1j * STEP * moved[name] for name, a in floats.items()}}))
+    for dual, value, step in zip(found, exact, stepped, strict=True):
+        if not isinstance(dual, Dual):
+            assert np.array_equal(dual, value)
+            continue
+        assert np.array_equal(dual.value, as_residues(value))
+        slope = np.imag(step) / STEP
+        tangent = np.zeros(dual.shape, dtype=np.int64) if dual.tangent is None else dual.tangent
+        assert np.array_equal(tangent, as_residues(slope))
+
+
+# Where rules stand -----------------------------------------------------------------------------------
+
+#: Families of the op table whose rules stand in a file of another name: those of the docstring of `exact/ops`.
+FAMILIES = {
+    "scan": "reduction",
+    "norms": "reduction",
+    "selection": "extrema",
+    "determinant": "linalg",
+    "contraction": "products",
+    "nn_softmax": "exponential",
+}
+#: Single ops that stand with those that they are made of.
+OPS = {
+    "where": "comparison",
+    "any": "comparison",
+    "all": "comparison",
+    "logsumexp": "exponential",
+    "gather": "extrema",
+    "scatter_add": "extrema",
+}
+
+
+def test_every_rule_is_an_op_that_is_not_composed() -> None:
+    assert set(EXACT_RULES) <= set(TABLE)
+    assert not any(TABLE[name].composite for name in EXACT_RULES)
+
+
+def _file_of(rule: Any) -> str:
+    """The name of the module in which a rule stands."""
+    function = getattr(rule, "func", rule)
+    return str(function.__module__).rpartition(".")[2]
+
+
+@pytest.mark.parametrize("name", sorted(EXACT_RULES))
+def test_rules_stand_where_the_docstring_says(name: str) -> None:
+    here = _file_of(EXACT_RULES[name].function)
+    family = TABLE[name].forward.__module__.rpartition(".")[2]
+    assert here in ("linear", OPS.get(name, FAMILIES.get(family, family)))

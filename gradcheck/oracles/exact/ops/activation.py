@@ -1,0 +1,103 @@
+"""Activations of neural networks: smooth ones by exponentials, others by choices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import Unsupported
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.ops.comparison import positive, select
+from gradcheck.oracles.exact.ops.exponential import erf, exp, has_exponential, log
+from gradcheck.oracles.exact.ops.trigonometric import tanh
+from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.uninterpreted import chain_rule
+
+
+@exact_rule("sigmoid")
+def sigmoid(x: Dual) -> Dual:
+    """`e / (1 + e)`, of derivative `s (1 - s)`."""
+    e = exp(x.primal())
+    s = e / (1 + e)
+    return chain_rule(x, s, lambda: s * (1 - s))
+
+
+@exact_rule("logsigmoid")
+def _logsigmoid(x: Dual) -> Dual:
+    """`-log(1 + exp(-x))`, whose exponential is the sigmoid."""
+    s = sigmoid(x.primal())
+    value = -log(1 / s)
+    has_exponential(value, s)
+    return chain_rule(x, value, lambda: 1 - s)
+
+
+@exact_rule("gelu")
+def _gelu(x: Dual, approximate: str = "none") -> Dual:
+    """`x Phi(x)`, of derivative `Phi(x) + x phi(x)`; or by tanh (Hendrycks and Gimpel, 2016)."""
+    if approximate != "none":
+        return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * (x * x)))))
+    still = x.primal()
+    share = 0.5 * (1 - erf(still * -math.sqrt(0.5)))
+    density = exp(still * still * -0.5) * (1 / math.sqrt(2 * math.pi))
+    return chain_rule(x, still * share, lambda: share + still * density)
+
+
+@exact_rule("softplus")
+def _softplus(x: Dual, beta: Any = 1, threshold: Any = 20) -> Dual:
+    still = x.primal()
+    scaled = still * beta
+    large = scaled > threshold
+    value = select(large, still, log(1 + exp(scaled)) / beta)
+    return chain_rule(x, value, lambda: select(large, lift(x.point, 1), sigmoid(scaled)))
+
+
+@exact_rule("elu")
+def _elu(x: Dual, alpha: Any = 1.0) -> Dual:
+    """`x`, and `alpha (exp(u) - 1)` where it is `u`, the negative part of x."""
+    still, scale = x.primal(), lift(x.point, alpha)
+    c = positive(still)
+    e = exp(still * (still < 0))
+    return chain_rule(x, still * c + scale * (e - 1), lambda: select(c, lift(x.point, 1), scale * e))
+
+
+exact_rule("silu")(lambda x: x * sigmoid(x))
+
+
+# Piecewise linear ----------------------------------------------------------------------------------
+
+
+@exact_rule("relu")
+def _relu(x: Dual) -> Dual:
+    """What it leaves is positive where x is, and never negative."""
+    c = positive(x)
+    found = x * c
+    degree = found.degree.join(x.degree)
+    x.point.define(">", found.value, c.value, degree)
+    x.point.define(">", -found.value % x.point.prime, np.zeros_like(c.value), degree)
+    return found
+
+
+@exact_rule("hardtanh")
+def clamped(x: Dual, low: float, high: float) -> Any:
+    """x between two numbers, and the nearer of them elsewhere."""
+    if not low <= high:
+        raise Unsupported(f"what is kept between {low} and {high}")
+    over_low, under_high = x >= low, x <= high
+    return x * (over_low * under_high) + select(over_low, ~under_high * high, lift(x.point, low))
+
+
+@exact_rule("hardshrink")
+def _hardshrink(x: Dual, bound: Any) -> Any:
+    return x * (1 - (x >= -bound) * (x <= bound))
+
+
+@exact_rule("softshrink")
+def _softshrink(x: Dual, bound: Any) -> Any:
+    over_low, under_high = x >= -bound, x <= bound
+    return x * (1 - over_low * under_high) - (~under_high - ~over_low) * bound
+
+
+exact_rule("leaky_relu")(lambda x, slope: x * select(positive(x), lift(x.point, 1), lift(x.point, slope)))
+exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lift(x.point, value)))

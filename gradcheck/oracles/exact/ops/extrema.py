@@ -1,0 +1,137 @@
+"""The larger of two, the largest of many, and where it stands.
+
+The largest of many is one of the elements, each with an uninterpreted weight that says whether it is the one. So
+`argmax` gives these weights (`Positions`): what is gathered there is the sum of all elements with their weights, and
+what is scattered goes to all places.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.ops.common.dims import axes
+from gradcheck.errors import Unsupported
+from gradcheck.oracles.exact.degree import PIECEWISE, Degree
+from gradcheck.oracles.exact.dual import Dual, apply_rule, lift
+from gradcheck.oracles.exact.ops.activation import clamped
+from gradcheck.oracles.exact.ops.comparison import piecewise, select
+from gradcheck.oracles.exact.ops.linear import linear
+from gradcheck.oracles.exact.ops.reduction import summed, without
+from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.uninterpreted import up_to_sign
+
+exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(a > b, a, b))
+exact_rule("minimum", "fmin", operands=(0, 1))(lambda a, b: select(a < b, a, b))
+
+
+@exact_rule("clamp")
+def _clamp(x: Dual, low: Any = None, high: Any = None) -> Any:
+    if low is not None and high is not None:
+        if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
+            raise Unsupported("clamp between two tensors")
+        return clamped(x, low, high)
+    return select(x <= high, x, lift(x.point, high)) if low is None else select(x >= low, x, lift(x.point, low))
+
+
+def _of_many(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
+    """Ties are a matter of single points, unless x is piecewise. Then nothing is known about who is equal."""
+    run = axes(dim, x.ndim)
+    if not run:
+        return x
+    weights = _weights(name, x.primal(), run)
+    found = summed(x * weights, run, True)
+    if not x.degree.kinds & PIECEWISE:
+        difference = x.plus(found, -1).primal()
+        degree = difference.degree.join(weights.degree)
+        x.point.define("==", up_to_sign(difference)[0], weights.value, degree)
+    return found if keepdim else without(found, run)
+
+
+for _name in ("amax", "amin"):
+    exact_rule(_name)(partial(_of_many, _name))
+
+
+def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
+    """Uninterpreted numbers that add up to 1 over these dimensions, the same for the same elements in any order."""
+    if not x.value.size:
+        raise Unsupported(f"{name} of nothing")
+    point = x.point
+    each = point.value(f"{name} of", x.value, x.degree)
+    together = each.sum(axis=run, keepdims=True) % point.prime
+    drawn = point.value(name, (each + 2 * together) % point.prime, x.degree.join(Degree(1)))
+    shares = Dual(point, drawn, None, piecewise(x))
+    return shares / summed(shares, run, True)
+
+
+# Positions -----------------------------------------------------------------------------------------
+
+
+class Positions:
+    """What `argmax` gives along one dimension. Nothing else is done with positions than to gather and to scatter."""
+
+    __slots__ = ("dim", "keepdim", "weights")
+    dtype = np.dtype(np.int64)
+
+    def __init__(self, weights: Dual, dim: int, keepdim: bool) -> None:
+        self.weights, self.dim, self.keepdim = weights, dim, keepdim
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        kept = ((axis, size) for axis, size in enumerate(self.weights.shape) if axis != self.dim or self.keepdim)
+        return tuple(1 if axis == self.dim else size for axis, size in kept)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
+        if op.name == "squeeze":
+            return _squeezed(args[0], *args[1:])
+        if op.name not in ("gather", "scatter_add"):
+            raise Unsupported(f"{op.name} of positions that depend on values")
+        return apply_rule(next(arg for arg in args if isinstance(arg, Positions)).weights.point, op, args)
+
+
+def _squeezed(positions: Positions, dim: Any) -> Positions:
+    if not positions.keepdim or not isinstance(dim, int) or dim % positions.ndim != positions.dim:
+        raise Unsupported("positions that are rearranged")
+    return Positions(positions.weights, positions.dim, keepdim=False)
+
+
+def _position(name: str, x: Dual, dim: Any = None, keepdim: bool = False) -> Positions:
+    if dim is None or not x.ndim:
+        raise Unsupported(f"arg{name[1:]} without a dimension")
+    axis = dim % x.ndim
+    return Positions(_weights(name, x.primal(), (axis,)), axis, keepdim)
+
+
+exact_rule("argmax")(partial(_position, "amax"))
+exact_rule("argmin")(partial(_position, "amin"))
+
+
+def _is_along(positions: Any, dim: int, x: Dual) -> bool:
+    """Whether these are positions in this tensor. Raises Unsupported where they are those in another."""
+    if not isinstance(positions, Positions):
+        return False
+    if not positions.keepdim or dim % x.ndim != positions.dim or x.shape != positions.weights.shape:
+        raise Unsupported("positions in another tensor")
+    return True
+
+
+@exact_rule("gather")
+def _gather(x: Dual, dim: int, index: Any, *settings: Any) -> Dual:
+    if not _is_along(index, dim, x):
+        return linear("gather", x, dim, index, *settings)
+    return summed(x * index.weights, dim, True)
+
+
+@exact_rule("scatter_add", operands=(0, 3))
+def _scatter_add(x: Dual, dim: int, index: Any, source: Dual) -> Any:
+    if not _is_along(index, dim, x):
+        return linear("scatter_add", x, dim, index, source)
+    return x + source * index.weights

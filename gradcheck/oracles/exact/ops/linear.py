@@ -1,0 +1,124 @@
+"""Ops that only move elements about or add them up: the op's own forward on integers, for values and for tangents."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.errors import Unsupported
+from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact.degree import Degree
+from gradcheck.oracles.exact.dual import Dual, Indicator, lift
+from gradcheck.oracles.exact.rules import EXACT_RULES, exact_rule
+
+#: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
+MOVES = (
+    *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive"),
+    *("permute", "movedim", "flip", "roll", "diagonal", "diag_embed", "tril", "triu", "getitem", "index_select"),
+    *("cat", "stack", "scatter", "diagonal_scatter"),
+)
+#: Ops that add elements up, or change their signs.
+SUMS = ("sum_to_size", "cumsum", "neg", "index_adjoint", "index_add", "index_put")
+#: The arguments that hold the elements, where it is not the first alone, and not a sequence.
+_OPERANDS = {"scatter": (0, 3), "diagonal_scatter": (0, 1), "index_add": (0, 3), "index_put": (0, 2)}
+_MOVING = frozenset({*MOVES, "where", "gather", "transpose", "T", "mT"})
+
+
+def linear(name: str, *args: Any) -> Dual:
+    """The op's forward itself on integers, once for the values and once for the tangents."""
+    op, places = TABLE[name], EXACT_RULES[name].operands
+    if any(hasattr(type(arg), "__apply_op__") for i, arg in enumerate(args) if i not in places):
+        raise Unsupported(f"{name} at indices that depend on values")
+    operands = list(args[op.sequence]) if op.sequence is not None else [_filled(args, i) for i in places]
+    point = operands[0].point
+    value = _forward(op, args, places, [x.value for x in operands], point.prime)
+    tangent = None
+    if any(x.lazy_tangent is not None for x in operands):
+        tangents = [np.zeros_like(x.value) if x.tangent is None else x.tangent for x in operands]
+        tangent = _forward(op, args, places, tangents, point.prime)
+    kind = Indicator if name in _MOVING and all(isinstance(x, Indicator) for x in operands) else Dual
+    return kind(point, value, tangent, _degree(name, operands, value))
+
+
+def _filled(args: tuple[Any, ...], place: int) -> Dual:
+    """The operand; a number that is scattered, as often as it is."""
+    x: Dual = args[place]
+    if place != 3 or x.ndim:
+        return x
+    return Dual(x.point, np.broadcast_to(x.value, np.shape(args[2])), None, x.degree)
+
+
+def _forward(
+    op: Op, args: tuple[Any, ...], places: tuple[int, ...], arrays: list[np.ndarray], prime: int
+) -> np.ndarray:
+    given: list[Any] = [None if isinstance(value, np.dtype) else value for value in args]  # casts: integers stay so
+    if op.sequence is not None:
+        given[op.sequence] = arrays
+    else:
+        for place, array in zip(places, arrays, strict=True):
+            given[place] = array
+    result = np.asarray(op.forward(*given))
+    if result.dtype.kind not in "biu":
+        raise Unsupported(f"{op.name} with settings that are no integers")
+    return result if op.name in _MOVING else modular.reduce(result, prime)
+
+
+def _degree(name: str, operands: list[Dual], value: np.ndarray) -> Degree:
+    degrees = [x.degree for x in operands]
+    if name in _MOVING:
+        return reduce(Degree.join, degrees)
+    degree = reduce(Degree.plus, degrees)
+    return degree.summed(_terms(name, operands, value)) if degree.denominator or degree.cofactor else degree
+
+
+def _terms(name: str, operands: list[Dual], value: np.ndarray) -> int:
+    """How many elements are added up at most."""
+    sizes = [x.value.size for x in operands]
+    if name == "sum_to_size":
+        return max(1, -(-max(sizes) // max(value.size, 1)))
+    return 1 if name == "neg" else max(1, sum(sizes))
+
+
+for _name in (*MOVES, *SUMS):
+    _places = () if TABLE[_name].sequence is not None else _OPERANDS.get(_name, (0,))
+    exact_rule(_name, operands=_places)(partial(linear, _name))
+
+
+def _transpose(name: str, x: Dual, *dims: int) -> Dual:
+    """Of a chain of matrices a chain."""
+    if x.ndim != 2 or (dims and dims[0] % 2 == dims[1] % 2):
+        return linear(name, x, *dims)
+    tangent = x.tangent_chain()
+    return Dual(x.point, x.value_chain().T, None if tangent is None else tangent.T, x.degree)
+
+
+for _name in ("T", "mT", "transpose"):
+    exact_rule(_name)(partial(_transpose, _name))
+
+
+@exact_rule("constant_pad_nd")
+def _pad(x: Dual, pad: Any, value: Any) -> Dual:
+    """What is padded with is a constant, without a tangent."""
+    forward = TABLE["constant_pad_nd"].forward
+    padded = forward(x.value, pad, int(lift(x.point, value).value))
+    return Dual(x.point, padded, None if x.tangent is None else forward(x.tangent, pad, 0), x.degree)
+
+
+@exact_rule("to")
+def _to(x: Dual, dtype: Any) -> Dual:
+    """Floats round, which the exact oracle overlooks; what is cut to integers is another number."""
+    target = np.dtype(getattr(dtype, "dtype", dtype))
+    if target.kind in "biuc" and not (isinstance(x, Indicator) and target.kind in "biu"):
+        raise Unsupported(f"residues as {target}")
+    if isinstance(x, Indicator) and target.kind != "b":
+        return Dual(x.point, x.lazy_value, None, x.degree)
+    return x
+
+
+exact_rule("detach")(lambda x: x.primal())
+exact_rule("zeros_like")(lambda x, *settings: np.zeros(x.shape))
+exact_rule("ones_like")(lambda x, *settings: np.ones(x.shape))
+exact_rule("full_like")(lambda x, fill_value, *settings: np.full(x.shape, fill_value))

@@ -1,0 +1,105 @@
+"""Roots and powers: integer powers are exact, all others uninterpreted, but for what is known of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.errors import Unsupported
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.ops.exponential import log
+from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.uninterpreted import chain_rule, chain_rule_of_two, of_two, pair, uninterpreted
+
+#: A larger exponent is left uninterpreted.
+_LARGEST_EXPONENT = 4096
+
+
+@exact_rule("sqrt")
+def root(x: Dual) -> Dual:
+    """An uninterpreted square root `y`, of derivative `1 / (2 y)`; where it is squared as such, that is x again."""
+    y = uninterpreted("sqrt", x)
+    _define_square(y, x)
+    return chain_rule(x, y, lambda: 1 / (y + y))
+
+
+def _define_square(y: Dual, x: Dual) -> None:
+    if x.point.keeps_squares:
+        x.point.define("square", y.value, x.value, y.degree.join(x.degree))
+
+
+@exact_rule("rsqrt")
+def _rsqrt(x: Dual) -> Dual:
+    """`1 / y`, of derivative `-1 / (2 y^3)`."""
+    still = x.primal()
+    value = 1 / root(still)
+    _define_square(value, 1 / still)
+    return chain_rule(x, value, lambda: value * value * value * -0.5)
+
+
+@exact_rule("pow", operands=())
+def _pow(base: Any, exponent: Any) -> Dual:
+    """Integer powers are exact; `x ** 0.5` is the square root's; others are uninterpreted, but for their slopes."""
+    if isinstance(exponent, (np.ndarray, np.generic)) and exponent.ndim == 0:
+        exponent = exponent.item()
+    point = base.point if isinstance(base, Dual) else exponent.point
+    if isinstance(exponent, (int, float)) and abs(exponent) <= _LARGEST_EXPONENT:
+        if exponent == int(exponent):
+            return integer_power(base, int(exponent))
+        if 2 * exponent == int(2 * exponent):
+            return _half_power(base, int(np.floor(exponent)))
+    if isinstance(base, (int, float)) and base <= 0:
+        raise Unsupported(f"powers of {base}")
+    if isinstance(exponent, np.ndarray) and exponent.dtype.kind in "iu" and np.all(abs(exponent) <= 64):
+        return _integer_powers(base, exponent)
+    log_of_base = np.log(base) if isinstance(base, (int, float)) else None
+    return power(lift(point, base), lift(point, exponent), log_of_base)
+
+
+def integer_power(x: Dual, exponent: int) -> Dual:
+    """`x ** exponent`, by repeated squaring."""
+    if exponent == 0:
+        return 1 + x.primal() * 0
+    if exponent < 0:
+        return 1 / integer_power(x, -exponent)
+    found: Dual | None = None
+    while True:
+        if exponent & 1:
+            found = x if found is None else found * x
+        exponent >>= 1
+        if not exponent:
+            assert found is not None
+            return found
+        x = x * x
+
+
+def _half_power(x: Dual, whole: int) -> Dual:
+    """`x ** (whole + 1/2)`, with powers of x and the root as few as can be."""
+    still = x.primal()
+    y = root(still)
+    value = integer_power(still, whole) * y if whole >= 0 else 1 / (integer_power(still, -whole - 1) * y)
+    return chain_rule(x, value, lambda: (whole + 0.5) * _half_power(still, whole - 1))
+
+
+def _integer_powers(x: Dual, exponents: np.ndarray) -> Dual:
+    """Each power once, chosen where it is asked for."""
+    found: Dual = lift(x.point, np.zeros(np.broadcast_shapes(x.shape, exponents.shape)))
+    for exponent in np.unique(exponents).tolist():
+        found = TABLE["where"](exponents == exponent, integer_power(x, exponent), found)
+    return found
+
+
+def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
+    """`x ** y`, where `x ** (y - 1)` is known to be `x ** y / x`; its slopes follow."""
+    p, q = x.primal(), y.primal()
+    value = of_two("pow", p, q)
+    ratio, below = value / p, pair(p, q - 1)
+    x.point.define("pow", below.value, ratio.value, value.degree.join(ratio.degree).join(below.degree))
+    return chain_rule_of_two(
+        value, (x, lambda: q * ratio), (y, lambda: value * (log(p) if log_of_x is None else log_of_x))
+    )
+
+
+exact_rule("square")(lambda x: x * x)

@@ -1,0 +1,57 @@
+"""What numeric evaluations cost, counted and never timed, so that any two machines examine the same elements.
+
+The unit of work is one element of an op's result, some five nanoseconds. Applying an op costs `PER_OP` besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isqrt, prod
+
+from gradcheck.autograd.op import Op
+
+#: What it costs to apply an op, whatever its size.
+PER_OP = 2_000
+#: So many multiply-adds of a matrix product cost as much as one element.
+_MULTIPLY_ADDS = 32
+
+
+@dataclass(slots=True)
+class Work:
+    """What one evaluation of a forward takes."""
+
+    ops: int = 0
+    elements: int = 0
+
+    def add(self, op: Op, operands: Sequence[int], result: int) -> None:
+        """One more op, on floating arrays of these sizes. A product of matrices takes as many multiply-adds as the root
+        of the product of all three sizes, a decomposition about the third power of a matrix's side."""
+        elements = max(result, *operands, 1)
+        if op.name in ("matmul", "einsum"):
+            elements = max(elements, isqrt(prod(operands) * result) // _MULTIPLY_ADDS)
+        elif op.name.startswith("linalg."):
+            elements = isqrt(elements**3)
+        self.ops += 1
+        self.elements += elements
+
+    def cost(self, evaluations: int = 1, slowdown: int = 1) -> int:
+        """Of so many evaluations, in arithmetic that is slower than float64 by this factor."""
+        return evaluations * (self.ops * PER_OP + slowdown * self.elements)
+
+
+class Budget:
+    """Work that may still be done; what is spent is also taken from the budget that it lies `within`."""
+
+    def __init__(self, work: int, within: Budget | None = None) -> None:
+        self.left, self.within = work, within
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left <= 0 or (self.within is not None and self.within.is_spent)
+
+    def spend(self, work: int) -> None:
+        """Take this much, and be it more than there is."""
+        self.left -= work
+        if self.within is not None:
+            self.within.spend(work)

@@ -1,0 +1,92 @@
+"""Sums, means, variances, products and norms: those of the same integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.errors import Unsupported
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
+from gradcheck.oracles.exact.degree import Degree
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.lazy_matmul import MatrixChain
+from gradcheck.oracles.exact.ops.reduction import summed, without
+from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
+from tests.oracles.exact.identities import assert_is_the_function
+
+#: Those that are not of one number, or of none.
+VARIANCES = [
+    text
+    for text in calls(("var",))
+    if ("randn(" in text or "uniform(" in text)
+    and not any(w in text for w in ("complex", "dtype", "(0, 3)", "3), 0)", "randn(())"))
+]
+
+
+@pytest.mark.parametrize("text", VARIANCES)
+def test_the_variance(text: str) -> None:
+    """A quadratic form, of which a difference of two steps is the very derivative."""
+    expr, floats, others = integers(text)
+    moved = directions(floats)
+    found = on_residues(expr, floats, moved, others)
+    ahead, behind = (evaluate(expr, {n: a + sign * moved[n] for n, a in floats.items()}) for sign in (1, -1))
+    assert np.array_equal(found.value, as_residues(evaluate(expr, floats)))
+    assert np.array_equal(found.tangent, as_residues((ahead - behind) / 2))
+
+
+@pytest.mark.parametrize(
+    "text", ["sum(x, dtype=torch.int64)", "cumsum(x, 0, dtype=torch.int64)", "prod(x, dtype=int64)"]
+)
+def test_sums_in_integers_are_refused(text: str) -> None:
+    with pytest.raises(Unsupported):
+        evaluate(parse(text), {"x": Dual(point(), np.arange(3))})
+
+
+def test_indicators_are_counted_in_integers() -> None:
+    x = Dual(point(), np.arange(1, 4))
+    assert np.array_equal(TABLE["sum"](x > 0, dtype=np.dtype(np.int64)).value, TABLE["sum"](x > 0).value)
+
+
+def test_sums_over_dimensions() -> None:
+    at = point()
+    values = np.arange(24).reshape(2, 3, 4)
+    x = Dual(at, values, PRIME - 1 - values, Degree(1, 1))
+    for dim, axis in ((None, (0, 1, 2)), (1, (1,)), ([0, -1], (0, 2))):
+        found = summed(x, dim)
+        assert np.array_equal(found.value, values.sum(axis))
+        assert np.array_equal(found.tangent, (PRIME - 1 - values).sum(axis) % PRIME)
+        assert found.degree == x.degree.summed(24 // found.value.size)
+        assert summed(x, dim, True).shape == values.sum(axis, keepdims=True).shape
+    assert without(summed(x, 1, True), (1,)).shape == (2, 4)
+
+
+def test_the_sum_of_a_product_of_matrices_is_not_multiplied_out() -> None:
+    at, generator = point(), np.random.default_rng(0)
+    a, b = (Dual(at, generator.integers(0, 9, (4, 4))) for _ in range(2))
+    product = TABLE["matmul"](a, b)
+    rows = TABLE["sum"](product, 1, keepdim=True)
+    assert isinstance(rows.lazy_value, MatrixChain)
+    assert len(rows.lazy_value.factors) == 3
+    assert np.array_equal(rows.value, (a.value @ b.value).sum(1, keepdims=True))
+    assert np.array_equal(TABLE["sum"](product).value, (a.value @ b.value).sum())
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 8])
+def test_products(length: int) -> None:
+    x = Dual(point(), np.arange(2, 2 + length), np.ones(length, dtype=np.int64))
+    found = TABLE["prod"](x)
+    assert found.value == np.prod(np.arange(2, 2 + length))
+    if length == 3:
+        assert found.tangent == 3 * 4 + 2 * 4 + 2 * 3
+    if length:
+        assert np.array_equal(TABLE["cumprod"](x, 0).value, np.cumprod(np.arange(2, 2 + length)))
+
+
+def test_norms() -> None:
+    assert_is_the_function("linalg.vector_norm(x, 1)")
+    x = Dual(point(), np.arange(1, 13).reshape(3, 4))
+    assert TABLE["linalg.vector_norm"](x, 0, dim=1).value.tolist() == [4, 4, 4]
+    with pytest.raises(Unsupported, match="order 3"):
+        TABLE["linalg.vector_norm"](x, 3)
