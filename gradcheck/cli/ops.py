@@ -62,7 +62,7 @@ def _rule(entry: Op) -> str:
 def _oracles(entry: Op) -> list[str]:
     """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
     import gradcheck.oracles.exact.ops  # noqa: F401 (it fills the table of rules)
-    from gradcheck.oracles.exact.dual import EXACT_RULES
+    from gradcheck.oracles.exact.rules import EXACT_RULES
 
     if entry.composite or not any(entry.rules):
         return []

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.oracles.exact.algebra import product, summed, times
 from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.ops.products import product
+from gradcheck.oracles.exact.ops.reduction import summed
 from gradcheck.oracles.exact.point import FieldPoint
 
 
@@ -53,7 +54,7 @@ class Direction:
             right = Dual(self.point, self.vectors[1][:, None], None, RANDOM)
             return scalar(product(product(left, gradient), right))
         for vector in reversed(self.vectors):
-            gradient = summed(times(gradient, Dual(self.point, vector, None, RANDOM)), -1)
+            gradient = summed(gradient * Dual(self.point, vector, None, RANDOM), -1)
         return gradient
 
 

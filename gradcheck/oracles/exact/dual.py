@@ -8,9 +8,8 @@ are applied to dual numbers as they are to tensors and formulas; how each op act
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -18,24 +17,10 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import constants, modular
-from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, Degree
+from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class ExactRule:
-    """How an op acts on dual numbers: `apply(op, *arguments)`, all arguments in the signature's order, gives a Dual, or
-    a plain array where nothing depends on the point. The arguments at `operands` arrive as Duals."""
-
-    apply: Callable[..., Any]
-    operands: tuple[int, ...]
-
-
-#: The rule of every op that the exact oracle knows; filled by `gradcheck.oracles.exact.ops`.
-EXACT_RULES: dict[str, ExactRule] = {}
+from gradcheck.oracles.exact.rules import EXACT_RULES
 
 
 class DivisionByZero(Unsupported):
@@ -47,6 +32,9 @@ class Dual(Operators):
     tangent    the derivative along the direction that is looked at; None for zero
     lazy_value, lazy_tangent    the same, or chains of matrices that are not multiplied out yet
     degree     bounds on the polynomials that they are
+
+    Arithmetic by operators is element by element, with broadcasting; it keeps all of these. Other operators and methods
+    apply ops.
     """
 
     __slots__ = ("degree", "lazy_tangent", "lazy_value", "point")
@@ -103,6 +91,61 @@ class Dual(Operators):
             _refuse_casts(op)
         return apply_rule(_point_of(op, args), op, args)
 
+    # Arithmetic ------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Dual:
+        return _sum(self, lift(self.point, other), 1)
+
+    def __sub__(self, other: Any) -> Dual:
+        return _sum(self, lift(self.point, other), -1)
+
+    def __rsub__(self, other: Any) -> Dual:
+        return _sum(lift(self.point, other), self, -1)
+
+    def __mul__(self, other: Any) -> Dual:
+        """By the product rule. The square of a root is what it is the root of, where the point keeps that."""
+        b, prime = lift(self.point, other), self.point.prime
+        x, y, left, right = self.value, b.value, self.tangent, b.tangent
+        tangent: np.ndarray | None = None
+        if left is not None:
+            tangent = left * y % prime
+        if right is not None:
+            tangent = x * right % prime if tangent is None else (tangent + x * right % prime) % prime
+        product = Dual(self.point, x * y % prime, tangent, self.degree.times(b.degree))
+        return _known_square(self, product) if other is self and self.point.keeps_squares else product
+
+    def __truediv__(self, other: Any) -> Dual:
+        return self * lift(self.point, other).reciprocal()
+
+    def __rtruediv__(self, other: Any) -> Dual:
+        inverted = self.reciprocal()
+        return inverted if type(other) is int and other == 1 else inverted * other
+
+    def __neg__(self) -> Dual:
+        return self * -1
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def reciprocal(self) -> Dual:
+        """`1 / x`. Raises ZeroDivisionError where x is 0."""
+        prime, tangent = self.point.prime, self.tangent
+        value = modular.inverse(self.value, prime)
+        if tangent is not None:
+            tangent = -(value * value % prime) * tangent % prime
+        return Dual(self.point, value, tangent, self.degree.inverted())
+
+    def plus(self, other: Dual, sign: int = 1) -> Dual:
+        """`self + sign * other`, where an infinity is a number like any other: for what is no sum but in its form."""
+        point, x, y, left, right = self.point, self.value, other.value, self.tangent, other.tangent
+        value = (x + y if sign > 0 else x - y) % point.prime
+        tangent = left
+        if right is not None:
+            signed = right if sign > 0 else -right
+            tangent = (signed if left is None else left + signed) % point.prime
+        if tangent is not None and tangent.shape != value.shape:
+            tangent = np.broadcast_to(tangent, value.shape)
+        return Dual(point, value, tangent, self.degree.plus(other.degree))
+
 
 class Indicator(Dual):
     """What a comparison is: 1 where it holds, 0 elsewhere, for the function; an uninterpreted residue here, so that
@@ -110,6 +153,25 @@ class Indicator(Dual):
 
     __slots__ = ()
     dtype: np.dtype = np.dtype(np.bool_)
+
+
+def _known_square(x: Dual, product: Dual) -> Dual:
+    value = x.point.defined("square", x.value, product.value)
+    if value is product.value:
+        return product
+    return Dual(x.point, value, product.tangent, product.degree.join(Degree(1, kinds=UNINTERPRETED)))
+
+
+def _sum(a: Dual, b: Dual, sign: int) -> Dual:
+    """A sum with minus infinity is minus infinity."""
+    total = a.plus(b, sign)
+    if not total.point.has_infinity:
+        return total
+    endless = total.point.infinity(-1)
+    where = (a.value == endless) | (b.value == endless)
+    value = np.where(where, endless, total.value)
+    tangent = None if total.tangent is None else np.where(where, 0, total.tangent)
+    return Dual(total.point, value, tangent, total.degree.join(Degree(1)))
 
 
 def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
@@ -125,28 +187,14 @@ def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
         if op.sequence is not None:
             given[op.sequence] = [lift(point, item) for item in given[op.sequence]]
         for position in rule.operands:
-            if not isinstance(given[position], Dual):
-                given[position] = lift(point, given[position])
-        return rule.apply(op, *given)
+            given[position] = lift(point, given[position])
+        return rule.function(*given)
     except ZeroDivisionError as error:
         raise DivisionByZero(f"{op.name}: {error} at this point") from error
     except ValueError as error:
         raise ShapeMismatch(f"{op.name}: {error}") from error
     except OverflowError as error:
         raise Unsupported(f"{op.name}: {error}") from error
-
-
-def exact_rule(*names: str, operands: tuple[int, ...] = (0,)) -> Callable[[F], F]:
-    """Say how these ops act on dual numbers, as an `ExactRule`. Raises ValueError for an op that has a rule."""
-
-    def decorate(rule: F) -> F:
-        for name in names:
-            if name in EXACT_RULES:
-                raise ValueError(f"the op {name!r} already has an exact rule")
-            EXACT_RULES[name] = ExactRule(rule, operands)
-        return rule
-
-    return decorate
 
 
 def lift(point: FieldPoint, value: Any) -> Dual:

@@ -25,20 +25,13 @@ def reduce(values: np.ndarray, prime: int) -> np.ndarray:
     return np.asarray(values, dtype=np.int64) % prime
 
 
-def multiply(a: np.ndarray, b: np.ndarray, prime: int) -> np.ndarray:
-    """The product, element by element."""
-    return np.asarray((a * b) % prime)
-
-
 def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
-    """`base ** exponent`, by squaring. Raises ZeroDivisionError for a negative power of 0."""
-    if exponent < 0:
-        return power(inverse(base, prime), -exponent, prime)
+    """`base ** exponent`, of exponents from 0, by squaring."""
     result = np.ones_like(base)
     while exponent:
         if exponent & 1:
-            result = multiply(result, base, prime)
-        base = multiply(base, base, prime)
+            result = result * base % prime
+        base = base * base % prime
         exponent >>= 1
     return result
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
+from operator import add
 from typing import Literal
 
 from gradcheck.errors import GradcheckError, ShapeMismatch
@@ -19,7 +20,6 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact.algebra import minus, plus
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual import DivisionByZero, Dual
@@ -182,7 +182,7 @@ class _ClaimsAtPoint:
         """All at once: what they claim along all directions, less the derivative, is 0 if all are right."""
         if self.derivative is not None and self.claimed:
             claims = [self._inner(name, value) for name, value in self.chosen.items()]
-            gap = minus(reduce(plus, claims), self.derivative)
+            gap = reduce(add, claims) - self.derivative
             if gap.value == 0:
                 for tracker, value in self.claimed:
                     tracker.record_gap(*self._beside_the_chosen(tracker.name, value, gap))
@@ -195,7 +195,7 @@ class _ClaimsAtPoint:
         chosen = self.chosen[name]
         if value is chosen:
             return gap, gap.degree
-        difference = minus(self._inner(name, value), self._inner(name, chosen))
+        difference = self._inner(name, value) - self._inner(name, chosen)
         return difference, difference.degree.join(gap.degree)
 
     def _compare_one(self, tracker: _Tracker, value: Dual) -> None:
@@ -215,7 +215,7 @@ class _ClaimsAtPoint:
         """What a claim alone is off by, along a direction."""
         if name not in self._derivatives:
             self._derivatives[name] = self.graph.derivative({name})
-        return minus(self._inner(name, value), self._derivatives[name])
+        return self._inner(name, value) - self._derivatives[name]
 
     def _inner(self, name: str, value: Dual) -> Dual:
         return self.graph.directions[name].inner(value)

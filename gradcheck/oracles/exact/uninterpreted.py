@@ -1,8 +1,8 @@
 """Functions outside the field, left uninterpreted, and what is known of them all the same.
 
-Their tangents follow from the chain rule; some are odd; `exp` and `log` are inverse to each other. An identity that
-holds for uninterpreted functions holds for the real ones. One that does not may still hold, since the real functions
-may satisfy relations that are not kept here: such claims are left to another oracle, and never refuted.
+Their tangents follow from the chain rule, some are odd; single values may be defined, as those of `exp` at logarithms.
+An identity that holds for uninterpreted functions holds for the real ones. One that does not may still hold, since the
+real functions may satisfy relations that are not kept: such claims are left to another oracle, and never refuted.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.algebra import plus, reciprocal, times
 from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual
 
@@ -41,16 +39,13 @@ def of_two(name: str, a: Dual, b: Dual) -> Dual:
 
 def pair(a: Dual, b: Dual) -> Dual:
     """A random combination of two: different pairs have different ones, but by chance."""
-    return plus(a, times(b, Dual(a.point, np.asarray(a.point.weight()), None, Degree(1))))
+    return a.plus(b * Dual(a.point, np.asarray(a.point.weight()), None, Degree(1)))
 
 
 def up_to_sign(x: Dual) -> tuple[np.ndarray, np.ndarray]:
     """Each element or its negative, whichever is smaller as a residue, and whether it is the negative."""
     flipped = x.value > x.point.prime // 2
     return np.where(flipped, x.point.prime - x.value, x.value), flipped
-
-
-# Tangents ------------------------------------------------------------------------------------------
 
 
 def chain_rule(x: Dual, value: Dual, slope: Slope) -> Dual:
@@ -77,34 +72,3 @@ def chain_rule_of_two(value: Dual, first: tuple[Dual, Slope], second: tuple[Dual
         cofactor = sums.cofactor + value.degree.denominator
         degree = value.degree._replace(tangent=sums.tangent, cofactor=cofactor, kinds=sums.kinds)
     return Dual(value.point, value.value, np.broadcast_to(tangent, value.shape), degree)
-
-
-# Exponentials and logarithms -----------------------------------------------------------------------
-
-
-def exp(x: Dual) -> Dual:
-    """`exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
-    point = x.point
-    size, flipped = up_to_sign(x)
-    value = np.where(size == 0, 1, point.value("exp", size, x.degree))
-    degree = Degree(1, kinds=x.degree.kinds | UNINTERPRETED)
-    if np.any(flipped):
-        degree = Degree(2, 1, kinds=degree.kinds)
-        divisors = np.where(flipped, value, 1)
-        if point.has_infinity:  # of which the exponential is 0
-            divisors = np.where(divisors == 0, 1, divisors)
-        value = np.where(flipped, modular.inverse(divisors, point.prime), value)
-    found = Dual(point, point.defined("exp", x.value, value), None, degree)
-    return chain_rule(x, found, lambda: found)
-
-
-def log(x: Dual) -> Dual:
-    """Its derivative is `1 / x`, its exponential is x."""
-    value = uninterpreted("log", x)
-    has_exponential(value, x)
-    return chain_rule(x, value, lambda: reciprocal(x.primal()))
-
-
-def has_exponential(x: Dual, y: Dual) -> None:
-    """Note that `exp(x)` is y."""
-    x.point.define("exp", x.value, y.value, x.degree.join(y.degree))

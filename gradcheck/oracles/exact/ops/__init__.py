@@ -3,15 +3,15 @@
 An op is one entry in one file here:
 
 - An op that only moves elements of tensors about, or adds some of them up: its name, in a list of `linear.py`.
-- Any other: a function under `@exact_rule("name")` in the file that has the name of its family in
+- Any other: an `exact_rule("name")`, a decorated function or one line, in the file that has the name of its family in
   `gradcheck/autograd/ops`. Families that are small here have joined others: `scan` and `norms` stand in `reduction`;
   `amax`, `argmax`, and `gather` at the largest in `extrema`; `where`, `any` and `all` in `comparison`; `softmax` and
   `logsumexp` in `exponential`; `determinant` in `linalg`; `contraction` (`einsum`) in `products`.
 - An op that is composed of others needs nothing.
 
-A rule takes the op and its arguments in the signature's order; those at `operands` (by default the first) arrive as
-`Dual`s. It is written in the functions of `exact.algebra` and `exact.uninterpreted`, which keep tangents and degrees,
-or in other ops (`apply("floor", x)`). It must be right for all elements of the field: values that are no fractions of
+A rule takes the op's arguments in the signature's order, defaults filled in; those at `operands` (by default the first)
+arrive as `Dual`s. It is written in operators, in other ops (`x * x.sign()`) and in the functions of `uninterpreted`,
+all of which keep tangents and degrees. It must be right for all elements of the field: values that are no fractions of
 the arguments are `uninterpreted`, and a choice rests on an `Indicator`.
 """
 

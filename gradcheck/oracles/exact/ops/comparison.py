@@ -8,18 +8,18 @@ piecewise themselves, `x = 0` is a matter of single points, at which a gradient 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.reducing import axes
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.algebra import apply, minus, plus, times
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.dual import Dual, Indicator
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
 
 
@@ -50,56 +50,21 @@ def _count_zero_tests(x: Dual) -> None:
     x.point.zero_tests += x.degree.numerator * x.value.size
 
 
-def above(a: Dual, b: Any) -> Indicator:
-    """`a > b`."""
-    return positive(minus(a, lift(a.point, b)).primal())
-
-
-def below(a: Dual, b: Any) -> Indicator:
-    """`a < b`."""
-    return positive(minus(lift(a.point, b), a).primal())
-
-
-def negation(c: Indicator) -> Indicator:
-    """`not c`."""
-    return _indicator(c, (1 - c.value) % c.point.prime)
-
-
-def conjunction(a: Indicator, b: Indicator) -> Indicator:
-    """`a and b`."""
-    both = times(a, b)
-    return Indicator(a.point, both.value, None, both.degree)
-
-
 def select(c: Dual, a: Dual, b: Dual) -> Dual:
     """`a` where the condition holds, `b` elsewhere."""
-    return plus(b, times(c, minus(a, b)))
+    return b.plus(c * a.plus(b, -1))
 
 
-@exact_rule("gt", operands=(0, 1))
-def _greater(op: Op, a: Dual, b: Dual) -> Indicator:
-    return above(a, b)
-
-
-@exact_rule("lt", operands=(0, 1))
-def _less(op: Op, a: Dual, b: Dual) -> Indicator:
-    return below(a, b)
-
-
-@exact_rule("ge", operands=(0, 1))
-def _at_least(op: Op, a: Dual, b: Dual) -> Indicator:
-    return negation(below(a, b))
-
-
-@exact_rule("le", operands=(0, 1))
-def _at_most(op: Op, a: Dual, b: Dual) -> Indicator:
-    return negation(above(a, b))
+exact_rule("gt", operands=(0, 1))(lambda a, b: positive(a.plus(b, -1).primal()))
+exact_rule("lt", operands=(0, 1))(lambda a, b: positive(b.plus(a, -1).primal()))
+exact_rule("ge", operands=(0, 1))(lambda a, b: ~(a < b))
+exact_rule("le", operands=(0, 1))(lambda a, b: ~(a > b))
 
 
 @exact_rule("eq", operands=(0, 1))
-def _equal(op: Op, a: Dual, b: Dual) -> Any:
+def _equal(a: Dual, b: Dual) -> Any:
     """What is the same at a random point is the same; what is not, is not but at single points, or piecewise."""
-    difference = minus(a, b).primal()
+    difference = a.plus(b, -1).primal()
     _count_zero_tests(difference)
     same = difference.value == 0
     if not difference.degree.kinds & PIECEWISE:
@@ -108,10 +73,7 @@ def _equal(op: Op, a: Dual, b: Dual) -> Any:
     return _indicator(difference, np.where(same, 1, value))
 
 
-@exact_rule("ne", operands=(0, 1))
-def _unequal(op: Op, a: Dual, b: Dual) -> Any:
-    equal = _equal(op, a, b)
-    return negation(equal) if isinstance(equal, Indicator) else ~equal
+exact_rule("ne", operands=(0, 1))(lambda a, b: ~_equal(a, b))
 
 
 # Logic -----------------------------------------------------------------------------------------------
@@ -130,40 +92,44 @@ def _lifted(point: FieldPoint, value: Any) -> Indicator:
 
 
 @exact_rule("bitwise_not", "logical_not")
-def _not(op: Op, a: Dual) -> Indicator:
-    return negation(*_conditions(a))
+def _not(c: Dual) -> Indicator:
+    (c,) = _conditions(c)
+    return _indicator(c, (1 - c.value) % c.point.prime)
 
 
 @exact_rule("bitwise_and", "logical_and", operands=())
-def _and(op: Op, a: Any, b: Any) -> Indicator:
-    return conjunction(*_conditions(a, b))
+def _and(a: Any, b: Any) -> Indicator:
+    a, b = _conditions(a, b)
+    both = a * b
+    return Indicator(both.point, both.value, None, both.degree)
 
 
-@exact_rule("bitwise_or", "logical_or", operands=())
-def _or(op: Op, a: Any, b: Any) -> Indicator:
-    return negation(conjunction(*map(negation, _conditions(a, b))))
+@exact_rule("all")
+def _all(c: Dual, dim: Any = None, keepdim: bool = False) -> Indicator:
+    product: Dual
+    (product,) = _conditions(c)
+    for axis in sorted(axes(dim, c.ndim), reverse=True):
+        product = product.prod(axis, keepdim)
+    return Indicator(c.point, product.value, None, product.degree)
 
 
-@exact_rule("any", "all")
-def _any_or_all(op: Op, x: Dual, dim: Any = None, keepdim: bool = False) -> Indicator:
-    (c,) = _conditions(x)
-    parts: Dual = negation(c) if op.name == "any" else c
-    for axis in sorted(axes(dim, x.ndim), reverse=True):
-        parts = apply("prod", parts, axis, keepdim)
-    found = Indicator(x.point, parts.value, None, parts.degree)
-    return negation(found) if op.name == "any" else found
+exact_rule("bitwise_or", "logical_or", operands=())(lambda a, b: _not(_and(*map(_not, _conditions(a, b)))))
+exact_rule("any")(lambda c, dim, keepdim: _not(_all(_not(c), dim, keepdim)))
 
 
 @exact_rule("where", operands=(1, 2))
-def _where(op: Op, condition: Any, a: Dual, b: Dual) -> Dual:
+def _where(condition: Any, a: Dual, b: Dual) -> Dual:
     if not isinstance(condition, Dual):
-        return linear(op, condition, a, b)
+        return linear("where", condition, a, b)
     (c,) = _conditions(condition)
     return select(c, a, b)
 
 
-@exact_rule("isnan", "isinf", "isfinite", "isposinf", "isneginf")
-def _is_special(op: Op, x: Dual) -> np.ndarray:
+def _is_special(name: str, x: Dual) -> np.ndarray:
     if x.point.has_infinity:
-        raise Unsupported(f"{op.name} where there are infinities")
-    return np.full(x.shape, op.name == "isfinite")
+        raise Unsupported(f"{name} where there are infinities")
+    return np.full(x.shape, name == "isfinite")
+
+
+for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
+    exact_rule(_name)(partial(_is_special, _name))

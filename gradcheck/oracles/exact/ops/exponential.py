@@ -2,110 +2,87 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.reducing import axes
-from gradcheck.oracles.exact.algebra import (
-    constant,
-    minus,
-    one,
-    over,
-    plus,
-    reciprocal,
-    squared,
-    summed,
-    times,
-    without,
-)
-from gradcheck.oracles.exact.dual import Dual, exact_rule
-from gradcheck.oracles.exact.ops.power import power
-from gradcheck.oracles.exact.uninterpreted import chain_rule, exp, has_exponential, log, odd
+from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.ops.reduction import summed, without
+from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.uninterpreted import chain_rule, odd, uninterpreted, up_to_sign
 
 
 @exact_rule("exp")
-def _exp(op: Op, x: Dual) -> Dual:
-    return exp(x)
+def exp(x: Dual) -> Dual:
+    """`exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
+    point = x.point
+    size, flipped = up_to_sign(x)
+    value = np.where(size == 0, 1, point.value("exp", size, x.degree))
+    degree = Degree(1, kinds=x.degree.kinds | UNINTERPRETED)
+    if np.any(flipped):
+        degree = Degree(2, 1, kinds=degree.kinds)
+        divisors = np.where(flipped, value, 1)
+        if point.has_infinity:  # of which the exponential is 0
+            divisors = np.where(divisors == 0, 1, divisors)
+        value = np.where(flipped, modular.inverse(divisors, point.prime), value)
+    found = Dual(point, point.defined("exp", x.value, value), None, degree)
+    return chain_rule(x, found, lambda: found)
 
 
-@exact_rule("expm1")
-def _expm1(op: Op, x: Dual) -> Dual:
-    return minus(exp(x), one(x))
-
-
-@exact_rule("exp2")
-def _exp2(op: Op, x: Dual) -> Dual:
-    return power(constant(x, 2), x, float(np.log(2)))
+def has_exponential(x: Dual, y: Dual) -> None:
+    """Note that `exp(x)` is y."""
+    x.point.define("exp", x.value, y.value, x.degree.join(y.degree))
 
 
 @exact_rule("log")
-def _log(op: Op, x: Dual) -> Dual:
-    return log(x)
-
-
-@exact_rule("log1p")
-def _log1p(op: Op, x: Dual) -> Dual:
-    return log(plus(one(x), x))
-
-
-@exact_rule("log2", "log10")
-def _log_to_base(op: Op, x: Dual) -> Dual:
-    return over(log(x), constant(x, np.log(2.0 if op.name == "log2" else 10.0)))
+def log(x: Dual) -> Dual:
+    """Its derivative is `1 / x`, its exponential is x."""
+    value = uninterpreted("log", x)
+    has_exponential(value, x)
+    return chain_rule(x, value, lambda: x.primal().reciprocal())
 
 
 @exact_rule("logaddexp", operands=(0, 1))
-def _logaddexp(op: Op, a: Dual, b: Dual) -> Dual:
-    difference, ratio = minus(b, a).primal(), over(exp(b), exp(a)).primal()
-    has_exponential(difference, ratio)
-    has_exponential(minus(a, b).primal(), reciprocal(ratio))
-    return log(plus(exp(a), exp(b)))
-
-
-@exact_rule("xlogy", operands=(0, 1))
-def _xlogy(op: Op, x: Dual, y: Dual) -> Dual:
-    return times(x, log(y))
+def _logaddexp(a: Dual, b: Dual) -> Dual:
+    ratio = (exp(b) / exp(a)).primal()
+    has_exponential((b - a).primal(), ratio)
+    has_exponential((a - b).primal(), ratio.reciprocal())
+    return log(exp(a) + exp(b))
 
 
 @exact_rule("logsumexp")
-def _logsumexp(op: Op, x: Dual, dim: Any, keepdim: bool = False) -> Dual:
+def _logsumexp(x: Dual, dim: Any, keepdim: bool = False) -> Dual:
     """Its difference to x has a known exponential: the softmax."""
     e = exp(x)
     total = summed(e, dim, True)
     found = log(total)
-    has_exponential(minus(x.primal(), found.primal()), over(e.primal(), total.primal()))
+    has_exponential(x.primal() - found.primal(), e.primal() / total.primal())
     return found if keepdim else without(found, axes(dim, x.ndim))
 
 
 @exact_rule("softmax")
-def _softmax(op: Op, x: Dual, dim: int, dtype: Any = None) -> Dual:
+def _softmax(x: Dual, dim: int, dtype: Any = None) -> Dual:
     e = exp(x)
-    return over(e, summed(e, dim, True))
-
-
-@exact_rule("log_softmax")
-def _log_softmax(op: Op, x: Dual, dim: int, dtype: Any = None) -> Dual:
-    return minus(x, _logsumexp(op, x, dim if x.ndim else (), True))
-
-
-# The error function --------------------------------------------------------------------------------
-
-
-def erf(x: Dual) -> Dual:
-    """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
-
-    def slope() -> Dual:
-        return times(constant(x, 2 / np.sqrt(np.pi)), exp(times(squared(x.primal()), constant(x, -1))))
-
-    return chain_rule(x, odd("erf", x), slope)
+    return e / summed(e, dim, True)
 
 
 @exact_rule("erf")
-def _erf(op: Op, x: Dual) -> Dual:
-    return erf(x)
+def erf(x: Dual) -> Dual:
+    """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
+    still = x.primal()
+    return chain_rule(x, odd("erf", x), lambda: 2 / math.sqrt(math.pi) * exp(-(still * still)))
 
 
-@exact_rule("erfc")
-def _erfc(op: Op, x: Dual) -> Dual:
-    return minus(one(x), erf(x))
+exact_rule("expm1")(lambda x: exp(x) - 1)
+exact_rule("exp2")(lambda x: TABLE["pow"](2, x))
+exact_rule("log1p")(lambda x: log(1 + x))
+exact_rule("log2")(lambda x: log(x) / math.log(2))
+exact_rule("log10")(lambda x: log(x) / math.log(10))
+exact_rule("xlogy", operands=(0, 1))(lambda x, y: x * log(y))
+exact_rule("log_softmax")(lambda x, dim, dtype: x - _logsumexp(x, dim if x.ndim else (), True))
+exact_rule("erfc")(lambda x: 1 - erf(x))

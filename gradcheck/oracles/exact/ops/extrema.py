@@ -7,6 +7,7 @@ what is scattered goes to all places.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,43 +15,44 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.reducing import axes
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.algebra import minus, over, plus, summed, times, without
 from gradcheck.oracles.exact.degree import PIECEWISE, Degree
-from gradcheck.oracles.exact.dual import Dual, apply_rule, exact_rule, lift
+from gradcheck.oracles.exact.dual import Dual, apply_rule, lift
 from gradcheck.oracles.exact.ops.activation import clamped
-from gradcheck.oracles.exact.ops.comparison import above, below, negation, piecewise, select
+from gradcheck.oracles.exact.ops.comparison import piecewise, select
 from gradcheck.oracles.exact.ops.linear import linear
+from gradcheck.oracles.exact.ops.reduction import summed, without
+from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
 
-
-@exact_rule("maximum", "minimum", "fmax", "fmin", operands=(0, 1))
-def _of_two(op: Op, a: Dual, b: Dual) -> Dual:
-    return select(above(a, b) if op.name in ("maximum", "fmax") else below(a, b), a, b)
+exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(a > b, a, b))
+exact_rule("minimum", "fmin", operands=(0, 1))(lambda a, b: select(a < b, a, b))
 
 
 @exact_rule("clamp")
-def _clamp(op: Op, x: Dual, low: Any = None, high: Any = None) -> Dual:
+def _clamp(x: Dual, low: Any = None, high: Any = None) -> Any:
     if low is not None and high is not None:
         if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
             raise Unsupported("clamp between two tensors")
         return clamped(x, low, high)
-    beyond, bound = (above(x, high), high) if low is None else (below(x, low), low)
-    return select(negation(beyond), x, lift(x.point, bound))
+    return select(x <= high, x, lift(x.point, high)) if low is None else select(x >= low, x, lift(x.point, low))
 
 
-@exact_rule("amax", "amin")
-def _of_many(op: Op, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
+def _of_many(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
     """Ties are a matter of single points, unless x is piecewise. Then nothing is known about who is equal."""
     run = axes(dim, x.ndim)
     if not run:
         return x
-    weights = _weights(op.name, x.primal(), run)
-    found = summed(times(x, weights), run, True)
+    weights = _weights(name, x.primal(), run)
+    found = summed(x * weights, run, True)
     if not x.degree.kinds & PIECEWISE:
-        difference = minus(x.primal(), found.primal())
+        difference = x.plus(found, -1).primal()
         degree = difference.degree.join(weights.degree)
         x.point.define("==", up_to_sign(difference)[0], weights.value, degree)
     return found if keepdim else without(found, run)
+
+
+for _name in ("amax", "amin"):
+    exact_rule(_name)(partial(_of_many, _name))
 
 
 def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
@@ -62,7 +64,7 @@ def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
     together = each.sum(axis=run, keepdims=True) % point.prime
     drawn = point.value(name, (each + 2 * together) % point.prime, x.degree.join(Degree(1)))
     shares = Dual(point, drawn, None, piecewise(x))
-    return over(shares, summed(shares, run, True))
+    return shares / summed(shares, run, True)
 
 
 # Positions -----------------------------------------------------------------------------------------
@@ -101,12 +103,15 @@ def _squeezed(positions: Positions, dim: Any) -> Positions:
     return Positions(positions.weights, positions.dim, keepdim=False)
 
 
-@exact_rule("argmax", "argmin")
-def _position(op: Op, x: Dual, dim: Any = None, keepdim: bool = False) -> Positions:
+def _position(name: str, x: Dual, dim: Any = None, keepdim: bool = False) -> Positions:
     if dim is None or not x.ndim:
-        raise Unsupported(f"{op.name} without a dimension")
+        raise Unsupported(f"arg{name[1:]} without a dimension")
     axis = dim % x.ndim
-    return Positions(_weights("amax" if op.name == "argmax" else "amin", x.primal(), (axis,)), axis, keepdim)
+    return Positions(_weights(name, x.primal(), (axis,)), axis, keepdim)
+
+
+exact_rule("argmax")(partial(_position, "amax"))
+exact_rule("argmin")(partial(_position, "amin"))
 
 
 def _is_along(positions: Any, dim: int, x: Dual) -> bool:
@@ -119,14 +124,14 @@ def _is_along(positions: Any, dim: int, x: Dual) -> bool:
 
 
 @exact_rule("gather")
-def _gather(op: Op, x: Dual, dim: int, index: Any, *settings: Any) -> Dual:
+def _gather(x: Dual, dim: int, index: Any, *settings: Any) -> Dual:
     if not _is_along(index, dim, x):
-        return linear(op, x, dim, index, *settings)
-    return summed(times(x, index.weights), dim, True)
+        return linear("gather", x, dim, index, *settings)
+    return summed(x * index.weights, dim, True)
 
 
 @exact_rule("scatter_add", operands=(0, 3))
-def _scatter_add(op: Op, x: Dual, dim: int, index: Any, source: Dual) -> Dual:
+def _scatter_add(x: Dual, dim: int, index: Any, source: Dual) -> Any:
     if not _is_along(index, dim, x):
-        return linear(op, x, dim, index, source)
-    return plus(x, times(source, index.weights))
+        return linear("scatter_add", x, dim, index, source)
+    return x + source * index.weights

@@ -6,15 +6,16 @@ from math import prod
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
 from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.algebra import apply, minus, reciprocal, summed, times
 from gradcheck.oracles.exact.degree import PIECEWISE
-from gradcheck.oracles.exact.dual import Dual, exact_rule
+from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.ops.products import matmul
+from gradcheck.oracles.exact.ops.reduction import summed
+from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import chain_rule, uninterpreted
 
 
+@exact_rule("linalg.inv")
 def inverse(x: Dual) -> Dual:
     """The derivative of `inv(A)` is `-inv(A) @ dA @ inv(A)`. Raises ZeroDivisionError for a singular matrix."""
     n, prime = x.shape[-1], x.point.prime
@@ -26,6 +27,7 @@ def inverse(x: Dual) -> Dual:
     return Dual(x.point, value, tangent, x.degree.inverse_matrix(n))
 
 
+@exact_rule("linalg.det")
 def determinant(x: Dual) -> Dual:
     """The derivative of `det(A)` is `det(A) * trace(inv(A) @ dA)` (Jacobi)."""
     n, prime = x.shape[-1], x.point.prime
@@ -61,55 +63,41 @@ def eliminate(matrices: np.ndarray, right: np.ndarray, prime: int) -> tuple[np.n
     return rows[:, :, n:].reshape(right.shape), determinants.reshape(matrices.shape[:-2])
 
 
-@exact_rule("linalg.inv")
-def _inv(op: Op, x: Dual) -> Dual:
-    return inverse(x)
-
-
 @exact_rule("linalg.solve", operands=(0, 1))
-def _solve(op: Op, a: Dual, b: Dual, left: bool = True) -> Dual:
+def _solve(a: Dual, b: Dual, left: bool = True) -> Dual:
     """`inv(A) @ B`, or `B @ inv(A)`."""
     inverted = inverse(a)
     if b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]):
-        return apply("squeeze", matmul(inverted, apply("unsqueeze", b, -1)), -1)
+        column: Dual = matmul(inverted, b.unsqueeze(-1)).squeeze(-1)
+        return column
     return matmul(inverted, b) if left else matmul(b, inverted)
 
 
-@exact_rule("linalg.det")
-def _det(op: Op, x: Dual) -> Dual:
-    return determinant(x)
-
-
 @exact_rule("logabsdet")
-def _logabsdet(op: Op, x: Dual) -> Dual:
+def _logabsdet(x: Dual) -> Dual:
     """A logarithm, whose derivative is the determinant's divided by it."""
     found = determinant(x)
-    return chain_rule(found, uninterpreted("log(abs(x))", found), lambda: reciprocal(found.primal()))
+    return chain_rule(found, uninterpreted("log(abs(x))", found), found.primal().reciprocal)
 
 
 @exact_rule("det_sign")
-def _det_sign(op: Op, x: Dual) -> Dual:
+def _det_sign(x: Dual) -> Dual:
     """Some number, whose derivative is 0."""
     found = uninterpreted("sign of a determinant", determinant(x.primal()))
     return Dual(x.point, found.value, None, found.degree._replace(kinds=found.degree.kinds | PIECEWISE))
 
 
-@exact_rule("cofactors")
-def _cofactors(op: Op, x: Dual) -> Dual:
-    """`det(A) * inv(A).mT`, for any regular matrix."""
-    return _cofactor_matrix(x)[0]
+def _cofactors(x: Dual) -> tuple[Dual, Dual]:
+    """The cofactors `det(A) * inv(A).mT`, for any regular matrix, and `inv(A).mT`."""
+    transposed: Dual = inverse(x).mT
+    return transposed * determinant(x)[..., None, None], transposed
 
 
-def _cofactor_matrix(x: Dual) -> tuple[Dual, Dual]:
-    """The cofactors and `inv(A).mT`."""
-    transposed = apply("mT", inverse(x))
-    each = apply("unsqueeze", apply("unsqueeze", determinant(x), -1), -1)
-    return times(each, transposed), transposed
+exact_rule("cofactors")(lambda x: _cofactors(x)[0])
 
 
 @exact_rule("det_hessian", operands=(0, 1))
-def _det_hessian(op: Op, x: Dual, direction: Dual) -> Dual:
+def _det_hessian(x: Dual, direction: Dual) -> Dual:
     """With B = inv(A).mT: `<G, B> C - B @ G.mT @ C`, C the cofactors."""
-    cofactors, b = _cofactor_matrix(x)
-    along = summed(times(direction, b), (-2, -1), True)
-    return minus(times(along, cofactors), matmul(matmul(b, apply("mT", direction)), cofactors))
+    cofactors, b = _cofactors(x)
+    return summed(direction * b, (-2, -1), True) * cofactors - matmul(matmul(b, direction.mT), cofactors)

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.algebra import constant
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, exact_rule
+from gradcheck.oracles.exact.dual import Dual, Indicator, lift
+from gradcheck.oracles.exact.rules import EXACT_RULES, exact_rule
 
-#: Ops that move the elements of their first argument about, or leave some out.
+#: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
 MOVES = (
     *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive"),
     *("permute", "movedim", "flip", "roll", "diagonal", "diag_embed", "tril", "triu", "getitem", "index_select"),
+    *("cat", "stack", "scatter", "diagonal_scatter"),
 )
-#: Ops that add elements of their first argument up, or change their signs.
-SUMS = ("sum_to_size", "cumsum", "neg", "index_adjoint")
-#: Ops that move the elements of several tensors: of a sequence, or of the arguments at these places.
-_JOINS: dict[str, tuple[int, ...]] = {"cat": (), "stack": (), "scatter": (0, 3), "diagonal_scatter": (0, 1)}
-#: The same of ops that add them up.
-_ADDS: dict[str, tuple[int, ...]] = {"index_add": (0, 3), "index_put": (0, 2)}
-_MOVING = frozenset({*MOVES, *_JOINS, "where", "gather", "transpose", "T", "mT"})
+#: Ops that add elements up, or change their signs.
+SUMS = ("sum_to_size", "cumsum", "neg", "index_adjoint", "index_add", "index_put")
+#: The arguments that hold the elements, where it is not the first alone, and not a sequence.
+_OPERANDS = {"scatter": (0, 3), "diagonal_scatter": (0, 1), "index_add": (0, 3), "index_put": (0, 2)}
+_MOVING = frozenset({*MOVES, "where", "gather", "transpose", "T", "mT"})
 
 
-def linear(op: Op, *args: Any) -> Dual:
-    """The forward itself on integers, once for the values and once for the tangents."""
-    places = EXACT_RULES[op.name].operands
+def linear(name: str, *args: Any) -> Dual:
+    """The op's forward itself on integers, once for the values and once for the tangents."""
+    op, places = TABLE[name], EXACT_RULES[name].operands
     if any(hasattr(type(arg), "__apply_op__") for i, arg in enumerate(args) if i not in places):
-        raise Unsupported(f"{op.name} at indices that depend on values")
+        raise Unsupported(f"{name} at indices that depend on values")
     operands = list(args[op.sequence]) if op.sequence is not None else [_filled(args, i) for i in places]
     point = operands[0].point
     value = _forward(op, args, places, [x.value for x in operands], point.prime)
@@ -40,8 +39,8 @@ def linear(op: Op, *args: Any) -> Dual:
     if any(x.lazy_tangent is not None for x in operands):
         tangents = [np.zeros_like(x.value) if x.tangent is None else x.tangent for x in operands]
         tangent = _forward(op, args, places, tangents, point.prime)
-    kind = Indicator if op.name in _MOVING and all(isinstance(x, Indicator) for x in operands) else Dual
-    return kind(point, value, tangent, _degree(op, operands, value))
+    kind = Indicator if name in _MOVING and all(isinstance(x, Indicator) for x in operands) else Dual
+    return kind(point, value, tangent, _degree(name, operands, value))
 
 
 def _filled(args: tuple[Any, ...], place: int) -> Dual:
@@ -67,51 +66,49 @@ def _forward(
     return result if op.name in _MOVING else modular.reduce(result, prime)
 
 
-def _degree(op: Op, operands: list[Dual], value: np.ndarray) -> Degree:
+def _degree(name: str, operands: list[Dual], value: np.ndarray) -> Degree:
     degrees = [x.degree for x in operands]
-    if op.name in _MOVING:
+    if name in _MOVING:
         return reduce(Degree.join, degrees)
     degree = reduce(Degree.plus, degrees)
-    return degree.summed(_terms(op, operands, value)) if degree.denominator or degree.cofactor else degree
+    return degree.summed(_terms(name, operands, value)) if degree.denominator or degree.cofactor else degree
 
 
-def _terms(op: Op, operands: list[Dual], value: np.ndarray) -> int:
+def _terms(name: str, operands: list[Dual], value: np.ndarray) -> int:
     """How many elements are added up at most."""
     sizes = [x.value.size for x in operands]
-    if op.name == "sum_to_size":
+    if name == "sum_to_size":
         return max(1, -(-max(sizes) // max(value.size, 1)))
-    return 1 if op.name == "neg" else max(1, sum(sizes))
+    return 1 if name == "neg" else max(1, sum(sizes))
 
 
-exact_rule(*MOVES, *SUMS)(linear)
-for _name, _places in {**_JOINS, **_ADDS}.items():
-    exact_rule(_name, operands=_places)(linear)
+for _name in (*MOVES, *SUMS):
+    _places = () if TABLE[_name].sequence is not None else _OPERANDS.get(_name, (0,))
+    exact_rule(_name, operands=_places)(partial(linear, _name))
 
 
-@exact_rule("T", "mT", "transpose")
-def _transpose(op: Op, x: Dual, *dims: int) -> Dual:
+def _transpose(name: str, x: Dual, *dims: int) -> Dual:
     """Of a chain of matrices a chain."""
     if x.ndim != 2 or (dims and dims[0] % 2 == dims[1] % 2):
-        return linear(op, x, *dims)
+        return linear(name, x, *dims)
     tangent = x.tangent_chain()
     return Dual(x.point, x.value_chain().T, None if tangent is None else tangent.T, x.degree)
 
 
+for _name in ("T", "mT", "transpose"):
+    exact_rule(_name)(partial(_transpose, _name))
+
+
 @exact_rule("constant_pad_nd")
-def _pad(op: Op, x: Dual, pad: Any, value: Any = 0) -> Dual:
+def _pad(x: Dual, pad: Any, value: Any) -> Dual:
     """What is padded with is a constant, without a tangent."""
-    padded = op.forward(x.value, pad, int(constant(x, value).value))
-    tangent = None if x.tangent is None else op.forward(x.tangent, pad, 0)
-    return Dual(x.point, padded, tangent, x.degree)
-
-
-@exact_rule("detach")
-def _detach(op: Op, x: Dual) -> Dual:
-    return x.primal()
+    forward = TABLE["constant_pad_nd"].forward
+    padded = forward(x.value, pad, int(lift(x.point, value).value))
+    return Dual(x.point, padded, None if x.tangent is None else forward(x.tangent, pad, 0), x.degree)
 
 
 @exact_rule("to")
-def _to(op: Op, x: Dual, dtype: Any) -> Dual:
+def _to(x: Dual, dtype: Any) -> Dual:
     """Floats round, which the exact oracle overlooks; what is cut to integers is another number."""
     target = np.dtype(getattr(dtype, "dtype", dtype))
     if target.kind in "biuc" and not (isinstance(x, Indicator) and target.kind in "biu"):
@@ -121,16 +118,7 @@ def _to(op: Op, x: Dual, dtype: Any) -> Dual:
     return x
 
 
-@exact_rule("zeros_like")
-def _zeros_like(op: Op, x: Dual, *settings: Any) -> np.ndarray:
-    return np.zeros(x.shape)
-
-
-@exact_rule("ones_like")
-def _ones_like(op: Op, x: Dual, *settings: Any) -> np.ndarray:
-    return np.ones(x.shape)
-
-
-@exact_rule("full_like")
-def _full_like(op: Op, x: Dual, fill_value: Any, *settings: Any) -> np.ndarray:
-    return np.full(x.shape, fill_value)
+exact_rule("detach")(lambda x: x.primal())
+exact_rule("zeros_like")(lambda x, *settings: np.zeros(x.shape))
+exact_rule("ones_like")(lambda x, *settings: np.ones(x.shape))
+exact_rule("full_like")(lambda x, fill_value, *settings: np.full(x.shape, fill_value))

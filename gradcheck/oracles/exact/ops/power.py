@@ -6,22 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.algebra import apply, constant, minus, one, over, plus, reciprocal, squared, times
-from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
-from gradcheck.oracles.exact.uninterpreted import chain_rule, chain_rule_of_two, log, of_two, pair, uninterpreted
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.ops.exponential import log
+from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.uninterpreted import chain_rule, chain_rule_of_two, of_two, pair, uninterpreted
 
 #: A larger exponent is left uninterpreted.
 _LARGEST_EXPONENT = 4096
 
 
+@exact_rule("sqrt")
 def root(x: Dual) -> Dual:
     """An uninterpreted square root `y`, of derivative `1 / (2 y)`; where it is squared as such, that is x again."""
     y = uninterpreted("sqrt", x)
     _define_square(y, x)
-    return chain_rule(x, y, lambda: reciprocal(plus(y, y)))
+    return chain_rule(x, y, lambda: 1 / (y + y))
 
 
 def _define_square(y: Dual, x: Dual) -> None:
@@ -29,38 +30,17 @@ def _define_square(y: Dual, x: Dual) -> None:
         x.point.define("square", y.value, x.value, y.degree.join(x.degree))
 
 
-def square(x: Dual) -> Dual:
-    """`x ** 2`; where x is a root, what it is the root of."""
-    found = squared(x)
-    if not x.point.keeps_squares:
-        return found
-    value = x.point.defined("square", x.value, found.value)
-    if value is found.value:
-        return found
-    return Dual(x.point, value, found.tangent, found.degree.join(Degree(1, kinds=UNINTERPRETED)))
-
-
-@exact_rule("square")
-def _square(op: Op, x: Dual) -> Dual:
-    return square(x)
-
-
-@exact_rule("sqrt")
-def _sqrt(op: Op, x: Dual) -> Dual:
-    return root(x)
-
-
 @exact_rule("rsqrt")
-def _rsqrt(op: Op, x: Dual) -> Dual:
+def _rsqrt(x: Dual) -> Dual:
     """`1 / y`, of derivative `-1 / (2 y^3)`."""
     still = x.primal()
-    value = reciprocal(root(still))
-    _define_square(value, reciprocal(still))
-    return chain_rule(x, value, lambda: times(times(square(value), value), constant(x, -0.5)))
+    value = 1 / root(still)
+    _define_square(value, 1 / still)
+    return chain_rule(x, value, lambda: value * value * value * -0.5)
 
 
 @exact_rule("pow", operands=())
-def _pow(op: Op, base: Any, exponent: Any) -> Dual:
+def _pow(base: Any, exponent: Any) -> Dual:
     """Integer powers are exact; `x ** 0.5` is the square root's; others are uninterpreted, but for their slopes."""
     if isinstance(exponent, (np.ndarray, np.generic)) and exponent.ndim == 0:
         exponent = exponent.item()
@@ -81,37 +61,33 @@ def _pow(op: Op, base: Any, exponent: Any) -> Dual:
 def integer_power(x: Dual, exponent: int) -> Dual:
     """`x ** exponent`, by repeated squaring."""
     if exponent == 0:
-        return plus(one(x), times(x.primal(), constant(x, 0)))
+        return 1 + x.primal() * 0
     if exponent < 0:
-        return reciprocal(integer_power(x, -exponent))
+        return 1 / integer_power(x, -exponent)
     found: Dual | None = None
     while True:
         if exponent & 1:
-            found = x if found is None else times(found, x)
+            found = x if found is None else found * x
         exponent >>= 1
         if not exponent:
             assert found is not None
             return found
-        x = square(x)
+        x = x * x
 
 
 def _half_power(x: Dual, whole: int) -> Dual:
     """`x ** (whole + 1/2)`, with powers of x and the root as few as can be."""
     still = x.primal()
     y = root(still)
-    if whole >= 0:
-        value = times(integer_power(still, whole), y)
-    else:
-        value = reciprocal(times(integer_power(still, -whole - 1), y))
-    return chain_rule(x, value, lambda: times(constant(x, whole + 0.5), _half_power(still, whole - 1)))
+    value = integer_power(still, whole) * y if whole >= 0 else 1 / (integer_power(still, -whole - 1) * y)
+    return chain_rule(x, value, lambda: (whole + 0.5) * _half_power(still, whole - 1))
 
 
 def _integer_powers(x: Dual, exponents: np.ndarray) -> Dual:
     """Each power once, chosen where it is asked for."""
-    shape = np.broadcast_shapes(x.shape, exponents.shape)
-    found = apply("expand", constant(x, 0), shape)
+    found: Dual = lift(x.point, np.zeros(np.broadcast_shapes(x.shape, exponents.shape)))
     for exponent in np.unique(exponents).tolist():
-        found = apply("where", exponents == exponent, integer_power(x, exponent), found)
+        found = TABLE["where"](exponents == exponent, integer_power(x, exponent), found)
     return found
 
 
@@ -119,11 +95,11 @@ def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
     """`x ** y`, where `x ** (y - 1)` is known to be `x ** y / x`; its slopes follow."""
     p, q = x.primal(), y.primal()
     value = of_two("pow", p, q)
-    ratio = over(value, p)
-    below, degree = pair(p, minus(q, one(x))), value.degree.join(ratio.degree)
-    x.point.define("pow", below.value, ratio.value, degree.join(below.degree))
+    ratio, below = value / p, pair(p, q - 1)
+    x.point.define("pow", below.value, ratio.value, value.degree.join(ratio.degree).join(below.degree))
+    return chain_rule_of_two(
+        value, (x, lambda: q * ratio), (y, lambda: value * (log(p) if log_of_x is None else log_of_x))
+    )
 
-    def by_exponent() -> Dual:
-        return times(value, log(p) if log_of_x is None else constant(x, log_of_x))
 
-    return chain_rule_of_two(value, (x, lambda: times(q, ratio)), (y, by_exponent))
+exact_rule("square")(lambda x: x * x)

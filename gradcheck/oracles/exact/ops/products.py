@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.contraction import explicit
 from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.algebra import contract, product
-from gradcheck.oracles.exact.dual import Dual, exact_rule
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.rules import exact_rule
 
 
+@exact_rule("matmul", operands=(0, 1))
 def matmul(a: Dual, b: Dual) -> Dual:
     """`a @ b`, with NumPy's rules for batches and vectors. Raises ShapeMismatch."""
     if a.shape[-1:] != b.shape[-2:][:1]:
         raise ShapeMismatch(f"a product of shapes {a.shape} and {b.shape}")
     if a.ndim == b.ndim == 2:
         return product(a, b)
-    return contract(np.matmul, a, b, max(a.shape[-1], 1))
+    return _contract(np.matmul, a, b, max(a.shape[-1], 1))
 
 
-@exact_rule("matmul", operands=(0, 1))
-def _matmul(op: Op, a: Dual, b: Dual) -> Dual:
-    return matmul(a, b)
+def product(a: Dual, b: Dual) -> Dual:
+    """Of two matrices, not multiplied out yet."""
+    a_moves, b_moves = a.tangent_chain(), b.tangent_chain()
+    left = None if a_moves is None else a_moves @ b.value_chain()
+    right = None if b_moves is None else a.value_chain() @ b_moves
+    tangent: Any = left or right
+    if left and right:
+        tangent = (left.dense() + right.dense()) % a.point.prime
+    return Dual(a.point, a.value_chain() @ b.value_chain(), tangent, a.degree.times(b.degree).summed(a.shape[1]))
+
+
+def _contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, terms: int) -> Dual:
+    """A form that is linear in each of two arrays, and adds `terms` products into each element."""
+    prime = a.point.prime
+    value = modular.bilinear(form, a.value, b.value, terms, prime)
+    tangent: np.ndarray | None = None
+    if a.tangent is not None:
+        tangent = modular.bilinear(form, a.tangent, b.value, terms, prime)
+    if b.tangent is not None:
+        right = modular.bilinear(form, a.value, b.tangent, terms, prime)
+        tangent = right if tangent is None else (tangent + right) % prime
+    return Dual(a.point, value, tangent, a.degree.times(b.degree).summed(terms))
 
 
 @exact_rule("einsum", operands=())
-def _einsum(op: Op, equation: str, factors: list[Dual]) -> Dual:
+def _einsum(equation: str, factors: list[Dual]) -> Dual:
     """Two operands at a time, from the left."""
     inputs, output = explicit(equation, tuple(x.ndim for x in factors))
     labels, result = inputs[0], factors[0]
@@ -51,7 +72,7 @@ def _einsum_of_two(first: str, second: str, output: str, a: Dual, b: Dual) -> Du
             sizes[label] = max(size, sizes.get(label, 1)) if size else 0
     terms = prod(size for label, size in sizes.items() if label not in output)
     equation = f"{first},{second}->{output}"
-    return contract(lambda x, y: np.einsum(equation, x, y, optimize=True), a, b, max(1, terms))
+    return _contract(lambda x, y: np.einsum(equation, x, y, optimize=True), a, b, max(1, terms))
 
 
 def _einsum_of_one(equation: str, x: Dual) -> Dual:

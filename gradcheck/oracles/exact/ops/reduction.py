@@ -7,83 +7,102 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.reducing import axes, count
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.algebra import apply, constant, minus, over, squared, summed, times
 from gradcheck.oracles.exact.degree import CONSTANT
-from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
-from gradcheck.oracles.exact.ops.power import root
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.lazy_matmul import MatrixChain
+from gradcheck.oracles.exact.ops.products import product
+from gradcheck.oracles.exact.rules import exact_rule
 
 
 @exact_rule("sum")
-def _sum(op: Op, x: Dual, dim: Any = None, keepdim: bool = False, *settings: Any) -> Dual:
-    return summed(x, dim, keepdim)
+def summed(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Dual:
+    """The sum over these dimensions, over all for None; of a chain of matrices by products with ones, so that it is not
+    multiplied out."""
+    run = axes(dim, x.ndim)
+    if type(x.lazy_value) is MatrixChain:
+        return _sum_of_chain(x, run, keepdim)
+    terms = prod(x.shape[axis] for axis in run)
+    value = np.asarray(np.sum(x.value, axis=run, keepdims=keepdim) % x.point.prime)
+    tangent = x.tangent
+    if tangent is not None:
+        tangent = np.asarray(np.sum(tangent, axis=run, keepdims=keepdim) % x.point.prime)
+    return Dual(x.point, value, tangent, x.degree.summed(terms))
 
 
-@exact_rule("mean")
-def _mean(op: Op, x: Dual, dim: Any = None, keepdim: bool = False, *settings: Any) -> Dual:
-    return over(summed(x, dim, keepdim), constant(x, count(x, dim)))
+def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
+    rows, columns = x.shape
+    total = x
+    if 0 in run:
+        total = product(lift(x.point, np.ones((1, rows), dtype=np.int64)), total)
+    if 1 in run:
+        total = product(total, lift(x.point, np.ones((columns, 1), dtype=np.int64)))
+    return total if keepdim else without(total, run)
 
 
-@exact_rule("var", "std")
-def _variance(op: Op, x: Dual, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Dual:
-    """The mean square of what differs from the mean, over `n - correction`; its root."""
+def without(x: Dual, run: tuple[int, ...]) -> Dual:
+    """The tensor without these dimensions, which are of size 1."""
+    found: Dual = x.reshape(tuple(size for axis, size in enumerate(x.shape) if axis not in run))
+    return found
+
+
+@exact_rule("var")
+def _var(x: Dual, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Dual:
+    """The mean square of what differs from the mean, over `n - correction`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
         correction = 0 if unbiased is False else 1
     number = count(x, dim)
-    centred = minus(x, over(summed(x, dim, True), constant(x, number)))
-    squares = summed(squared(centred), dim, keepdim)
-    variance = over(squares, constant(x, max(0, number - correction)))
-    return variance if op.name == "var" else root(variance)
+    centred = x - summed(x, dim, True) / number
+    return summed(centred * centred, dim, keepdim) / max(0, number - correction)
 
 
 @exact_rule("prod")
-def _prod(op: Op, x: Dual, dim: Any = None, keepdim: bool = False, *settings: Any) -> Dual:
+def _prod(x: Dual, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """By halves along the dimension, so that the rounds are few."""
     if not x.ndim:
         return x
     if dim is None:
-        x, dim, keepdim = apply("reshape", x, (prod(x.shape),)), 0, False
+        x, dim, keepdim = x.reshape(prod(x.shape)), 0, False
     dim, length = dim % x.ndim, x.shape[dim]
     if not length:
         ones = np.ones(tuple(1 if i == dim else n for i, n in enumerate(x.shape)), dtype=np.int64)
         x, length = Dual(x.point, ones, None, CONSTANT), 1
     while length > 1:
         half = length // 2
-        halves = times(_slice(x, dim, 0, half), _slice(x, dim, half, 2 * half))
-        x = apply("cat", [halves, _slice(x, dim, length - 1, length)], dim) if length % 2 else halves
+        halves = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
+        x = TABLE["cat"]([halves, x.narrow(dim, length - 1, 1)], dim) if length % 2 else halves
         length = half + length % 2
-    return x if keepdim else apply("squeeze", x, dim)
-
-
-def _slice(x: Dual, dim: int, start: int, stop: int) -> Dual:
-    return apply("getitem", x, (slice(None),) * dim + (slice(start, stop),))
+    return x if keepdim else x.squeeze(dim)
 
 
 @exact_rule("cumprod")
-def _cumprod(op: Op, x: Dual, dim: int, *settings: Any) -> Dual:
+def _cumprod(x: Dual, dim: int, dtype: Any) -> Any:
     """One factor after the other."""
     if not x.ndim or not x.shape[dim]:
         return x
-    dim %= x.ndim
-    parts = [_slice(x, dim, 0, 1)]
+    parts = [x.narrow(dim, 0, 1)]
     for i in range(1, x.shape[dim]):
-        parts.append(times(parts[-1], _slice(x, dim, i, i + 1)))
-    return apply("cat", parts, dim)
+        parts.append(parts[-1] * x.narrow(dim, i, 1))
+    return TABLE["cat"](parts, dim)
 
 
 @exact_rule("linalg.vector_norm")
-def _norm(op: Op, x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Dual:
+def _norm(x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     run = list(axes(dim, x.ndim))
     if order == 2:
-        return root(summed(squared(x), run, keepdim) if x.ndim else squared(x))
+        return (summed(x * x, run, keepdim) if x.ndim else x * x).sqrt()
     if order == 1:
-        return summed(apply("abs", x), run, keepdim)
+        return summed(x.abs(), run, keepdim)
     if order in (np.inf, -np.inf):
-        return apply("amax" if order > 0 else "amin", apply("abs", x), run, keepdim)
+        return TABLE["amax" if order > 0 else "amin"](x.abs(), run, keepdim)
     if order == 0:
         return summed(lift(x.point, np.ones(x.shape)), run, keepdim)
     raise Unsupported(f"a norm of order {order}")
+
+
+exact_rule("mean")(lambda x, dim, keepdim, dtype: summed(x, dim, keepdim) / count(x, dim))
+exact_rule("std")(lambda *args: _var(*args).sqrt())

@@ -8,8 +8,8 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import PIECEWISE
-from gradcheck.oracles.exact.dual import Indicator
-from gradcheck.oracles.exact.ops.comparison import above, below, conjunction, negation, positive, select
+from gradcheck.oracles.exact.dual import Dual, Indicator
+from gradcheck.oracles.exact.ops.comparison import positive, select
 from tests.oracles.exact.calls import PRIME
 from tests.oracles.exact.identities import assert_different, assert_identity, assert_is_the_function, names
 
@@ -75,17 +75,18 @@ def test_indicators_are_no_booleans() -> None:
     assert isinstance(c, Indicator)
     assert c.degree.kinds & PIECEWISE
     assert np.all(c.value > 1)
-    assert np.array_equal(negation(negation(c)).value, c.value)
-    assert np.array_equal(conjunction(c, negation(c)).value, c.value * (1 - c.value) % PRIME)
+    assert np.array_equal((~~c).value, c.value)
+    assert isinstance(c & ~c, Indicator)
+    assert np.array_equal((c & ~c).value, c.value * (1 - c.value) % PRIME)
     assert np.array_equal(select(c, c, c).value, c.value)
 
 
-def test_above_and_below() -> None:
+def test_orders_of_two() -> None:
     scope = names()
     x, y = scope["x"], scope["y"]
-    assert np.array_equal(above(x, y).value, below(y, x).value)
-    assert np.array_equal(above(x, 0).value, positive(x).value)
-    assert np.array_equal(above(x, y).value, (1 - below(x, y).value) % PRIME)
+    assert isinstance(x > y, Indicator)
+    assert np.array_equal((x > 0).value, positive(x).value)
+    assert np.array_equal((x > y).value, (1 - (x < y).value) % PRIME)
 
 
 def test_numbers_are_not_taken_for_conditions() -> None:
@@ -110,3 +111,13 @@ def test_nothing_is_finite_where_there_are_infinities() -> None:
     x.point.infinity(-1)
     with pytest.raises(Unsupported, match="infinities"):
         TABLE["isfinite"](x)
+
+
+def test_an_infinity_is_compared_like_any_number() -> None:
+    """Nothing is absorbed by it: what is chosen is -inf or not, and x > -inf says nothing of y."""
+    x, y = names()["x"], names()["y"]
+    endless = Dual(x.point, np.full(5, x.point.infinity(-1)))
+    assert np.all(endless == endless)
+    assert not np.any((x > endless).value == (y > endless).value)
+    chosen = TABLE["where"](x > 0, y, endless)
+    assert not np.any(chosen.value == endless.value)

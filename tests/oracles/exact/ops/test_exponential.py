@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
+from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.ops.exponential import exp, has_exponential, log
+from tests.oracles.exact.calls import PRIME
 from tests.oracles.exact.identities import assert_different, assert_identity, names
 
 
@@ -47,3 +52,26 @@ def test_what_was_asked_for_is_noted() -> None:
     evaluate(parse("exp(x) + sin(log(y))"), scope)
     assert scope["x"].point.uninterpreted == {"exp", "tan(x / 2)", "log"}
     assert scope["x"].point.nested
+
+
+def test_exponentials() -> None:
+    x = names()["x"]
+    e = exp(x)
+    assert np.array_equal(exp(-x).value, modular.inverse(e.value, PRIME))
+    assert np.array_equal(e.tangent, e.value * x.tangent % PRIME)
+    assert exp(lift(x.point, 0)).value == 1
+    assert np.array_equal(exp(log(x)).value, x.value)
+
+
+def test_an_exponential_that_is_defined() -> None:
+    scope = names()
+    x, y = scope["x"], scope["y"]
+    has_exponential(x, y)
+    assert np.array_equal(exp(x).value, y.value)
+
+
+def test_the_exponential_of_minus_infinity_is_0() -> None:
+    x = names()["x"]
+    endless = Dual(x.point, np.array([x.point.infinity(-1), 3]))
+    assert exp(endless).value[0] == 0
+    assert exp(endless).value[1] != 0

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.ops.products import matmul
+from gradcheck.oracles.exact.ops.products import matmul, product
 from tests.oracles.exact.calls import PRIME, point
 
 
@@ -54,6 +54,16 @@ def test_one_operand() -> None:
     (x,) = operands((3, 3))
     assert np.array_equal(TABLE["einsum"]("ii->", [x]).value, np.trace(x.value) % PRIME)
     assert np.array_equal(TABLE["einsum"]("ij->ji", [x]).tangent, x.tangent.T)
+
+
+def test_a_tangent_of_one_operand_alone() -> None:
+    a, b = operands((3, 4), (4, 5))
+    assert a.tangent is not None
+    assert b.tangent is not None
+    for multiply in (product, lambda a, b: TABLE["einsum"]("ij,jk->ik", [a, b])):
+        assert np.array_equal(multiply(a, b.primal()).tangent, exact("ij,jk->ik", a.tangent, b.value))
+        assert np.array_equal(multiply(a.primal(), b).tangent, exact("ij,jk->ik", a.value, b.tangent))
+        assert multiply(a.primal(), b.primal()).tangent is None
 
 
 def test_shapes_are_checked() -> None:

@@ -9,9 +9,11 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
+from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain
-from tests.oracles.exact.calls import as_residues, calls, directions, integers, on_residues, point
+from gradcheck.oracles.exact.ops.reduction import summed, without
+from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
 from tests.oracles.exact.identities import assert_is_the_function
 
 #: Those that are not of one number, or of none.
@@ -45,6 +47,19 @@ def test_sums_in_integers_are_refused(text: str) -> None:
 def test_indicators_are_counted_in_integers() -> None:
     x = Dual(point(), np.arange(1, 4))
     assert np.array_equal(TABLE["sum"](x > 0, dtype=np.dtype(np.int64)).value, TABLE["sum"](x > 0).value)
+
+
+def test_sums_over_dimensions() -> None:
+    at = point()
+    values = np.arange(24).reshape(2, 3, 4)
+    x = Dual(at, values, PRIME - 1 - values, Degree(1, 1))
+    for dim, axis in ((None, (0, 1, 2)), (1, (1,)), ([0, -1], (0, 2))):
+        found = summed(x, dim)
+        assert np.array_equal(found.value, values.sum(axis))
+        assert np.array_equal(found.tangent, (PRIME - 1 - values).sum(axis) % PRIME)
+        assert found.degree == x.degree.summed(24 // found.value.size)
+        assert summed(x, dim, True).shape == values.sum(axis, keepdims=True).shape
+    assert without(summed(x, 1, True), (1,)).shape == (2, 4)
 
 
 def test_the_sum_of_a_product_of_matrices_is_not_multiplied_out() -> None:
