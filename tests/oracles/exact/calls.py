@@ -11,12 +11,11 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import modular, ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.point import FieldPoint
-from tests.language.symbolic.test_derive_table import named, samples
+from tests.samples import drawn, samples
 
 assert ops
 
@@ -56,15 +55,14 @@ def calls(names: tuple[str, ...] = RATIONAL) -> list[str]:
 
 def integers(text: str, seed: int = 0) -> tuple[Expr, dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The call with names for what it draws, small integers for these, and what is drawn of integers itself."""
-    drawn: dict[str, np.ndarray] = {}
-    expr = named(parse(text), drawn, seed)
+    expr, arrays = drawn(text, seed)
     generator = np.random.default_rng([seed, len(text)])
     floats = {
         name: generator.integers(1, 5, a.shape) * generator.choice([-1.0, 1.0], a.shape)
-        for name, a in drawn.items()
+        for name, a in arrays.items()
         if a.dtype.kind == "f"
     }
-    return expr, floats, {name: a for name, a in drawn.items() if name not in floats}
+    return expr, floats, {name: a for name, a in arrays.items() if name not in floats}
 
 
 def directions(floats: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, np.ndarray]:

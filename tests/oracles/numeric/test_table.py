@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradcheck.engines.arguments import arrays, rebuild
 
 from gradcheck.autograd import Op, Tensor, dtypes, grad
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.evaluation.evaluate import evaluate

@@ -20,8 +20,8 @@ from gradcheck.language.symbolic.derive import derive
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.prove import BOUND, prove
 from gradcheck.oracles.exact.rules import EXACT_RULES
-from tests.language.symbolic.test_derive_table import CALLS, problem_of
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
+from tests.samples import CALLS, problem_of
 
 #: Samples of ops that must be proved that are beyond it: made of integers, complex numbers, or no fraction at all.
 BEYOND = {"0 ** uniform(0.1, 2, [3])", "(-2.0) ** randn(3)", "mean(randn(0, 3), 0)", "var(randn(1, 3), 0)",
