@@ -3,10 +3,19 @@
 An op is one entry in one file here:
 
 - An op that only moves elements of tensors about, or adds some of them up: its name, in a list of `linear.py`.
-- Any other: an `exact_rule("name")`, a decorated function or one line, in the file that has the name of its family in
-  `gradcheck/autograd/ops`. Families that are small here have joined others: `scan` and `norms` stand in `reduction`;
-  `amax`, `argmax`, and `gather` at the largest in `extrema`; `where`, `any` and `all` in `comparison`; `softmax` and
-  `logsumexp` in `exponential`; `determinant` in `linalg`; `contraction` (`einsum`) in `products`.
+- Any other: an `exact_rule("name")`, a decorated function or one line, in the file of its family in
+  `gradcheck/autograd/ops`, of which several may share one here:
+
+  | here | families of the op table |
+  |---|---|
+  | `activation`, `arithmetic`, `rounding`, `trigonometric` | `activations`, `arithmetic`, `rounding`, `trigonometric` |
+  | `comparison` | `comparison_where`; `any` and `all` |
+  | `exponential`, `power` | `exp_log_pow` (roots and powers in `power`), `softmax_logsumexp`, `special` |
+  | `extrema` | `min_max`; `gather` and `scatter_add` at the largest |
+  | `linalg` | `inverse_solve`, `determinants` |
+  | `products` | `matrix_products`, `contraction` |
+  | `reduction` | `reductions`, `cumulative`, `norms_distances` |
+
 - An op that is composed of others needs nothing.
 
 A rule takes the op's arguments in the signature's order, defaults filled in; those at `operands` (by default the first)

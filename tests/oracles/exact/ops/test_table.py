@@ -144,21 +144,27 @@ def test_values_and_tangents(text: str) -> None:
 
 #: Families of the op table whose rules stand in a file of another name: those of the docstring of `exact/ops`.
 FAMILIES = {
-    "scan": "reduction",
-    "norms": "reduction",
-    "selection": "extrema",
-    "determinant": "linalg",
+    "activations": "activation",
+    "comparison_where": "comparison",
+    "exp_log_pow": "exponential",
+    "softmax_logsumexp": "exponential",
+    "special": "exponential",
+    "min_max": "extrema",
+    "inverse_solve": "linalg",
+    "determinants": "linalg",
+    "matrix_products": "products",
     "contraction": "products",
-    "nn_softmax": "exponential",
+    "reductions": "reduction",
+    "cumulative": "reduction",
+    "norms_distances": "reduction",
 }
 #: Single ops that stand with those that they are made of.
 OPS = {
-    "where": "comparison",
-    "any": "comparison",
-    "all": "comparison",
-    "logsumexp": "exponential",
-    "gather": "extrema",
-    "scatter_add": "extrema",
+    **dict.fromkeys(("any", "all"), "comparison"),
+    **dict.fromkeys(("sqrt", "rsqrt", "pow", "square"), "power"),
+    **dict.fromkeys(("gather", "scatter_add"), "extrema"),
+    **dict.fromkeys(("floor_divide", "remainder", "fmod", "deg2rad", "rad2deg"), "arithmetic"),
+    **dict.fromkeys(("sign", "sgn", "abs"), "rounding"),
 }
 
 
