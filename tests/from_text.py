@@ -11,7 +11,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 
 
-def case_from(text: str) -> Case:
+def case_of(text: str) -> Case:
     """The only case of a document, `case.yaml`, which must be without errors."""
     (case,), errors = load_text(dedent(text), "case.yaml")
     assert errors == [], [str(error) for error in errors]
@@ -20,7 +20,7 @@ def case_from(text: str) -> Case:
 
 def problem_from(text: str) -> Problem:
     """The case with concrete arrays."""
-    return draw(case_from(text))
+    return draw(case_of(text))
 
 
 def traced_from(text: str) -> TracedCase:

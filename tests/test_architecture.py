@@ -9,7 +9,8 @@ from pathlib import Path
 import grimp
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 PACKAGE = ROOT / "gradcheck"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 #: More than so many parameters, and somebody is missing a noun.

@@ -13,8 +13,9 @@ from gradcheck.checks.claims.engines import check as engines
 from gradcheck.language import trials
 from gradcheck.language.sampling import draw
 from gradcheck.reports.phrases import PHRASES
-from tests.checks.build import case_of, context_of
+from tests.checks.build import context_of
 from tests.documents import blocks
+from tests.from_text import case_of
 from tests.paths import ROOT
 
 GUIDE = ROOT / "CONTRIBUTING.md"

@@ -22,7 +22,7 @@ from gradcheck.errors import UsageError
 from gradcheck.language.loader.model import Case as Model
 from gradcheck.reports import Look
 from tests.documents import blocks, without_time
-from tests.from_text import case_from
+from tests.from_text import case_of
 from tests.paths import ROOT
 
 README = ROOT / "README.md"
@@ -140,7 +140,7 @@ def test_the_dialect_of_the_contributors_guide_takes_two_words(monkeypatch: pyte
     for table, word in (("VALUES", "numbers"), ("BACKWARDS", "propagate")):
         assert f'"{word}"` in `{table}`' in CONTRIBUTING.read_text(encoding="utf-8")
         monkeypatch.setattr(dialects, table, (*getattr(dialects, table), word))
-    case = case_from("{inputs: {x: [1, 2]}, graph: {y: x * x, loss: (y * x).sum()}}")
+    case = case_of("{inputs: {x: [1, 2]}, graph: {y: x * x, loss: (y * x).sum()}}")
     (found,) = run([case], engines=[adapt(names["Tensor"], "mine")]).cases
     assert found.status == "passed"
 

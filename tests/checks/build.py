@@ -1,22 +1,13 @@
-"""Cases, contexts and points from text, for tests of one module at a time."""
+"""Contexts and points from text, for tests of one module at a time."""
 
 from __future__ import annotations
 
-from textwrap import dedent
 from typing import Any
 
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.points import Point
-from gradcheck.language.case import Case
-from gradcheck.language.loader.files import load_text
-
-
-def case_of(text: str) -> Case:
-    """The only case of a text."""
-    (case,), errors = load_text(dedent(text), "case.yaml")
-    assert not errors, errors
-    return case
+from tests.from_text import case_of
 
 
 def context_of(text: str, **options: Any) -> Context:

@@ -20,10 +20,10 @@ from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.oracles.exact.prove import Proof
 from gradcheck.reports.commands.explain import FORMATS, render
 from gradcheck.reports.phrases import say
-from tests.checks.build import case_of
+from tests.from_text import case_of
+from tests.paths import CASES
 
-ROOT = Path(__file__).parents[2] / "cases"
-FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.yaml"))
+FILES = sorted(path.relative_to(CASES).as_posix() for path in CASES.rglob("*.yaml"))
 #: What a document says about gradients as formulas, which the pasted ones replace.
 _CLAIMS = re.compile(r"^(let|formulas|wrong_formulas|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
 
@@ -41,7 +41,7 @@ def texts(found: Explanation) -> dict[str, str]:
 
 
 def find(file: str, name: str) -> Case:
-    (case,) = (case for case in load([str(ROOT / file)]).cases if case.name == name)
+    (case,) = (case for case in load([str(CASES / file)]).cases if case.name == name)
     return case
 
 
@@ -49,9 +49,9 @@ def find(file: str, name: str) -> Case:
 @pytest.mark.parametrize("file", FILES)
 def test_every_shipped_case_takes_its_own_formulas(file: str, expand: bool, tmp_path: Path) -> None:
     """Pasted as YAML, they hold in a run against torch, at the case's own numbers and wherever it generalizes."""
-    text = (ROOT / file).read_text(encoding="utf-8")
+    text = (CASES / file).read_text(encoding="utf-8")
     documents = [part for part in re.split(r"^---\n", text, flags=re.MULTILINE) if part.strip()]
-    cases = load([str(ROOT / file)]).cases
+    cases = load([str(CASES / file)]).cases
     assert len(documents) == len(cases)
     pasted = []
     for document, case in zip(documents, cases, strict=True):

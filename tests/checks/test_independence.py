@@ -10,8 +10,8 @@ from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.sampling import draw
-from tests.checks.build import case_of
 from tests.checks.conftest import Check
+from tests.from_text import case_of
 
 MATMUL = """
     dims: {{n: 2, m: 3, k: 4}}

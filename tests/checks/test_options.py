@@ -9,7 +9,7 @@ import pytest
 from gradcheck.checks.options import Options, engines_of, quoted
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 SQUARE = "{inputs: {x: [1, 2]}, graph: {y: x * x, loss: y.sum()}}"
 

@@ -9,7 +9,7 @@ import pytest
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.pipeline import STAGES, check_case, examine
 from gradcheck.checks.result import CaseResult, ClaimKind
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 SQUARE = "inputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n"
 

@@ -9,7 +9,8 @@ from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, redr
 from gradcheck.checks.result import Trial
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
-from tests.checks.build import case_of, context_of, point_of
+from tests.checks.build import context_of, point_of
+from tests.from_text import case_of
 
 GENERAL = """
     dims: {n: 3}

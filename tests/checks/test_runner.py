@@ -15,7 +15,7 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 SQUARE = "{inputs: {x: [1, 2]}, graph: {loss: (x * x).sum()}}"
 

@@ -8,7 +8,7 @@ from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import BackwardTwice, DomainError, TensorError, Unsupported
 from gradcheck.facts import fact
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 CASE = case_of("{inputs: {x: [1, 2]}, graph: {y: x * x, loss: y.sum()}, steps: [{backward: loss}, {backward: loss}]}")
 ASKING = case_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,13 @@ from gradcheck.checks.conformance.properties import PROPERTIES, Finding, check_p
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import Unsupported
+from tests.paths import wrong_engine
 
-WRONG = Path(__file__).parents[2] / "engines" / "wrong"
-
-
-@pytest.fixture(autouse=True)
-def _shallow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deep enough for whoever recurses, and quicker."""
-    monkeypatch.setattr(properties, "NODES", 3_000)
+pytestmark = pytest.mark.usefixtures("shallow")
 
 
 def wrong(name: str) -> Any:
-    return engine(f"{WRONG / name}.py:Tensor")
+    return engine(wrong_engine(name))
 
 
 def by_name(found: tuple[Finding, ...]) -> dict[str, Finding]:

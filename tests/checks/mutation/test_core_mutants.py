@@ -18,7 +18,7 @@ from gradcheck.checks.mutation.rule_mutations import rule_mutations
 from gradcheck.checks.mutation.sweep_mutations import PASSES_OVERWRITTEN
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.facts import fact
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 
 def points_of(text: str) -> tuple[PointSet, CoverageCore]:

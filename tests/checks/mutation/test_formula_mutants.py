@@ -8,7 +8,7 @@ from gradcheck.checks.mutation.formula_mutants import evidence, formula_mutants
 from gradcheck.checks.mutation.point_set import PointSet
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.power import Mutant
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 
 def points_of(text: str) -> PointSet:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,8 @@ from gradcheck.engines.core import Core
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from tests.checks.build import case_of
+from tests.from_text import case_of
+from tests.paths import CASES
 
 CHAIN = """
     inputs: {x: "randn(3, 3)", w: "randn(3, 3)", b: "randn(3)"}
@@ -116,6 +115,6 @@ SAMPLE = ["matmul/chain-of-four.yaml", "reuse/one-child.yaml", "nn/softmax.yaml"
 @pytest.mark.parametrize("file", SAMPLE)
 def test_shipped_cases_catch_every_mistake(file: str) -> None:
     """A sample; `python -m benchmarks power` tries them all."""
-    for case in load([str(Path(__file__).parents[3] / "cases" / file)]).cases:
+    for case in load([CASES / file]).cases:
         found = measured(case)
         assert found is None or (found.survivors == () and (found.mutants or "nothing" in case.description)), case.id

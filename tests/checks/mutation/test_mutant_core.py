@@ -9,7 +9,8 @@ from gradcheck.checks.mutation.rule_mutations import rule_mutations
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from tests.checks.build import case_of, point_of
+from tests.checks.build import point_of
+from tests.from_text import case_of
 
 CHAIN = "{inputs: {x: 'randn(3)', c: 'randn(3)'}, graph: {y: tanh(x) * c, dead: exp(x), loss: y.sum()}}"
 

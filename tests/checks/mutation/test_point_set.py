@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.checks.mutation.point_set import PointSet
 from gradcheck.checks.options import Options, engines_of
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 
 def points_of(text: str) -> PointSet:

@@ -11,7 +11,7 @@ from gradcheck.checks.mutation.rule_mutations import RULE_MUTATIONS, rule_mutati
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 
 def mutations(problem: Problem) -> dict[tuple[str, str, str], Mutation]:

@@ -16,7 +16,7 @@ from gradcheck.checks.mutation.sweep_mutations import (
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 
 def reused_in(problem: Problem) -> list[Reused]:

@@ -6,13 +6,12 @@ import numpy as np
 
 from gradcheck.checks.shrinking.pinning import pin as pin
 from gradcheck.language.case import Case
-from gradcheck.language.sampling import draw
-from tests.checks.build import case_of
+from tests.from_text import problem_from
 
 
 def pinned(text: str) -> Case:
     """The case at its own numbers."""
-    return pin(draw(case_of(text)))
+    return pin(problem_from(text))
 
 
 def shapes(case: Case) -> dict[str, tuple[int, ...]]:

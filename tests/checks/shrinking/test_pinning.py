@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,10 +11,10 @@ from gradcheck.checks.shrinking.pinning import bare, literal
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.language.trials import is_general
-from tests.checks.build import case_of
 from tests.checks.shrinking.build import pin, pinned
+from tests.from_text import case_of
+from tests.paths import CASES
 
-CASES = Path(__file__).parents[3] / "cases"
 CLAIMS = """
     description: all kinds of claims
     tags: [a]

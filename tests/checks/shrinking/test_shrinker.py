@@ -10,8 +10,8 @@ from gradcheck.checks.result import CaseResult, ClaimKind, Subject
 from gradcheck.checks.shrinking.failure_signature import Signature
 from gradcheck.checks.shrinking.shrinker import Budget, Shrinker
 from gradcheck.language.case import Case
-from tests.checks.build import case_of
 from tests.checks.shrinking.build import entries, pinned, shapes
+from tests.from_text import case_of
 
 ENGINE = Signature(ClaimKind.GRADIENT, ("numbers",), "core")
 NETWORK = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ from gradcheck.checks.result import ClaimKind, Subject
 from gradcheck.checks.shrinking.snippet import snippet
 from gradcheck.engines.resolve import engine
 from tests.checks.shrinking.build import pinned
+from tests.paths import wrong_engine
 
-RIGHT: Any = engine(f"{Path(__file__).parents[2] / 'engines' / 'wrong' / 'right.py'}:Tensor")
+RIGHT: Any = engine(wrong_engine("right"))
 
 
 def test_constructors_the_graph_one_pass_and_what_is_wrong() -> None:

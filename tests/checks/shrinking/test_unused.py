@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradcheck.checks.shrinking.unused import unused, without_unused
-from tests.checks.build import case_of
 from tests.checks.shrinking.build import entries, pinned
+from tests.from_text import case_of
 
 
 def test_what_leads_nowhere_goes() -> None:

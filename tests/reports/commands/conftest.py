@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from textwrap import dedent
-
 import pytest
 
-from gradcheck.engines.trace import TracedCase, trace_case
-from gradcheck.language.loader.files import load_text
-from gradcheck.language.sampling import draw
+from gradcheck.engines.trace import TracedCase
+from tests.from_text import traced_from
 
 TWICE = """\
 name: twice
@@ -27,24 +23,12 @@ graph: {{y: (x{" * 2" * 100}).sum()}}
 
 
 @pytest.fixture
-def traced() -> Callable[[str], TracedCase]:
-    """The trace of a case, given as text."""
-
-    def traces(text: str) -> TracedCase:
-        (case,), errors = load_text(dedent(text), "case.yaml")
-        assert errors == []
-        return trace_case(draw(case))
-
-    return traces
-
-
-@pytest.fixture
-def twice(traced: Callable[[str], TracedCase]) -> TracedCase:
+def twice() -> TracedCase:
     """Two tensors that are used twice."""
-    return traced(TWICE)
+    return traced_from(TWICE)
 
 
 @pytest.fixture
-def long(traced: Callable[[str], TracedCase]) -> TracedCase:
+def long() -> TracedCase:
     """A hundred products in a row."""
-    return traced(LONG)
+    return traced_from(LONG)

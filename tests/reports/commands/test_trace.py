@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from textwrap import dedent
 
 import numpy as np
@@ -11,8 +10,7 @@ from gradcheck.autograd.trace import glimpse
 from gradcheck.engines.trace import TracedCase
 from gradcheck.reports import Look
 from gradcheck.reports.commands import trace
-
-Traced = Callable[[str], TracedCase]
+from tests.from_text import traced_from
 
 
 def test_the_whole_story(twice: TracedCase) -> None:
@@ -49,9 +47,9 @@ def test_one_tensor_alone(twice: TracedCase) -> None:
         """)
 
 
-def test_a_second_pass_through_a_freed_graph(traced: Traced) -> None:
+def test_a_second_pass_through_a_freed_graph() -> None:
     text = trace.render(
-        traced("""
+        traced_from("""
             inputs: {x: [1, 2]}
             graph: {y: exp(x).sum()}
             steps: [{backward: y, retain_graph: false}, {backward: y}]
@@ -65,9 +63,9 @@ def test_a_second_pass_through_a_freed_graph(traced: Traced) -> None:
     assert "which the case does not ask for" in text
 
 
-def test_accumulation_is_shown_as_a_sum(traced: Traced) -> None:
+def test_accumulation_is_shown_as_a_sum() -> None:
     text = trace.render(
-        traced("""
+        traced_from("""
             inputs: {x: [1, 2]}
             graph: {y: (3 * x).sum()}
             steps: [{backward: y}, {zero_grad: y}, {backward: y}]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from gradcheck.engines.trace import TracedCase
 from gradcheck.reports.commands import trace_json
+from tests.from_text import traced_from
 
 
 def test_json_tells_every_event(twice: TracedCase, long: TracedCase) -> None:
@@ -21,8 +21,8 @@ def test_json_tells_every_event(twice: TracedCase, long: TracedCase) -> None:
     assert len(json.loads(trace_json.render(long))["steps"][0]["order"]) == 102
 
 
-def test_json_of_an_error(traced: Callable[[str], TracedCase]) -> None:
-    document = json.loads(trace_json.render(traced("{inputs: {x: [1, 2]}, graph: {y: exp(x)}}")))
+def test_json_of_an_error() -> None:
+    document = json.loads(trace_json.render(traced_from("{inputs: {x: [1, 2]}, graph: {y: exp(x)}}")))
     assert document["steps"][0]["error"]["kind"] == "non_scalar_backward"
     assert document["steps"][0]["expected_error"] is None
 

@@ -23,8 +23,8 @@ from gradcheck.reports import render
 from gradcheck.reports.grouping import findings
 from gradcheck.reports.phrases import PHRASES
 from gradcheck.reports.phrases.table import Phrase
+from tests.paths import ROOT, wrong_engine
 
-ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "gradcheck"
 PHRASE_MODULES = sorted((PACKAGE / "reports" / "phrases").glob("*.py"))
 #: Kinds that stand in a table of the code, and not where the fact is made.
@@ -244,7 +244,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def results(file: Path) -> list[RunResult]:
     """Runs in which as much as possible goes wrong, each in its own way."""
-    wrong = [f"{ROOT / 'tests' / 'engines' / 'wrong' / name}.py:Tensor" for name in WRONG]
+    wrong = [wrong_engine(name) for name in WRONG]
     return [
         run(file, shrink=SHRINK, order=2, oracle="numeric", power=True, derived=True),
         *(run(file, engines=[engine], shrink=SHRINK) for engine in wrong),

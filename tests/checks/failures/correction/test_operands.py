@@ -12,7 +12,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from tests.checks.build import case_of
+from tests.from_text import case_of
 
 LAYER = """
 dims: {n: 4, k: 3}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,7 @@ from gradcheck.language.loader.files import load_text
 from gradcheck.reports.phrases import say, table
 from gradcheck.reports.phrases.diagnoses import MEANINGS
 from tests.checks.mutants import Applied, WrongRule
-
-ROOT = Path(__file__).parents[4]
+from tests.paths import ROOT
 
 
 def test_the_catalogue_is_ordered_by_kind_and_every_kind_is_recognised() -> None:
