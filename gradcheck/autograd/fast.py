@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.modes import is_recording
-from gradcheck.autograd.node import UNPAIRED, Node
+from gradcheck.autograd.node import UNPAIRED, Node, recorded
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.pullback import pull_arrays
 
@@ -62,7 +62,7 @@ def apply_pair(op: Op, a: Node, b: Any) -> Any:
         return op(a, b)
     if type(data) is not np.ndarray:  # NumPy makes scalars of 0-d results
         data = np.asarray(data)
-    return kind.recorded(data, op, a, b) if wanted and is_recording() else kind.wrap(data)
+    return recorded(kind, data, op, a, b) if wanted and is_recording() else kind.wrap(data)
 
 
 def pull(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]]:

@@ -58,18 +58,6 @@ class Node(Operators):
         Node.__init__(node, data)
         return node
 
-    @classmethod
-    def recorded(cls, data: np.ndarray, op: Op, first: Any, second: Any = UNPAIRED) -> Self:
-        """What `op` made of the arguments `first`, or of the pair `first` and `second`. It requires a gradient."""
-        node = _new(cls)
-        node.data = data
-        node.grad = None
-        node.requires_grad = True
-        node.creation_op = op
-        node.first, node.second = first, second
-        node.freed = node.retains_grad = False
-        return node
-
     @property
     def shape(self) -> tuple[int, ...]:
         return self.data.shape
@@ -101,6 +89,18 @@ class Node(Operators):
     @property
     def is_leaf(self) -> bool:
         return self.creation_op is None
+
+
+def recorded(kind: type[N], data: np.ndarray, op: Op, first: Any, second: Any = UNPAIRED) -> N:
+    """The node that `op` made of the arguments `first`, or of the pair `first` and `second`; it requires a gradient."""
+    node = _new(kind)
+    node.data = data
+    node.grad = None
+    node.requires_grad = True
+    node.creation_op = op
+    node.first, node.second = first, second
+    node.freed = node.retains_grad = False
+    return node
 
 
 def walk(roots: Iterable[N]) -> Iterator[N]:

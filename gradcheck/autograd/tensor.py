@@ -10,7 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.fast import PairedNode
 from gradcheck.autograd.modes import default_dtype, is_recording
-from gradcheck.autograd.node import nodes, plain
+from gradcheck.autograd.node import nodes, plain, recorded
 from gradcheck.autograd.op import Op
 from gradcheck.errors import DtypeMismatch
 
@@ -117,5 +117,5 @@ class Tensor(PairedNode):
             return tuple(cls.wrap(part) for part in data)
         flows = op.rules and any(node.requires_grad for node in nodes(op, args))
         if flows and dtypes.is_differentiable(data.dtype) and is_recording():
-            return cls.recorded(data, op, args)
+            return recorded(cls, data, op, args)
         return cls.wrap(data)
