@@ -17,4 +17,4 @@ def test_the_nearest_word():
 def test_case_is_no_matter_and_two_letters_of_three_are_near() -> None:
     assert nearest("DIM", ["dim"]) == "dim"
     assert nearest("dmi", ["dim"]) == "dim"
-    assert nearest("q", ["dim"]) == ""
+    assert nearest("ab", ["ac"]) == ""

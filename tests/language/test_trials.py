@@ -114,6 +114,8 @@ def test_sizes_that_do_not_fit_do_not_keep_the_others_from_being_drawn() -> None
     case = of("{x: randn(n), w: [1, 2, 3], v: randn(m)}", "{y: x * w, z: v.sum()}", dims="{n: 3, m: 9}")
     drawn = [trial_sizes(case, 0, trial, attempt) for trial in range(3) for attempt in range(4, LAST_ATTEMPT)]
     assert any(sizes["n"] == 3 and sizes["m"] != 9 for sizes in drawn)
+    assert any(sizes["m"] == 9 for sizes in drawn)  # beyond what is drawn: the case's own
+    assert not any(trial_sizes(case, 0, trial, attempt)["m"] == 9 for trial in range(3) for attempt in range(4))
 
 
 @pytest.mark.parametrize(

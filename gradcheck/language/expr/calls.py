@@ -117,7 +117,7 @@ def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> Plan:
 
 
 def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
-    at = site.source.offset(keyword.col_offset)
+    at = site.source.at(keyword)
     if keyword.arg is None:
         raise site.source.error(at, "an unpacking ** is not part of the language", "write the arguments out")
     known = [parameter.name for parameter in op.parameters]

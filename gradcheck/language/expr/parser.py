@@ -1,6 +1,7 @@
 """From an expression's text to an Expr: Python's own parser reads it, and nothing but the language's own comes through.
 
-The syntax tree is walked with a stack, never by recursion, and Python never evaluates any of it.
+For each kind of node there is a plan: which parts are read first, and what is made of them. The stack is our own, so
+that no text is too deep, and Python never evaluates any of it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from gradcheck.autograd.op import lookup
@@ -18,7 +19,7 @@ from gradcheck.language.expr.calls import plan_call
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
 from gradcheck.language.expr.special_forms import CallSite
-from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Source, dotted, fits, signed, unsigned
+from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Plan, Source, dotted, fits, signed, unsigned
 from gradcheck.language.suggest import nearest
 
 MAX_STRING = 1_000
@@ -83,102 +84,63 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
 
     Raises InvalidCase, placed at the offending part.
     """
-    if len(text) <= _REMEMBERED:
-        try:
-            return _read_short(text)
-        except InvalidCase as error:
-            raise Source(text, place).error(error.place.column, error.message, error.hint) from None
     source = Source(text, place)
-    return _Reader(source).read(source.tree(max_length))
+    todo: list[tuple[Any, int, Build | None, int]] = [(source.tree(max_length), 0, None, 0)]
+    done: list[Expr] = []
+    while todo:
+        node, depth, build, count = todo.pop()
+        if build is not None:  # its parts are the last that were done
+            start = len(done) - count
+            parts = done[start:]
+            del done[start:]
+            done.append(build(parts))
+            continue
+        if depth > MAX_NESTING:
+            raise source.error(source.at(node), f"an expression nested more than {MAX_NESTING} levels deep")
+        plan = _PLANS.get(type(node))
+        if plan is None:
+            raise _refused(source, node, type(node))
+        children, build = plan(source, node, depth)
+        todo.append((None, 0, build, len(children)))
+        todo.extend((child, below, None, 0) for child, below in reversed(children))
+    return done[0]
 
 
-_REMEMBERED = 200
+def _refused(source: Source, node: ast.expr, kind: type[ast.AST]) -> InvalidCase:
+    what, hint = REFUSED.get(kind, (f"a {kind.__name__}", ""))
+    return source.error(source.at(node), f"{what} is not part of the language", hint)
 
 
-@lru_cache(maxsize=4096)
-def _read_short(text: str) -> Expr:
-    """Files of one theme say the same short things again and again."""
-    source = Source(text)
-    return _Reader(source).read(source.tree())
+# Leaves -----------------------------------------------------------------------------------------
 
 
-class _Reader:
-    """A walk over a syntax tree: `todo` holds what is still to be visited or built, `done` what is built."""
-
-    __slots__ = ("done", "source", "todo")
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.todo: list[tuple[Any, int, Build | None, int]] = []
-        self.done: list[Expr] = []
-
-    def read(self, root: ast.expr) -> Expr:
-        todo, done = self.todo, self.done
-        todo.append((root, 0, None, 0))
-        while todo:
-            node, depth, build, count = todo.pop()
-            if build is not None:
-                start = len(done) - count
-                parts = done[start:]
-                del done[start:]
-                done.append(build(parts))
-                continue
-            if depth > MAX_NESTING:
-                raise self.error(node, f"an expression nested more than {MAX_NESTING} levels deep")
-            visit = _VISITORS.get(type(node))
-            if visit is None:
-                raise self.refuse(node, type(node))
-            visit(self, node, depth)
-        return done[0]
-
-    def later(self, build: Build, children: list[tuple[ast.expr, int]]) -> None:
-        """Build from these children, each with its depth, once they are built."""
-        self.todo.append((None, 0, build, len(children)))
-        for child, depth in reversed(children):
-            self.todo.append((child, depth, None, 0))
-
-    def at(self, node: ast.expr) -> int:
-        return self.source.offset(node.col_offset)
-
-    def error(self, node: ast.expr, message: str, hint: str = "") -> InvalidCase:
-        return self.source.error(self.at(node), message, hint)
-
-    def refuse(self, node: ast.expr, kind: type[ast.AST]) -> InvalidCase:
-        what, hint = REFUSED.get(kind, (f"a {kind.__name__}", ""))
-        return self.error(node, f"{what} is not part of the language", hint)
-
-
-# Leaves ------------------------------------------------------------------------------------------
-
-
-def _constant(reader: _Reader, node: ast.Constant, depth: int) -> None:
-    value = node.value
+def _constant(source: Source, node: ast.Constant, depth: int) -> Plan:
+    value, at = node.value, source.at(node)
     if isinstance(value, bytes):
-        raise reader.error(node, "bytes are not part of the language", "write the text without its b")
+        raise source.error(at, "bytes are not part of the language", "write the text without its b")
     if isinstance(value, str) and len(value) > MAX_STRING:
-        raise reader.error(node, f"a text of {len(value):,} characters, where {MAX_STRING:,} are allowed")
+        raise source.error(at, f"a text of {len(value):,} characters, where {MAX_STRING:,} are allowed")
     if not fits(value):
-        if type(value) is int:
-            raise reader.error(node, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
-        raise reader.error(node, "a number beyond the largest float", "write inf for infinity")
-    reader.done.append(Literal(value, at=reader.at(node)))
+        if isinstance(value, int):
+            raise source.error(at, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
+        raise source.error(at, "a number beyond the largest float", "write inf for infinity")
+    return [], lambda parts: Literal(value, at=at)
 
 
-def _name(reader: _Reader, node: ast.Name, depth: int) -> None:
-    reader.done.append(Name(node.id, at=reader.at(node)))
+def _name(source: Source, node: ast.Name, depth: int) -> Plan:
+    return [], lambda parts: Name(node.id, at=source.at(node))
 
 
-def _attribute(reader: _Reader, node: ast.Attribute, depth: int) -> None:
-    name, at = node.attr, reader.at(node)
+def _attribute(source: Source, node: ast.Attribute, depth: int) -> Plan:
+    name, at = node.attr, source.at(node)
     known = member(dotted(node.value), name)
     if known is not None:
-        reader.done.append(replace(known, at=at))
-    elif name in PROPERTIES:
-        reader.later(partial(_build_call, name, at), [(node.value, depth)])
-    elif name in ATTRIBUTES:
-        reader.later(lambda parts: Attribute(parts[0], name, at=at), [(node.value, depth)])
-    else:
-        raise reader.source.error(reader.source.name_at(node, name), *_bad_attribute(dotted(node.value), name))
+        return [], lambda parts: replace(known, at=at)
+    if name in PROPERTIES:
+        return [(node.value, depth)], partial(_build_call, name, at)
+    if name in ATTRIBUTES:
+        return [(node.value, depth)], lambda parts: Attribute(parts[0], name, at=at)
+    raise source.error(source.name_at(node, name), *_bad_attribute(dotted(node.value), name))
 
 
 def _bad_attribute(owner: str, name: str) -> tuple[str, str]:
@@ -202,16 +164,14 @@ def _build_call(op: str, at: int, parts: list[Expr]) -> Expr:
     return Call(op, tuple(parts), at=at)
 
 
-def _binary(reader: _Reader, node: ast.BinOp, depth: int) -> None:
-    op = BINARY.get(type(node.op))
+def _binary(source: Source, node: ast.BinOp, depth: int) -> Plan:
+    op, at = BINARY.get(type(node.op)), source.at(node)
     if op is None:
-        raise reader.refuse(node, type(node.op))
-    at = reader.at(node)
+        raise _refused(source, node, type(node.op))
     folded = _complex_literal(node)
     if folded is not None:
-        reader.done.append(Literal(folded, at=at))
-        return
-    reader.later(partial(_build_call, op, at), [(node.left, depth), (node.right, depth + 1)])
+        return [], lambda parts: Literal(folded, at=at)
+    return [(node.left, depth), (node.right, depth + 1)], partial(_build_call, op, at)
 
 
 def _complex_literal(node: ast.BinOp) -> complex | None:
@@ -227,59 +187,54 @@ def _complex_literal(node: ast.BinOp) -> complex | None:
     return complex(left, -right.value.imag) if isinstance(node.op, ast.Sub) else None
 
 
-def _unary(reader: _Reader, node: ast.UnaryOp, depth: int) -> None:
-    op, operand = UNARY.get(type(node.op)), node.operand
+def _unary(source: Source, node: ast.UnaryOp, depth: int) -> Plan:
+    op, at = UNARY.get(type(node.op)), source.at(node)
     if op is None:
-        raise reader.refuse(node, type(node.op))
-    at = reader.at(node)
-    number = unsigned(operand)
+        raise _refused(source, node, type(node.op))
+    number = unsigned(node.operand)
     if op == "neg" and number is not None:
-        reader.done.append(Literal(-number, at=at))
-    else:
-        reader.later(partial(_build_call, op, at), [(operand, depth + 1)])
+        return [], lambda parts: Literal(-number, at=at)
+    return [(node.operand, depth + 1)], partial(_build_call, op, at)
 
 
-def _compare(reader: _Reader, node: ast.Compare, depth: int) -> None:
+def _compare(source: Source, node: ast.Compare, depth: int) -> Plan:
+    at = source.at(node)
     if len(node.ops) > 1:
-        raise reader.error(node, "a chained comparison is not part of the language", "write (a < b) & (b < c)")
+        raise source.error(at, "a chained comparison is not part of the language", "write (a < b) & (b < c)")
     op = COMPARISONS.get(type(node.ops[0]))
     if op is None:
-        raise reader.refuse(node, type(node.ops[0]))
-    children = [(node.left, depth + 1), (node.comparators[0], depth + 1)]
-    reader.later(partial(_build_call, op, reader.at(node)), children)
+        raise _refused(source, node, type(node.ops[0]))
+    return [(node.left, depth + 1), (node.comparators[0], depth + 1)], partial(_build_call, op, at)
 
 
-# What has parts ----------------------------------------------------------------------------------
+# What has parts ---------------------------------------------------------------------------------
 
 
-def _sequence(reader: _Reader, node: ast.List | ast.Tuple, depth: int) -> None:
-    at, is_tuple = reader.at(node), isinstance(node, ast.Tuple)
-    children = [(item, depth + 1) for item in node.elts]
-    reader.later(lambda parts: Sequence(tuple(parts), is_tuple, at=at), children)
+def _sequence(source: Source, node: ast.List | ast.Tuple, depth: int) -> Plan:
+    at, is_tuple = source.at(node), isinstance(node, ast.Tuple)
+    return [(item, depth + 1) for item in node.elts], lambda parts: Sequence(tuple(parts), is_tuple, at=at)
 
 
-def _subscript(reader: _Reader, node: ast.Subscript, depth: int) -> None:
-    build = partial(_build_call, "getitem", reader.at(node))
-    reader.later(build, [(node.value, depth), (node.slice, depth + 1)])
+def _subscript(source: Source, node: ast.Subscript, depth: int) -> Plan:
+    return [(node.value, depth), (node.slice, depth + 1)], partial(_build_call, "getitem", source.at(node))
 
 
-def _slice(reader: _Reader, node: ast.Slice, depth: int) -> None:
+def _slice(source: Source, node: ast.Slice, depth: int) -> Plan:
     """Python's grammar has it inside an index alone."""
-    bounds, at = (node.lower, node.upper, node.step), reader.at(node)
+    bounds, at = (node.lower, node.upper, node.step), source.at(node)
 
     def build(parts: list[Expr]) -> Expr:
         rest = iter(parts)
         return Slice(*(None if bound is None else next(rest) for bound in bounds), at=at)
 
-    reader.later(build, [(bound, depth) for bound in bounds if bound is not None])
+    return [(bound, depth) for bound in bounds if bound is not None], build
 
 
-def _call(reader: _Reader, node: ast.Call, depth: int) -> None:
-    children, build = plan_call(CallSite(reader.source, node, depth))
-    reader.later(build, children)
+def _call(source: Source, node: ast.Call, depth: int) -> Plan:
+    return plan_call(CallSite(source, node, depth))
 
 
-_VISITORS: dict[type[ast.AST], Callable[[_Reader, Any, int], None]] = {
+_PLANS: dict[type[ast.AST], Callable[[Source, Any, int], Plan]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

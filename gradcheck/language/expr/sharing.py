@@ -36,9 +36,7 @@ class Pool:
     def _one(self, node: Expr, children: list[Expr]) -> Expr:
         key = (type(node), node.label, *map(id, children))
         if key not in self._by_content:
-            made = with_children(node, children)
-            self._by_content[key] = made
-            self._known[id(made)] = (made, made)
+            self._by_content[key] = made = with_children(node, children)
             self.parts.append(made)
         return self._by_content[key]
 

@@ -28,11 +28,11 @@ class CallSite:
     @property
     def at(self) -> int:
         """Where it begins in the text."""
-        return self.source.offset(self.node.col_offset)
+        return self.source.at(self.node)
 
     def error(self, message: str, hint: str = "", at: ast.expr | None = None) -> InvalidCase:
         """An error at the call's beginning, or at that of one of its arguments."""
-        return self.source.error(self.at if at is None else self.source.offset(at.col_offset), message, hint)
+        return self.source.error(self.source.at(at or self.node), message, hint)
 
     def arguments(self, counts: tuple[int, ...], usage: str) -> list[ast.expr]:
         """Its arguments. Raises InvalidCase unless there are as many as one of `counts`, and no keywords."""

@@ -60,6 +60,10 @@ class Source:
             column = len(self.text.lstrip(" ").encode()[:column].decode(errors="ignore"))
         return column + self._indent
 
+    def at(self, node: ast.expr | ast.keyword) -> int:
+        """Where a node begins."""
+        return self.offset(node.col_offset)
+
     def name_at(self, node: ast.expr, name: str) -> int:
         """Where the name at a node's end starts: `sum`, in `x.sum`."""
         return self.offset(node.end_col_offset or 0) - len(name)

@@ -89,6 +89,8 @@ def test_operators_and_their_errors() -> None:
         scalars.binary("div", 1, 0)
     with pytest.raises(TooLarge, match="2 \\*\\* 64 does not fit in 64 bits"):
         scalars.binary("pow", 2, 64)
+    with pytest.raises(TooLarge, match="mul of these integers does not fit in 64 bits"):
+        scalars.binary("mul", 2**62, 8)
     with pytest.raises(DtypeMismatch, match="lt is not defined between a complex number and an integer"):
         scalars.binary("lt", 1j, 2)
     assert (scalars.unary("neg", 2), scalars.unary("bitwise_not", True), scalars.unary("bitwise_not", 2)) == (

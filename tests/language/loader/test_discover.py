@@ -95,6 +95,7 @@ def test_an_id_is_parted_where_the_file_ends(tmp_path: Path) -> None:
 
 
 def test_targets_and_errors_come_in_the_order_of_the_paths(folder: Path) -> None:
+    assert list(discover(["cases/b/two.yaml", "cases/b/two.yaml::q"])) == [Target("cases/b/two.yaml")]
     found = list(discover(["cases/b/notes.txt", "cases/b/two.yaml::q", "cases/b/two.yaml::q"]))
     assert [type(one) for one in found] == [InvalidCase, Target]
     assert found[1] == Target("cases/b/two.yaml", "q")
