@@ -123,7 +123,7 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[For
         operands = tuple(Argument(index) for index in range(_operands(op)))
         yield Form("operator", op.name, operands, exact=not _is_mixed(op, bound))
     if op.name in SHAPED:
-        yield from SHAPED[op.name](bound, ndim, library)
+        yield from _shaped(op, bound, ndim, library)
         return
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
@@ -199,10 +199,28 @@ def _ways_of_giving(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tup
 
 # Ops whose arguments are sizes and dimensions -------------------------------------------------------
 
+#: Ops that are asked for by the shape that comes out, and what they may be called.
+_SIZED = dict.fromkeys(("reshape", "view", "flatten", "ravel", "unflatten"), ("reshape", "view"))
+_SIZED |= dict.fromkeys(("expand", "broadcast_to"), ("expand", "broadcast_to"))
+#: Ops that swap two dimensions, the last two where none are given.
+_SWAPPING = ("transpose", "swapaxes", "T", "mT", "t")
+#: All ops that are not asked for as they are written.
+SHAPED = frozenset((*_SIZED, *_SWAPPING, "permute", "getitem"))
+
 _TENSOR = Argument(0)
 
 
-def _sized(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[Form]:
+def _shaped(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
+    """Forms of the ops in `SHAPED`; none for an index, which is the operator's alone."""
+    if op.name in _SIZED:
+        yield from _sizes(_SIZED[op.name], library)
+    elif op.name == "permute":
+        yield from _order(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
+    elif op.name in _SWAPPING and (len(bound) > 1 or ndim > 1):
+        yield from _swap(tuple(bound[1:3]) or (-2, -1), ndim, library)
+
+
+def _sizes(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[Form]:
     """`reshape(2, 3)` and `reshape((2, 3))`, methods and functions; of the result's shape unless `dims` are given."""
     for name in names:
         if library.methods:
@@ -211,17 +229,9 @@ def _sized(names: Sequence[str], library: Library, dims: Shape | None = None) ->
         yield Form("function", name, (_TENSOR, Argument(dims=dims)))
 
 
-def _reshape(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _sized(("reshape", "view"), library)
-
-
-def _expand(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _sized(("expand", "broadcast_to"), library)
-
-
-def _axes(dims: Shape, library: Library) -> Iterator[Form]:
+def _order(dims: Shape, library: Library) -> Iterator[Form]:
     """Dimensions in another order."""
-    yield from _sized(("permute", "transpose"), library, dims)
+    yield from _sizes(("permute", "transpose"), library, dims)
     if library.methods:
         yield Form("method", "transpose", (_TENSOR,), (("axes", Argument(dims=dims)),))
     if dims == (1, 0):
@@ -230,42 +240,12 @@ def _axes(dims: Shape, library: Library) -> Iterator[Form]:
         yield Form("function", "transpose", (_TENSOR,))
 
 
-def _permute(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _axes(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
-
-
-def _swap(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    first, second = (int(dim) % max(ndim, 1) for dim in bound[1:3])
+def _swap(pair: Sequence[Any], ndim: int, library: Library) -> Iterator[Form]:
+    """Two dimensions in each other's place."""
+    first, second = (int(dim) % max(ndim, 1) for dim in pair)
     order = list(range(ndim))
     if ndim:
         order[first], order[second] = order[second], order[first]
-    yield from _sized(("transpose", "swapaxes"), library, (first, second))
+    yield from _sizes(("transpose", "swapaxes"), library, (first, second))
     yield Form("function", "swapaxes", (_TENSOR, Argument(dims=(first, second), spread=True)))
-    yield from _axes(tuple(order), library)
-
-
-def _swap_last(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return _swap((bound[0], -2, -1), ndim, library) if ndim > 1 else iter(())
-
-
-def _operator_only(bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
-    return iter(())
-
-
-#: Ops that are asked for by the shape or the order of dimensions that comes out.
-SHAPED: dict[str, Callable[[Arguments, int, Library], Iterator[Form]]] = {
-    "reshape": _reshape,
-    "view": _reshape,
-    "flatten": _reshape,
-    "ravel": _reshape,
-    "unflatten": _reshape,
-    "expand": _expand,
-    "broadcast_to": _expand,
-    "permute": _permute,
-    "transpose": _swap,
-    "swapaxes": _swap,
-    "T": _swap_last,
-    "mT": _swap_last,
-    "t": _swap_last,
-    "getitem": _operator_only,
-}
+    yield from _order(tuple(order), library)
