@@ -83,8 +83,8 @@ def _place(file: str, text: str, key: str) -> Place:
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*\[", line):
             inside = re.match(r"\s*\[\s*tool\s*\.\s*gradcheck\s*\]", line) is not None
-        elif inside and (found := re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line)):
-            return Place(file, number, 1 + len(line) - len(line.lstrip()) if found else 1)
+        elif inside and re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
+            return Place(file, number, 1 + len(line) - len(line.lstrip()))
     return Place(file)
 
 

@@ -11,22 +11,19 @@ from gradcheck.cli import options
 if TYPE_CHECKING:
     from gradcheck.autograd.op import Op
 
-#: The columns and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
-_COLUMNS = {"SIGNATURE": 36, "RULE": 9, "ORACLES": 19, "KINKS": 24, "TORCH": 24, "ALIASES": 16, "DOMAIN": 20, "DOC": 80}
-#: Those that a narrow terminal does without, the first to go first.
-_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
-#: What is left for the doc at least.
-_DOC = 24
-
 
 @click.command("ops")
 @click.argument("name", required=False)
 @options.VERBOSE.unread()
 def command(name: str | None) -> None:
     """Show the op table, or everything about one op."""
-    from gradcheck.cli.output import write_stdout
+    import sys
 
-    write_stdout("\n".join(_detail(_find(name)) if name else _table()) + "\n")
+    from gradcheck.cli.output import is_terminal, width, write_stdout
+    from gradcheck.reports.commands.ops import detail, table
+
+    lines = detail(_find(name)) if name else table(width() if is_terminal(sys.stdout) else None)
+    write_stdout("\n".join(lines) + "\n")
 
 
 def _find(name: str) -> Op:
@@ -44,111 +41,3 @@ def _find(name: str) -> Op:
         hint = did_you_mean(short, (*TABLE, *ALIASES), "gradcheck ops lists them all")
         raise UsageError(f"there is no op '{name}'", hint=hint)
     return found
-
-
-def _aliases() -> dict[str, list[str]]:
-    from gradcheck.autograd.op import ALIASES
-
-    known: dict[str, list[str]] = {}
-    for alias, name in ALIASES.items():
-        known.setdefault(name, []).append(alias)
-    return known
-
-
-def _rule(entry: Op) -> str:
-    return "composite" if entry.composite else "yes" if any(entry.rules) else "no"
-
-
-def _oracles(entry: Op) -> list[str]:
-    """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
-    import gradcheck.oracles.exact.ops  # noqa: F401 (it fills the table of rules)
-    from gradcheck.oracles.exact.rules import EXACT_RULES
-
-    if entry.composite or not any(entry.rules):
-        return []
-    numeric = "complex step" if entry.analytic else "differences"
-    return ["exact", numeric] if entry.name in EXACT_RULES else [numeric]
-
-
-def _domain(entry: Op) -> str:
-    """`[-3, 3] x [0.3, 3]`; of ops whose arguments have structure, nothing: samples show those."""
-    return " x ".join(f"[{low:g}, {high:g}]" for low, high in entry.domain) if entry.elementwise else ""
-
-
-def _table() -> list[str]:
-    """A line an op. A terminal gets the columns that it has room for; a pipe gets them all, uncut."""
-    import sys
-
-    import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
-    from gradcheck.autograd.op import TABLE
-    from gradcheck.cli.output import is_terminal, width
-
-    room = width() if is_terminal(sys.stdout) else None
-    aliases = _aliases()
-    rows = [{title: title for title in _COLUMNS}]
-    rows += [_cells(entry, aliases.get(name, [])) for name, entry in sorted(TABLE.items())]
-    widths = {title: min(most, max(len(row[title]) for row in rows)) for title, most in _COLUMNS.items()}
-    for title in _SPARED:
-        taken = sum(widths[kept] + 2 for kept in widths if kept != "DOC")
-        if room is None or taken + _DOC <= room:
-            break
-        del widths[title]
-    if room is not None:
-        widths["DOC"] = room - sum(widths[kept] + 2 for kept in widths if kept != "DOC")
-    return ["  ".join(_cell(row[title], most, room) for title, most in widths.items()).rstrip() for row in rows]
-
-
-def _cells(entry: Op, aliases: list[str]) -> dict[str, str]:
-    return {
-        "SIGNATURE": entry.signature,
-        "RULE": _rule(entry),
-        "ORACLES": ", ".join(_oracles(entry)),
-        "KINKS": entry.kinks,
-        "TORCH": entry.torch,
-        "ALIASES": ", ".join(aliases),
-        "DOMAIN": _domain(entry),
-        "DOC": entry.doc.partition("\n")[0],
-    }
-
-
-def _cell(text: str, most: int, room: int | None) -> str:
-    return text.ljust(most) if room is None or len(text) <= most else text[: most - 3] + "..."
-
-
-def _detail(entry: Op) -> list[str]:
-    facts = {
-        "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
-        "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",
-        "oracles": ", ".join(_oracles(entry)) or ("those of its parts" if entry.composite else ""),
-        "domain": _domain(entry),
-        "kinks": entry.kinks,
-        "torch": f"torch.{entry.torch}" if entry.torch else "",
-        "aliases": ", ".join(_aliases().get(entry.name, ())),
-        "method": f"x.{entry.name}(…)" if entry.method and "." not in entry.name else "",
-        "complex": "" if entry.holomorphic else "not holomorphic: the rule handles complex numbers itself",
-    }
-    lines = [entry.signature, "", *(entry.doc.splitlines() or ["(no description)"]), ""]
-    lines += [f"{title + ':':15}{text}" for title, text in facts.items() if text]
-    if entry.samples:
-        lines += ["", "samples:", *(f"  {sample}" for sample in entry.samples)]
-    return lines + _source(entry)
-
-
-def _source(entry: Op) -> list[str]:
-    """The entry as it is written, and its rules where they stand apart from it."""
-    import inspect
-
-    written = [entry.forward, *dict.fromkeys(rule for rule in entry.rules if rule is not None)]
-    lines: list[str] = []
-    seen: set[tuple[str, int]] = set()
-    for function in written:
-        try:
-            source, start = inspect.getsourcelines(function)
-        except (OSError, TypeError):  # a NumPy function, or no source files installed
-            continue
-        place = f"{function.__module__.replace('.', '/')}.py"
-        if (place, start) in seen or (function.__name__ == "<lambda>" and seen):
-            continue  # a lambda is read in the entry
-        seen.add((place, start))
-        lines += ["", f"{place}:{start}", *("  " + line.rstrip() for line in source)]
-    return lines

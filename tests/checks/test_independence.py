@@ -26,6 +26,7 @@ def noted(case: CaseResult) -> bool:
     assert case.status == "passed", [c for c in case.comparisons if c.status != "passed"]
     formulas = [c for c in case.comparisons if c.what == "formula" and c.trial is None]
     assert formulas
+    assert not any(c.notes for c in case.comparisons if c.what == "formula" and c.trial)  # said once
     return any(c.has_note("equals_derived") for c in formulas)
 
 

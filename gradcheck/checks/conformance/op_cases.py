@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.random import stream
+from gradcheck.language.random import RANDOM, stream
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.symbolic.formula import to_expr
 
@@ -34,8 +35,25 @@ _SHAPES: dict[int, tuple[tuple[tuple[int, ...], ...], ...]] = {
 }
 #: How samples write out numbers.
 _LITERALS = ("tensor(", "zeros(", "ones(", "full(")
-#: An op as it was applied: arguments, keyword arguments, and the arrays that want no gradient.
-_Applied = tuple[tuple[Any, ...], dict[str, Any], list[np.ndarray]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Applied:
+    """An op as it was applied; `detached` are arrays that want no gradient."""
+
+    op: Op
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    detached: tuple[np.ndarray, ...] = ()
+
+    def wants_gradient(self, array: np.ndarray) -> bool:
+        """Whether an array among the arguments does."""
+        return dtypes.is_differentiable(array.dtype) and not any(array is other for other in self.detached)
+
+    def on(self, change: Callable[[np.ndarray], Any]) -> Any:
+        """The op's result, on something else in place of each array."""
+        kwargs = {name: convert(value, np.ndarray, change) for name, value in self.kwargs.items()}
+        return self.op(*convert(self.args, np.ndarray, change), **kwargs)
 
 
 def op_cases(names: Sequence[str] = ()) -> list[Case]:
@@ -52,35 +70,33 @@ def _known(name: str) -> Op:
 
 
 def _is_for_engines(op: Op) -> bool:
-    draws = any(parameter.name == "generator" for parameter in op.parameters)
-    return bool(op.torch) and (op.composite or any(op.rules)) and not draws
+    return bool(op.torch) and (op.composite or any(op.rules)) and op.name not in RANDOM
 
 
 def _cases(op: Op) -> Iterator[Case]:
     generator = stream(0, "conformance", op.name)
     with using_default_dtype(_DOUBLE), quiet():
         for number, applied in enumerate(_applications(op, generator)):
-            case = _case(op, number, applied, generator)
+            case = _case(applied, number, generator)
             if case is not None:
                 yield case
 
 
 def _applications(op: Op, generator: np.random.Generator) -> Iterator[_Applied]:
+    """Over shapes, with numbers from its domain, where it is elementwise; then as in its samples."""
     if op.elementwise and op.domain:
         for shapes in _SHAPES[len(op.domain)]:
-            drawn: list[np.ndarray] = [
-                np.asarray(generator.uniform(*b, shape)) for b, shape in zip(op.domain, shapes, strict=True)
-            ]
+            drawn = [np.asarray(generator.uniform(*b, shape)) for b, shape in zip(op.domain, shapes, strict=True)]
             if op.masked:
                 drawn[0] = np.asarray(drawn[0] > 0.5)
-            yield tuple(drawn), {}, []
+            yield _Applied(op, tuple(drawn), {})
     for sample in op.samples:
         if "dtype=" in sample or (op.kinks and any(word in sample for word in _LITERALS)):
             continue  # the result is no double, or chosen to lie on a kink, where conventions differ
         host = _Watching(generator)
         evaluate(parse(sample), {}, host)
-        args, kwargs = [(args, kwargs) for applied, args, kwargs in host.seen if applied is op][-1]
-        yield args, kwargs, host.detached
+        last = [applied for applied in host.seen if applied.op is op][-1]
+        yield replace(last, detached=tuple(host.detached))
 
 
 class _Watching(NumPy):
@@ -88,84 +104,79 @@ class _Watching(NumPy):
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
-        self.seen: list[tuple[Op, tuple[Any, ...], dict[str, Any]]] = []
+        self.seen: list[_Applied] = []
         self.detached: list[np.ndarray] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result."""
-        self.seen.append((op, args, kwargs))
-        draws = any(parameter.name == "generator" for parameter in op.parameters)
-        made = op(*args, **kwargs, generator=self._generator) if draws else op(*args, **kwargs)
+        self.seen.append(_Applied(op, args, kwargs))
+        more = {"generator": self._generator} if op.name in RANDOM else {}
+        made = op(*args, **kwargs, **more)
         if op.name == "detach":
             self.detached.append(made)
         return made
 
 
-def _case(op: Op, number: int, applied: _Applied, generator: np.random.Generator) -> Case | None:
-    """The call as a graph of one entry, pulled back along a random gradient; None where no gradient flows."""
-    args, kwargs, detached = applied
+def _case(applied: _Applied, number: int, generator: np.random.Generator) -> Case | None:
+    """The call as a graph of one entry, pulled back along a random gradient; None where no gradient flows, or where
+    anything is not finite or no double."""
     inputs: dict[str, Value] = {}
     constants: dict[str, Value] = {}
 
     def named(array: np.ndarray) -> Expr:
-        free = dtypes.is_differentiable(array.dtype) and not any(array is other for other in detached)
-        home, name = (inputs, f"x{len(inputs)}") if free else (constants, f"c{len(constants)}")
+        is_input = applied.wants_gradient(array)
+        home, name = (inputs, f"x{len(inputs)}") if is_input else (constants, f"c{len(constants)}")
         home[name] = Value(array, dtype=array.dtype.name)
         return Name(name)
 
-    expr = Call(
-        op.name, _written(args, named), tuple(zip(kwargs, _written(tuple(kwargs.values()), named), strict=True))
-    )
-    found = list(arrays(args, kwargs))
-    if any(array.dtype.kind in "cV" or array.dtype.itemsize < 8 for array in found if array.dtype.kind in "fcV"):
+    expr = _written(applied, named)
+    found = arrays(applied.args, applied.kwargs)
+    if any(dtypes.is_differentiable(array.dtype) and array.dtype != _DOUBLE for array in found):
         return None
-    roots = _roots(op, applied, generator)
-    if not inputs or not roots or not _is_finite(op(*args, **kwargs)):
+    roots = _roots(applied, generator)
+    if not inputs or not roots or not _is_finite(applied.on(lambda array: array)):
         return None
-    title = f"{op.name}: {to_text(expr)}"
+    title = f"{applied.op.name}: {to_text(expr)} #{number}"
     return Case(
-        id=f"{title} #{number}",
-        name=f"{title} #{number}",
+        id=title,
+        name=title,
         place=Place("ops"),
         inputs=inputs,
         constants=constants,
         graph={"y": Claim.of(expr)},
         steps=(Step("backward", roots=roots),),
-        tags=(op.name,),
+        tags=(applied.op.name,),
     )
+
+
+def _parts(result: Any) -> dict[str, Any]:
+    return {f"y[{i}]": part for i, part in enumerate(result)} if isinstance(result, tuple) else {"y": result}
 
 
 def _is_finite(result: Any) -> bool:
-    parts = result if isinstance(result, tuple) else (result,)
-    return all(np.isfinite(part).all() for part in parts)
+    return all(np.isfinite(part).all() for part in _parts(result).values())
 
 
-def _written(values: tuple[Any, ...], named: Any) -> tuple[Expr, ...]:
-    converted = convert(values, np.ndarray, named)
-    return tuple(_to_expr(value) for value in converted)
+def _written(applied: _Applied, named: Callable[[np.ndarray], Expr]) -> Call:
+    """The call as an expression, its arrays by their names."""
+
+    def expr_of(value: Any) -> Expr:
+        if isinstance(value, Expr):
+            return value
+        if isinstance(value, (list, tuple)):
+            return Items(tuple(map(expr_of, value)), isinstance(value, tuple))
+        return to_expr(value)
+
+    args = tuple(map(expr_of, convert(applied.args, np.ndarray, named)))
+    kwargs = tuple((name, expr_of(convert(value, np.ndarray, named))) for name, value in applied.kwargs.items())
+    return Call(applied.op.name, args, kwargs)
 
 
-def _to_expr(value: Any) -> Expr:
-    if isinstance(value, Expr):
-        return value
-    if isinstance(value, (list, tuple)):
-        return Items(tuple(map(_to_expr, value)), isinstance(value, tuple))
-    return to_expr(value)
-
-
-def _roots(op: Op, applied: _Applied, generator: np.random.Generator) -> dict[str, Value | None]:
+def _roots(applied: _Applied, generator: np.random.Generator) -> dict[str, Value | None]:
     """Every part of the result through which gradients flow, with a random one."""
-    args, kwargs, detached = applied
-
-    def leaf(array: np.ndarray) -> Tensor:
-        return Tensor(array, requires_grad=array.dtype == _DOUBLE and not any(array is other for other in detached))
-
-    result = op(
-        *convert(args, np.ndarray, leaf), **{name: convert(value, np.ndarray, leaf) for name, value in kwargs.items()}
-    )
-    parts = {f"y[{i}]": part for i, part in enumerate(result)} if isinstance(result, tuple) else {"y": result}
+    result = applied.on(lambda array: Tensor(array, requires_grad=applied.wants_gradient(array)))
     return {
         name: Value(generator.standard_normal(part.shape), dtype="float64")
-        for name, part in parts.items()
+        for name, part in _parts(result).items()
         if isinstance(part, Tensor) and part.requires_grad
     }

@@ -41,20 +41,12 @@ class Finding:
     why: Fact | None = None
 
 
-class _Fails(Exception):
-    """The property does not hold, for this reason."""
+class _DoesNotHold(Exception):
+    """For this reason; it may be that the engine cannot be asked."""
 
-    def __init__(self, why: Fact) -> None:
+    def __init__(self, why: Fact, *, unsupported: bool = False) -> None:
         super().__init__(why.kind)
-        self.why = why
-
-
-class _Unsupported(Exception):
-    """The engine cannot be asked."""
-
-    def __init__(self, why: Fact) -> None:
-        super().__init__(why.kind)
-        self.why = why
+        self.why, self.unsupported = why, unsupported
 
 
 def check_properties(engine: Engine, timeout: float | None = None) -> tuple[Finding, ...]:
@@ -68,10 +60,8 @@ def _tried(name: str, check: Callable[[Engine], None], engine: Engine, timeout: 
     try:
         with quiet(), deadline(timeout):
             check(engine)
-    except _Fails as failed:
-        return Finding(name, "fails", failed.why)
-    except _Unsupported as unsupported:
-        return Finding(name, "unsupported", unsupported.why)
+    except _DoesNotHold as found:
+        return Finding(name, "unsupported" if found.unsupported else "fails", found.why)
     except OutOfTime:
         return Finding(name, "fails", fact("ran_out_of_time", seconds=timeout))
     except Exception as error:  # an engine may raise anything
@@ -102,9 +92,9 @@ def _keeps_inputs(engine: Engine) -> None:
     given, seed = _X.copy(), _FIRST.copy()
     found = _evaluated(engine, _problem(_SQUARES, [{"y": seed}], x=given))
     if found.changed or not np.array_equal(given, _X):
-        raise _Fails(fact("values_changed", tensor="x"))
+        raise _DoesNotHold(fact("values_changed", tensor="x"))
     if not np.array_equal(seed, _FIRST):
-        raise _Fails(fact("incoming_gradient_changed"))
+        raise _DoesNotHold(fact("incoming_gradient_changed"))
 
 
 def _order(engine: Engine) -> None:
@@ -163,7 +153,7 @@ def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
     found = engine.evaluate(problem)
     error = found.error or next((state.error for state in found.states if state.error), None)
     if error is not None:
-        raise (_Unsupported if error.kind == "unsupported" else _Fails)(_told(error))
+        raise _DoesNotHold(_told(error), unsupported=error.kind == "unsupported")
     return found
 
 
@@ -179,14 +169,16 @@ def _gradient(
     """The gradient of x when all has been done."""
     found = _evaluated(engine, _problem(graph, actions, x.copy())).states[-1].gradients.get("x")
     if found is None:
-        raise _Fails(fact("no_gradient_arrives", tensor="x"))
+        raise _DoesNotHold(fact("no_gradient_arrives", tensor="x"))
     return found
 
 
 def _same(got: np.ndarray, want: np.ndarray, otherwise: Fact) -> None:
     """Raises `otherwise`, and how the two differ, where they do."""
     if got.shape != want.shape:
-        raise _Fails(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
+        raise _DoesNotHold(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
     if not np.allclose(got, want, rtol=_RTOL, atol=_RTOL):
         worst = np.unravel_index(int(np.argmax(np.abs(got - want))), got.shape)
-        raise _Fails(fact("property_numbers_differ", what=otherwise, got=float(got[worst]), want=float(want[worst])))
+        raise _DoesNotHold(
+            fact("property_numbers_differ", what=otherwise, got=float(got[worst]), want=float(want[worst]))
+        )

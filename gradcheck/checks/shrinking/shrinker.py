@@ -87,7 +87,8 @@ class Shrinker:
     def _moved(self, case: Case, move: Move) -> Case:
         """As far as one move leads."""
         while True:
-            smaller = next((candidate for candidate in self._candidates(case, move) if self.fails(candidate)), None)
+            with quiet():
+                smaller = next((candidate for candidate in self._candidates(case, move) if self.fails(candidate)), None)
             if smaller is None:
                 return case
             case = smaller
@@ -97,12 +98,11 @@ class Shrinker:
         values = (*case.inputs.values(), *case.constants.values())
         if move is not unused and any(value.array is None for value in values):
             return
-        with quiet():
-            for candidate in move(case):
-                if not self.budget.spend(candidate):
-                    self.complete = False
-                    return
-                yield candidate
+        for candidate in move(case):
+            if not self.budget.spend(candidate):
+                self.complete = False
+                return
+            yield candidate
 
     def fails(self, case: Case) -> bool:
         """Whether a case, not tried before, fails in the same way."""

@@ -81,6 +81,10 @@ def test_how_contributions_are_put_together(found: Fact, sentence: str) -> None:
             "off by one: it is what is right, one place back along axis 2, with zeros following",
         ),
         (
+            fact("one_place_off", step=1, axis=None, zeros=False),
+            "off by one: it is what is right, one place further",
+        ),
+        (
             fact("only_shape_wrong", got=(4, 6), want=()),
             "the numbers are right, the shape is not: [4, 6] for []",
         ),

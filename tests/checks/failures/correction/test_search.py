@@ -55,7 +55,7 @@ def test_a_budget_ends_the_search_which_is_not_complete_then(budget: int) -> Non
     hunt = search("x", np.full((2, 2), 7.0), budget)
     assert found(hunt) == [[], []]
     assert not hunt.is_complete
-    assert budget < hunt.spent < budget + 100
+    assert budget < hunt.spent < budget + 20
 
 
 def test_work_is_the_same_each_time() -> None:

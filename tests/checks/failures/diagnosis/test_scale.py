@@ -58,6 +58,11 @@ def test_elements_but_for_an_axis_and_those_of_the_result() -> None:
     assert of_result["count"] == fact("elements_but_for_axis", axis=0, of_result=True)
 
 
+def test_two_is_a_constant_in_its_own_right() -> None:
+    (found,) = fitting(scale.factor, Evidence(np.array([3.0, -8.0]), np.array([1.5, -4.0]))).values()
+    assert found == fact("off_by_factor", factor="2")
+
+
 def test_the_key_is_the_constant_to_the_digits_that_count() -> None:
     one = guessed(scale.factor, Evidence(1.5 * WANT * (1 + 1e-13), WANT))
     other = guessed(scale.factor, Evidence(1.5 * WANT * (1 - 1e-13), WANT))
