@@ -44,7 +44,7 @@ def check(context: Context) -> Iterator[Comparison]:
         return oracles[key]
 
     with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-        for evaluation in point.evaluations().values():
+        for evaluation in map(point.evaluation, context.engines.tested):
             step = len(evaluation.states) - 1
             for name, gradient in evaluation.states[step].gradients.items() if evaluation.states else ():
                 if gradient is not None:  # None was compared already: nothing flows, nothing is to be differentiated

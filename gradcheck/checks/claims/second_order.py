@@ -38,6 +38,8 @@ from gradcheck.oracles.numeric.differences import array_derivative
 _BLURRED = 1e-5
 #: The step to either side of a kink, relative to the first one, and what such differences are good for.
 _SIDE, _KINK = 2.0**-24, 1e-5
+#: What a difference of first gradients may owe to rounding, relative to the largest of them.
+_ROUNDINGS = 2.0**-50
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -155,11 +157,13 @@ class _Way:
             start = stop
         return found
 
-    def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """How they change to the left and to the right: the two sides of a kink in them, to about seven digits."""
+    def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], float]:
+        """How they change to the left and to the right: the two sides of a kink in them, to about seven digits; and what
+        of that may be rounding."""
         t = self.first * _SIDE
         rest = self.at(0.0)
-        return self.parts((self.at(-t) - rest) / -t), self.parts((self.at(t) - rest) / t)
+        rounding = _ROUNDINGS * float(np.max(np.abs(rest), initial=0.0)) / t
+        return self.parts((self.at(-t) - rest) / -t), self.parts((self.at(t) - rest) / t), rounding
 
 
 def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
@@ -289,11 +293,12 @@ class _Pair:
         if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or found.mask is None:
             return False
         try:
-            left, right = (side[found.tensor] for side in self.second.way().sides())
+            before, behind, rounding = self.second.way().sides()
         except GradcheckError:
             return False
+        left, right = before[found.tensor], behind[found.tensor]
         low, high, wrong = np.minimum(left, right), np.maximum(left, right), found.mask.ravel()
-        room = _KINK * float(np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0))
+        room = _KINK * float(np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0)) + rounding
         inside = [(low - room <= one.values) & (one.values <= high + room) for one in (got, want)]
         return bool(np.all((inside[0] & inside[1] & (high - low > 100 * room))[wrong]))
 

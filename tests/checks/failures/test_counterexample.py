@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gradcheck.checks.failures import counterexample
 from gradcheck.checks.failures.counterexample import as_fact
@@ -32,9 +33,11 @@ def test_each_formula_has_one_however_often_it_fails(check: Check) -> None:
     assert len(told(check(SQUARES % "[3 * x, x, 2 * x]"))) == 2
 
 
-def test_so_many_formulas_have_one_and_no_more(check: Check) -> None:
-    formulas = ", ".join(f"{factor} * x" for factor in range(3, 4 + counterexample.MOST))
-    assert len(told(check(SQUARES % f"[{formulas}]"))) == counterexample.MOST
+def test_the_work_for_all_formulas_is_bounded(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    formulas = ", ".join(f"{factor} * x" for factor in range(3, 9))
+    assert len(told(check(SQUARES % f"[{formulas}]"))) == 6
+    monkeypatch.setattr(counterexample, "ALL_WORK", 1)
+    assert len(told(check(SQUARES % f"[{formulas}]"))) == 1
 
 
 def test_a_wrong_shape_needs_none(check: Check) -> None:
