@@ -37,7 +37,7 @@ def test_the_work_for_all_formulas_is_bounded(check: Check, monkeypatch: pytest.
     formulas = ", ".join(f"{factor} * x" for factor in range(3, 9))
     assert len(told(check(SQUARES % f"[{formulas}]"))) == 6
     monkeypatch.setattr(counterexample, "ALL_WORK", 1)
-    assert len(told(check(SQUARES % f"[{formulas}]"))) == 1
+    assert len(told(check(SQUARES % f"[{formulas}]"))) < 6
 
 
 def test_a_wrong_shape_needs_none(check: Check) -> None:
