@@ -128,9 +128,7 @@ class DirectionalDerivative:
         applications", Transactions of the AMS 205, 1975)."""
         point = self._at_rest_in_long_double().point
         generator = stream(self.seed, "neighbours of a kink")
-        assert kink.left is not None
-        assert kink.right is not None
-        slopes = [kink.left, kink.right]
+        slopes = [*kink.sides]
         near = _NEAR * size
         for _ in range(_NEIGHBOURS):
             there = point + near * generator.standard_normal(point.shape)

@@ -90,6 +90,11 @@ class Slope:
         """Whether there is no derivative, but one from either side."""
         return self.left is not None
 
+    @property
+    def sides(self) -> tuple[float, float]:
+        """From the left and from the right; the derivative itself where they do not differ."""
+        return (self.value, self.value) if self.left is None or self.right is None else (self.left, self.right)
+
 
 def slope(share: Share, first: float, unit: float) -> Slope:
     """The derivative of the sum of `share`'s terms at 0, from steps of `first` downwards. `unit` is the relative

@@ -112,8 +112,8 @@ class NumericGradient:
         return Estimate(
             value=gathered(lambda s: s.value),
             error=error,
-            left=gathered(_left),
-            right=gathered(_right),
+            left=gathered(lambda s: s.sides[0]),
+            right=gathered(lambda s: s.sides[1]),
             kinked=kinked,
             method=self.method,
             why=self.why,
@@ -131,17 +131,10 @@ def numeric_gradient(problem: Problem, tensor: str, step: int) -> NumericGradien
     return NumericGradient(found, problem.seed)
 
 
-def _left(slope: Slope) -> float:
-    return slope.value if slope.left is None else slope.left
-
-
-def _right(slope: Slope) -> float:
-    return slope.value if slope.right is None else slope.right
-
-
 def _sum(slopes: Sequence[Slope]) -> Slope:
     """The slope of a sum. One-sided derivatives of parts that are smooth are their derivatives."""
     value, error = sum(s.value for s in slopes), sum(s.error for s in slopes)
     if not any(s.kinked for s in slopes):
         return Slope(value, error)
-    return Slope(value, error, sum(map(_left, slopes)), sum(map(_right, slopes)))
+    left, right = (sum(side) for side in zip(*(s.sides for s in slopes), strict=True))
+    return Slope(value, error, left, right)

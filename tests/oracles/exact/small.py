@@ -28,10 +28,15 @@ def problem(
     generator = np.random.default_rng(0)
     root = root or list(graph)[-1]
     case = Case(
-        "test::small", "small", Place(), {}, {name: claim(text) for name, text in graph.items()},
-        (Step("backward", roots={root: None}),), let={name: claim(text) for name, text in (let or {}).items()},
+        id="test::small",
+        name="small",
+        place=Place(),
+        inputs={},
+        graph={name: claim(text) for name, text in graph.items()},
+        steps=(Step("backward", roots={root: None}),),
+        let={name: claim(text) for name, text in (let or {}).items()},
         constants={name: Value(array) for name, array in (constants or {}).items()},
-    )  # fmt: skip
+    )
     inputs = {name: generator.standard_normal(shape) for name, shape in shapes.items()}
     incoming = None if seed is None else generator.standard_normal(seed)
     return Problem(case, inputs, constants or {}, {}, ({root: incoming},), ({},))

@@ -120,7 +120,7 @@ def test_they_are_sharp_for_polynomials() -> None:
 
 
 def test_chained_functions() -> None:
-    """y = f(q), made up: with f' = 1 / (2 y), its tangent has y and q's denominators."""
+    """y = f(q), uninterpreted: with f' = 1 / (2 y), its tangent has y and q's denominators."""
     argument, slope = Degree(2, 1, 3, 2), Degree(0, 1)
     chained = Degree(1).chained(slope, argument)
     assert chained.of_tangent() == Degree(3, 1 + 1 + 2, 0, 0, 0)

@@ -65,6 +65,12 @@ def exact(a: np.ndarray, b: np.ndarray, prime: int) -> np.ndarray:
     return (a.astype(object) @ b.astype(object) % prime).astype(np.int64)
 
 
+def in_limbs(a: np.ndarray, b: np.ndarray, terms: int) -> np.ndarray:
+    """The product of matrices by limbs of the first."""
+    whole = modular.centred(b, PRIME)
+    return modular.in_limbs(lambda limb: limb @ whole, a, terms, PRIME)
+
+
 @settings(max_examples=25)
 @given(st.integers(1, 7), st.integers(1, 300), st.integers(1, 7), st.integers(0, 2**32))
 def test_bilinear(rows: int, terms: int, columns: int, seed: int) -> None:
@@ -72,7 +78,7 @@ def test_bilinear(rows: int, terms: int, columns: int, seed: int) -> None:
     a, b = (generator.integers(0, PRIME, shape) for shape in ((rows, terms), (terms, columns)))
     assert np.array_equal(modular.bilinear(np.matmul, a, b, terms, PRIME), exact(a, b, PRIME))
     assert np.array_equal(modular.in_halves(np.matmul, a, b, PRIME), exact(a, b, PRIME))
-    cut = modular.in_limbs(lambda limb: limb @ modular.centred(b, PRIME), a, terms, PRIME)
+    cut = in_limbs(a, b, terms)
     assert np.array_equal(cut, exact(a, b, PRIME))
 
 
@@ -81,7 +87,7 @@ def test_the_largest_residues_do_not_overflow(terms: int) -> None:
     """Sums of the largest products, all of one sign, next to the border at which limbs grow shorter."""
     for value in (PRIME // 2, PRIME // 2 + 1, PRIME - 1):
         a, b = np.full((1, terms), value), np.full((terms, 1), PRIME // 2)
-        cut = modular.in_limbs(lambda limb, b=b: limb @ modular.centred(b, PRIME), a, terms, PRIME)  # type: ignore[misc]
+        cut = in_limbs(a, b, terms)
         assert int(cut[0, 0]) == value * (PRIME // 2) * terms % PRIME
 
 

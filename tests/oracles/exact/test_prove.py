@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.facts import fact
+from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular
@@ -16,9 +17,9 @@ CASES = [case for case in load(["cases"]).cases if case.formulas or case.wrong_f
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-def test_shipped_cases(case: object) -> None:
+def test_shipped_cases(case: Case) -> None:
     """No formula of theirs is refuted; what is wrong is not proved, except where it is right at the case's sizes."""
-    own = draw(case)  # type: ignore[arg-type]
+    own = draw(case)
     right = [(name, claim) for name, claims in own.case.formulas.items() for claim in claims]
     wrong = [(name, claim) for name, claims in own.case.wrong_formulas.items() for claim in claims]
     proofs = prove(own, right + wrong)
@@ -248,8 +249,13 @@ def test_high_degrees_ask_for_more_points() -> None:
 
 
 #: A wrong formula's excess, a polynomial that is often 0 modulo a tiny prime, and how large its degree is.
-EXCESSES = {"x * (x - 1) * (x - 2) * (x - 3) * (x - 4)": 5, "(x * x - 2)": 2, "(x - 1)": 1,
-            "(x - w) * (x + w) * (w - 1)": 3, "(x - w) / (x + w + 1)": 2}  # fmt: skip
+EXCESSES = {
+    "x * (x - 1) * (x - 2) * (x - 3) * (x - 4)": 5,
+    "(x * x - 2)": 2,
+    "(x - 1)": 1,
+    "(x - w) * (x + w) * (w - 1)": 3,
+    "(x - w) / (x + w + 1)": 2,
+}
 
 
 @pytest.mark.parametrize("excess", EXCESSES)

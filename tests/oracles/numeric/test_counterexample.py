@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
@@ -38,8 +38,8 @@ def found(case: Case, name: str, text: str) -> Counterexample:
 
 
 @pytest.mark.parametrize(("case", "name", "wrong"), WRONG, ids=[f"{case.id} {name}" for case, name, _ in WRONG])
-def test_what_is_wrong_in_shipped_cases(case: Case, name: str, wrong: object) -> None:
-    example = counterexample(case, name, wrong)  # type: ignore[arg-type]
+def test_what_is_wrong_in_shipped_cases(case: Case, name: str, wrong: Claim) -> None:
+    example = counterexample(case, name, wrong)
     assert example is not None
     assert example.claimed != example.true
     assert sum(array.size for array in example.inputs.values()) <= 200
@@ -48,8 +48,8 @@ def test_what_is_wrong_in_shipped_cases(case: Case, name: str, wrong: object) ->
 @pytest.mark.parametrize(
     ("case", "name", "right"), RIGHT[::3], ids=[f"{case.id} {name}" for case, name, _ in RIGHT[::3]]
 )
-def test_what_is_right_has_none(case: Case, name: str, right: object) -> None:
-    assert counterexample(case, name, right, Budget(WORK // 20)) is None  # type: ignore[arg-type]
+def test_what_is_right_has_none(case: Case, name: str, right: Claim) -> None:
+    assert counterexample(case, name, right, Budget(WORK // 20)) is None
 
 
 MATRIX = """

@@ -68,8 +68,8 @@ def gradients(op: Op) -> Iterator[Gradient]:
         if any(array.dtype.kind == "c" or array.dtype == np.float32 for array in held):
             continue
         tracked = call.tracked or (True,) * len(held)
-        leaves = [Tensor(a.copy(), bool(t) and dtypes.is_differentiable(a.dtype))
-                  for a, t in zip(held, tracked, strict=True)]  # fmt: skip
+        pairs = zip(held, tracked, strict=True)
+        leaves = [Tensor(a.copy(), bool(t) and dtypes.is_differentiable(a.dtype)) for a, t in pairs]
         remaining = iter(leaves)
         args, kwargs = rebuild(call.args, call.kwargs, partial(lambda r, _: next(r), remaining), WideHost().dtype)
         made = call.op(*args, **kwargs)

@@ -19,7 +19,7 @@ from gradcheck.oracles.exact.uninterpreted import chain_rule, uninterpreted
 def inverse(x: Dual) -> Dual:
     """The derivative of `inv(A)` is `-inv(A) @ dA @ inv(A)`. Raises ZeroDivisionError for a singular matrix."""
     n, prime = x.shape[-1], x.point.prime
-    value, _ = _inverses(x)
+    value, _ = invert(x.value, prime)
     tangent = None
     if x.tangent is not None:
         half = modular.bilinear(np.matmul, value, x.tangent, n, prime)
@@ -31,7 +31,7 @@ def inverse(x: Dual) -> Dual:
 def determinant(x: Dual) -> Dual:
     """The derivative of `det(A)` is `det(A) * trace(inv(A) @ dA)` (Jacobi)."""
     n, prime = x.shape[-1], x.point.prime
-    inverted, value = _inverses(x)
+    inverted, value = invert(x.value, prime)
     tangent = None
     if x.tangent is not None:
         slopes = modular.bilinear(np.matmul, inverted, x.tangent, n, prime)
@@ -39,15 +39,11 @@ def determinant(x: Dual) -> Dual:
     return Dual(x.point, value, tangent, x.degree.determinant(n))
 
 
-def _inverses(x: Dual) -> tuple[np.ndarray, np.ndarray]:
-    identity = np.broadcast_to(np.eye(x.shape[-1], dtype=np.int64), x.shape)
-    return eliminate(x.value, identity, x.point.prime)
-
-
-def eliminate(matrices: np.ndarray, right: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
-    """`inv(matrices) @ right` and the determinants. Raises ZeroDivisionError where a matrix is singular."""
+def invert(matrices: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
+    """The inverses and the determinants, of shape (…, n, n) and (…). Raises ZeroDivisionError for a singular matrix."""
     n, batch = matrices.shape[-1], prod(matrices.shape[:-2])
-    rows = np.concatenate([matrices, right], axis=-1).reshape(batch, n, n + right.shape[-1]).copy()
+    identity = np.broadcast_to(np.eye(n, dtype=np.int64), matrices.shape)
+    rows = np.concatenate([matrices, identity], axis=-1).reshape(batch, n, 2 * n)
     determinants = np.ones(batch, dtype=np.int64)
     each = np.arange(batch)
     for column in range(n):
@@ -60,7 +56,7 @@ def eliminate(matrices: np.ndarray, right: np.ndarray, prime: int) -> tuple[np.n
         factors = rows[:, :, column].copy()
         factors[:, column] = 0
         rows = (rows - factors[:, :, None] * rows[:, column, None, :]) % prime
-    return rows[:, :, n:].reshape(right.shape), determinants.reshape(matrices.shape[:-2])
+    return rows[:, :, n:].reshape(matrices.shape), determinants.reshape(matrices.shape[:-2])
 
 
 @exact_rule("linalg.solve", operands=(0, 1))

@@ -13,13 +13,13 @@ from gradcheck.oracles.exact.lazy_matmul import MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 
 
-def moving(*shape: int) -> Dual:
+def running(*shape: int) -> Dual:
     values = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
     return Dual(point(), values, PRIME - values, Degree(1, 2, 3, 4))
 
 
 def test_values_and_tangents_are_moved_alike() -> None:
-    x = moving(2, 3)
+    x = running(2, 3)
     found = TABLE["permute"](x, (1, 0))
     assert np.array_equal(found.value, x.value.T)
     assert np.array_equal(found.tangent, (PRIME - x.value).T)
@@ -35,7 +35,7 @@ def test_sums_stay_below_the_prime_and_have_more_denominators() -> None:
 
 
 def test_several_tensors_of_which_one_moves() -> None:
-    x = moving(2)
+    x = running(2)
     found = TABLE["cat"]([x, np.array([5.0, 6.0])])
     assert found.value.tolist() == [1, 2, 5, 6]
     assert found.tangent.tolist() == [PRIME - 1, PRIME - 2, 0, 0]
@@ -43,52 +43,52 @@ def test_several_tensors_of_which_one_moves() -> None:
 
 
 def test_a_number_is_scattered_as_often_as_there_are_indices() -> None:
-    found = TABLE["scatter"](moving(4), 0, np.array([0, 2]), 9)
+    found = TABLE["scatter"](running(4), 0, np.array([0, 2]), 9)
     assert found.value.tolist() == [9, 2, 9, 4]
     assert found.tangent.tolist() == [0, PRIME - 2, 0, PRIME - 4]
 
 
 def test_padding_has_no_tangent() -> None:
-    found = TABLE["constant_pad_nd"](moving(2), (1, 1), 7)
+    found = TABLE["constant_pad_nd"](running(2), (1, 1), 7)
     assert found.value.tolist() == [7, 1, 2, 7]
     assert found.tangent.tolist() == [0, PRIME - 1, PRIME - 2, 0]
 
 
 def test_indicators_stay_indicators_where_they_only_move() -> None:
-    c = moving(3) > 0
+    c = running(3) > 0
     assert isinstance(TABLE["flip"](c, (0,)), Indicator)
     assert not isinstance(TABLE["cumsum"](c, 0), Indicator)
 
 
 def test_chains_stay_chains_when_they_are_transposed() -> None:
-    a, b = moving(3, 4), moving(4, 5)
+    a, b = running(3, 4), running(4, 5)
     transposed = TABLE["T"](TABLE["matmul"](a, b))
     assert isinstance(transposed.lazy_value, MatrixChain)
     assert isinstance(transposed.lazy_tangent, MatrixChain)
     assert np.array_equal(transposed.value, (a.value @ b.value).T)
     assert np.array_equal(TABLE["transpose"](a, 1, 1).value, a.value)
-    assert np.array_equal(TABLE["mT"](moving(2, 3, 4)).value, moving(2, 3, 4).value.mT)
+    assert np.array_equal(TABLE["mT"](running(2, 3, 4)).value, running(2, 3, 4).value.mT)
 
 
 def test_what_is_detached_has_no_tangent() -> None:
-    assert TABLE["detach"](moving(3)).tangent is None
+    assert TABLE["detach"](running(3)).tangent is None
 
 
 def test_casts_to_integers_are_refused() -> None:
     with pytest.raises(Unsupported):
-        TABLE["to"](moving(3), np.dtype(np.int64))
-    c = moving(3) > 0
+        TABLE["to"](running(3), np.dtype(np.int64))
+    c = running(3) > 0
     assert np.array_equal(TABLE["to"](c, np.dtype(np.int64)).value, c.value)
 
 
 def test_indices_cannot_depend_on_values() -> None:
-    x = moving(3)
+    x = running(3)
     with pytest.raises(Unsupported, match="indices"):
         TABLE["getitem"](x, x > 0)
 
 
 def test_arrays_like_another() -> None:
-    x = moving(2, 2)
+    x = running(2, 2)
     assert np.array_equal(TABLE["zeros_like"](x), np.zeros((2, 2)))
     assert np.array_equal(TABLE["ones_like"](x), np.ones((2, 2)))
     assert np.array_equal(TABLE["full_like"](x, 3), np.full((2, 2), 3))
