@@ -12,6 +12,8 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims.engines import check as engines
 from gradcheck.language import trials
 from gradcheck.language.sampling import draw
+from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.rules import EXACT_RULES
 from gradcheck.reports.phrases import PHRASES
 from tests.checks.build import context_of
 from tests.documents import blocks
@@ -42,6 +44,26 @@ def test_what_a_trial_draws_is_one_function(monkeypatch: pytest.MonkeyPatch) -> 
     case = case_of("{inputs: {x: [[-5.0, 1.0]]}, graph: {y: x * x}, formulas: {y: ones_like(y)}, shapes: {x: [a, b]}}")
     drawn = draw(case, 0, 0).inputs["x"]
     assert np.all((drawn >= 1) & (drawn <= 2))
+
+
+def test_an_exact_rule_serves_an_op() -> None:
+    assert "logit" not in EXACT_RULES, "the guide's example has become a rule; show another one"
+    text = """
+        inputs: {x: "uniform(0.1, 0.9, [3])"}
+        graph: {y: logit(x)}
+        backward: {y: "randn(3)"}
+        formulas: {x: [grad(y) / (x * (1 - x)), grad(y) / (x * (1 + x))]}
+    """
+    case = case_of(text)
+    claims = [("x", claim) for claim in case.formulas["x"]]
+    assert {proof.status for proof in prove(draw(case), claims)} == {"unsupported"}
+    try:
+        ran('@exact_rule("logit")')
+        right, wrong = prove(draw(case), claims)
+        assert right.status == "proved"
+        assert wrong.status != "proved"
+    finally:
+        EXACT_RULES.pop("logit", None)
 
 
 def test_a_tolerance_is_one_method() -> None:

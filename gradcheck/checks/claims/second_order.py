@@ -158,8 +158,8 @@ class _Way:
         return found
 
     def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], float]:
-        """How they change to the left and to the right, the two sides of a kink in them, to about seven digits; and what
-        of that may be rounding."""
+        """How they change to the left and to the right, the two sides of a kink in them, to about seven digits; and
+        what of that may be rounding."""
         t = self.first * _SIDE
         rest = self.at(0.0)
         rounding = _ROUNDINGS * float(np.max(np.abs(rest), initial=0.0)) / t
