@@ -21,7 +21,7 @@ from gradcheck.checks.options import Engines
 from gradcheck.checks.result import Trial
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Application, Engine, Evaluation
-from gradcheck.engines.core import Core, CoreHost
+from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_record
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -90,12 +90,7 @@ class Point:
     def applications(self) -> list[Application]:
         """The ops that the graph applies here, through which gradients flow; none where it cannot be computed."""
         if self._applications is None:
-            recorder = Recorder(CoreHost())
-            try:
-                Core().evaluate(self.problem, recorder=recorder)
-                self._applications = recorder.applications()
-            except GradcheckError:
-                self._applications = []
+            self._applications = applications_of(self.problem)
         return self._applications
 
     def scope(self, step: int) -> Scope:
@@ -123,11 +118,12 @@ class OwnPoint(Point):
     """The case's own numbers, where the core's evaluation notes which ops it applies."""
 
     def _evaluate(self, engine: Engine) -> Evaluation:
-        if not isinstance(engine, Core) or self._applications is not None:
+        if self._applications is not None:
             return super()._evaluate(engine)
         recorder = Recorder(CoreHost())
-        found = engine.evaluate(self.problem, recorder=recorder)
-        self._applications = recorder.applications()
+        found = evaluate_and_record(engine, self.problem, recorder)
+        if recorder.closed:  # what only calls itself a core may not have recorded anything
+            self._applications = recorder.applications()
         return found
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, redrawn, scaled, unusable, varied
 from gradcheck.checks.result import Trial
+from gradcheck.engines.base import Evaluation
+from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 from tests.checks.build import context_of, point_of
@@ -33,6 +37,18 @@ def test_the_core_notes_which_ops_it_applies_while_it_runs() -> None:
     point = point_of(GENERAL)
     point.evaluation(point.engines.tested[0])
     assert point.applications[0].owner == "y"
+
+
+def test_a_core_that_records_nothing_leaves_the_ops_to_the_right_one() -> None:
+    class Silent(Core):
+        name = "silent"
+
+        def evaluate(self, problem: Problem, *args: Any, **kwargs: Any) -> Evaluation:
+            return Core().evaluate(problem)
+
+    point = point_of(GENERAL, engines=(Silent(),))
+    point.evaluation(point.engines.tested[0])
+    assert [application.op.name for application in point.applications] == ["mul"]
 
 
 def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
