@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from gradcheck.autograd import Op, Tensor, dtypes, grad
+from gradcheck.autograd.arrays import largest_finite
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
@@ -250,10 +251,7 @@ def _compared(what: str, got: Arrays, want: Arrays, tolerance: float, *, lenient
 
 def largest(array: np.ndarray | None) -> float:
     """The size of the largest finite element."""
-    if array is None or array.dtype.kind == "b":
-        return 0.0
-    size = np.abs(array.astype(np.complex128))
-    return float(np.max(size, initial=0, where=np.isfinite(size)))
+    return 0.0 if array is None or array.dtype.kind == "b" else largest_finite(array)
 
 
 def difference(
