@@ -23,8 +23,10 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Arrays in their final dtypes, by name. `seeds[i]` holds the incoming gradients of step i, each in the shape of its
-    root, None meaning 1."""
+    """Arrays in their final dtypes, by name.
+
+    `seeds[i]` holds the incoming gradients of step i, each in the shape of its root, None meaning 1.
+    """
 
     case: Case
     inputs: Mapping[str, np.ndarray]
