@@ -23,7 +23,10 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`inputs` and `constants` hold arrays; `seeds[i]` the incoming gradients of step i, None meaning 1."""
+    """Arrays in their final dtypes, by name.
+
+    `seeds[i]` holds the incoming gradients of step i, each in the shape of its root, None meaning 1.
+    """
 
     case: Case
     inputs: Mapping[str, np.ndarray]

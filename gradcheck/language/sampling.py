@@ -19,6 +19,7 @@ from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.parts import part_of
 from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.random import Drawing, stream
 from gradcheck.language.trials import nudged, other_numbers, trial_sizes
@@ -196,9 +197,10 @@ class _Forward:
 
     def value(self, root: str) -> np.ndarray | None:
         """The tensor of a root, which may be a part such as `m[0]`; None if there is none."""
-        base, _, part = root.partition("[")
-        value = self.values().get(base)
-        value = value[int(part[:-1])] if part and isinstance(value, tuple) else value
+        try:
+            value = part_of(self.values(), root)
+        except LookupError:
+            return None
         return value if isinstance(value, np.ndarray) else None
 
 

@@ -27,6 +27,7 @@ class Branch:
         self.children = children
 
     def child(self, part: str | int) -> Spot | None:
+        """The position below a key or an index; None if there is none."""
         if self.keys is not None:
             found: Spot | None = self.children.get(part)
             return found

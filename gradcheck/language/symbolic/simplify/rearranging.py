@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.parts import split_name
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
 from gradcheck.language.symbolic.simplify.product import integer, is_call
 from gradcheck.language.symbolic.simplify.products import size_of
@@ -98,10 +99,10 @@ def shape_of_a_gradient(node: Expr, know: Facts) -> Expr | None:
     """`grad(x).shape` is `x.shape`."""
     if not isinstance(node, Attribute) or node.name != "shape" or not isinstance(node.value, Gradient):
         return None
-    name, bracket, index = node.value.name.partition("[")
-    owner: Expr = Name(name)
-    if bracket:
-        owner = Call("getitem", (owner, Literal(int(index[:-1]))))
+    entry, indices = split_name(node.value.name)
+    owner: Expr = Name(entry)
+    for index in indices:
+        owner = Call("getitem", (owner, Literal(index)))
     return Attribute(owner, "shape")
 
 
