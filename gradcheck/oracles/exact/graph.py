@@ -20,7 +20,7 @@ from gradcheck.oracles.exact import leaves, modular
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.direction import Direction, scalar
 from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.ops.reduction import summed
+from gradcheck.oracles.exact.ops.reductions import summed
 from gradcheck.oracles.exact.point import FieldPoint
 
 

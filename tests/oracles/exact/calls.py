@@ -98,3 +98,14 @@ def as_residues(values: np.ndarray) -> np.ndarray:
 
 def parts(value: Any) -> list[Any]:
     return list(value) if isinstance(value, tuple) else [value]
+
+
+def operands(*shapes: tuple[int, ...]) -> list[Dual]:
+    """Random ones of these shapes, with random tangents."""
+    at, generator = point(), np.random.default_rng(0)
+    return [Dual(at, *(generator.integers(0, PRIME, shape) for _ in range(2))) for shape in shapes]
+
+
+def exact(equation: str, *arrays: np.ndarray) -> np.ndarray:
+    """An einsum of residues in Python's integers."""
+    return np.asarray(np.einsum(equation, *(array.astype(object) for array in arrays)) % PRIME).astype(np.int64)

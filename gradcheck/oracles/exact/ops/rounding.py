@@ -1,4 +1,4 @@
-"""Signs, and steps of the floor's kind."""
+"""Steps, and what is left of a number beside them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.ops.comparison import piecewise
+from gradcheck.oracles.exact.ops.arithmetic import divide
+from gradcheck.oracles.exact.ops.comparison_where import piecewise
 from gradcheck.oracles.exact.rules import exact_rule
 
 
@@ -18,6 +19,7 @@ def _step(name: str, x: Dual, decimals: Any = 0) -> Dual:
 
 for _name in ("floor", "ceil", "trunc", "round"):
     exact_rule(_name)(partial(_step, _name))
-exact_rule("sign", "sgn")(lambda x: (x > 0) - (x < 0))
-exact_rule("abs")(lambda x: x * x.sign())
 exact_rule("frac")(lambda x: x - x.trunc())
+exact_rule("floor_divide", operands=(0, 1))(lambda a, b: divide(a, b, "floor"))
+exact_rule("remainder", operands=(0, 1))(lambda a, b: a - b * divide(a, b, "floor"))
+exact_rule("fmod", operands=(0, 1))(lambda a, b: a - b * divide(a, b, "trunc"))

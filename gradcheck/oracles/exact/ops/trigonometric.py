@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
 from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.ops.exponential import exp
-from gradcheck.oracles.exact.ops.power import root
+from gradcheck.oracles.exact.ops.exp_log_pow import exp, root
 from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import Slope, chain_rule, chain_rule_of_two, odd, of_two, uninterpreted
 
@@ -50,6 +54,11 @@ def _atan2(a: Dual, b: Dual) -> Dual:
     return chain_rule_of_two(of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
 
 
+def _angle(name: str, x: Dual) -> Any:
+    """By the very number that the forward multiplies with."""
+    return x * TABLE[name].forward(np.ones(()))
+
+
 def _slope(name: str, x: Dual) -> Slope:
     """The derivative of an inverse function at x."""
     slopes: dict[str, Slope] = {
@@ -70,3 +79,5 @@ for _name in ("asin", "atan", "asinh", "atanh"):
     exact_rule(_name)(lambda x, name=_name: chain_rule(x, odd(name, x), _slope(name, x.primal())))
 for _name in ("acos", "acosh"):
     exact_rule(_name)(lambda x, name=_name: chain_rule(x, uninterpreted(name, x), _slope(name, x.primal())))
+for _name in ("deg2rad", "rad2deg"):
+    exact_rule(_name)(partial(_angle, _name))

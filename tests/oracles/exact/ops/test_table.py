@@ -144,31 +144,6 @@ def test_values_and_tangents(text: str) -> None:
 
 # Where rules stand -----------------------------------------------------------------------------------
 
-#: Families of the op table whose rules stand in a file of another name: those of the docstring of `exact/ops`.
-FAMILIES = {
-    "activations": "activation",
-    "comparison_where": "comparison",
-    "exp_log_pow": "exponential",
-    "softmax_logsumexp": "exponential",
-    "special": "exponential",
-    "min_max": "extrema",
-    "inverse_solve": "linalg",
-    "determinants": "linalg",
-    "matrix_products": "products",
-    "contraction": "products",
-    "reductions": "reduction",
-    "cumulative": "reduction",
-    "norms_distances": "reduction",
-}
-#: Single ops that stand with those that they are made of.
-OPS = {
-    **dict.fromkeys(("any", "all"), "comparison"),
-    **dict.fromkeys(("sqrt", "rsqrt", "pow", "square"), "power"),
-    **dict.fromkeys(("gather", "scatter_add"), "extrema"),
-    **dict.fromkeys(("floor_divide", "remainder", "fmod", "deg2rad", "rad2deg"), "arithmetic"),
-    **dict.fromkeys(("sign", "sgn", "abs"), "rounding"),
-}
-
 
 def test_every_rule_is_an_op_that_is_not_composed() -> None:
     assert set(EXACT_RULES) <= set(TABLE)
@@ -185,4 +160,4 @@ def _file_of(rule: Any) -> str:
 def test_rules_stand_where_the_docstring_says(name: str) -> None:
     here = _file_of(EXACT_RULES[name].function)
     family = TABLE[name].forward.__module__.rpartition(".")[2]
-    assert here in ("linear", OPS.get(name, FAMILIES.get(family, family)))
+    assert here in ("linear", family)

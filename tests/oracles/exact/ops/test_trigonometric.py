@@ -13,6 +13,8 @@ from tests.oracles.exact.identities import assert_different, assert_identity
         ("sin(x) ** 2 + cos(x) ** 2", "ones(5)"),
         ("tan(x)", "sin(x) / cos(x)"),
         ("sin(-x)", "-sin(x)"),
+        ("deg2rad(x)", "x * 0.017453292519943295"),
+        ("rad2deg(x)", "x * 57.29577951308232"),
         ("cos(-x)", "cos(x)"),
         ("sinc(x) * x * 3.141592653589793", "sin(3.141592653589793 * x)"),
         ("atan(-x)", "-atan(x)"),

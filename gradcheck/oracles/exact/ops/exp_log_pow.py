@@ -1,20 +1,76 @@
-"""Roots and powers: integer powers are exact, all others uninterpreted, but for what is known of them."""
+"""Exponentials, logarithms, roots and powers: integer powers are exact; of all others is kept what is known of them."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
+from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.ops.exponential import log
 from gradcheck.oracles.exact.rules import exact_rule
-from gradcheck.oracles.exact.uninterpreted import chain_rule, chain_rule_of_two, of_two, pair, uninterpreted
+from gradcheck.oracles.exact.uninterpreted import (
+    chain_rule,
+    chain_rule_of_two,
+    of_two,
+    pair,
+    uninterpreted,
+    up_to_sign,
+)
 
 #: A larger exponent is left uninterpreted.
 _LARGEST_EXPONENT = 4096
+
+
+@exact_rule("exp")
+def exp(x: Dual) -> Dual:
+    """`exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
+    point = x.point
+    size, flipped = up_to_sign(x)
+    value = np.where(size == 0, 1, point.value("exp", size, x.degree))
+    degree = Degree(1, kinds=x.degree.kinds | UNINTERPRETED)
+    if np.any(flipped):
+        degree = Degree(2, 1, kinds=degree.kinds)
+        divisors = np.where(flipped, value, 1)
+        if point.has_infinity:  # of which the exponential is 0
+            divisors = np.where(divisors == 0, 1, divisors)
+        value = np.where(flipped, modular.inverse(divisors, point.prime), value)
+    found = Dual(point, point.defined("exp", x.value, value), None, degree)
+    return chain_rule(x, found, lambda: found)
+
+
+def has_exponential(x: Dual, y: Dual) -> None:
+    """Note that `exp(x)` is y."""
+    x.point.define("exp", x.value, y.value, x.degree.join(y.degree))
+
+
+@exact_rule("log")
+def log(x: Dual) -> Dual:
+    """Its derivative is `1 / x`, its exponential is x."""
+    value = uninterpreted("log", x)
+    has_exponential(value, x)
+    return chain_rule(x, value, lambda: x.primal().reciprocal())
+
+
+@exact_rule("logaddexp", operands=(0, 1))
+def _logaddexp(a: Dual, b: Dual) -> Dual:
+    ratio = (exp(b) / exp(a)).primal()
+    has_exponential((b - a).primal(), ratio)
+    has_exponential((a - b).primal(), ratio.reciprocal())
+    return log(exp(a) + exp(b))
+
+
+exact_rule("expm1")(lambda x: exp(x) - 1)
+exact_rule("log1p")(lambda x: log(1 + x))
+exact_rule("log2")(lambda x: log(x) / math.log(2))
+exact_rule("log10")(lambda x: log(x) / math.log(10))
+
+
+# Roots and powers ----------------------------------------------------------------------------------
 
 
 @exact_rule("sqrt")
@@ -103,3 +159,4 @@ def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
 
 
 exact_rule("square")(lambda x: x * x)
+exact_rule("exp2")(lambda x: _pow(2, x))

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.ops.comparison import positive, select
-from gradcheck.oracles.exact.ops.exponential import erf, exp, has_exponential, log
+from gradcheck.oracles.exact.ops.comparison_where import positive, select
+from gradcheck.oracles.exact.ops.exp_log_pow import exp, has_exponential, log
+from gradcheck.oracles.exact.ops.special import erf
 from gradcheck.oracles.exact.ops.trigonometric import tanh
 from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import chain_rule

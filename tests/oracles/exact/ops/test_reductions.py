@@ -1,4 +1,4 @@
-"""Sums, means, variances, products and norms: those of the same integers."""
+"""Sums, means, variances and products: those of the same integers; whether any condition holds, or all."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain
-from gradcheck.oracles.exact.ops.reduction import summed, without
+from gradcheck.oracles.exact.ops.reductions import summed, without
 from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
-from tests.oracles.exact.identities import assert_is_the_function
+from tests.oracles.exact.identities import assert_identity, assert_is_the_function
 
 #: Those that are not of one number, or of none.
 VARIANCES = [
@@ -80,13 +80,14 @@ def test_products(length: int) -> None:
     assert found.value == np.prod(np.arange(2, 2 + length))
     if length == 3:
         assert found.tangent == 3 * 4 + 2 * 4 + 2 * 3
-    if length:
-        assert np.array_equal(TABLE["cumprod"](x, 0).value, np.cumprod(np.arange(2, 2 + length)))
 
 
-def test_norms() -> None:
-    assert_is_the_function("linalg.vector_norm(x, 1)")
-    x = Dual(point(), np.arange(1, 13).reshape(3, 4))
-    assert TABLE["linalg.vector_norm"](x, 0, dim=1).value.tolist() == [4, 4, 4]
-    with pytest.raises(Unsupported, match="order 3"):
-        TABLE["linalg.vector_norm"](x, 3)
+def test_deviations() -> None:
+    assert_identity("std(x, 0)", "sqrt(var(x, 0))")
+    assert_identity("mean(x)", "x.sum() / 5")
+
+
+def test_any_is_the_opposite_of_none() -> None:
+    assert_identity("any(x > 0, 0)", "1 - all(x <= 0, 0) * 1")
+    assert_is_the_function("where(any(x > 6), x, w)")
+    assert_is_the_function("where(all(x > 6), x, w)")

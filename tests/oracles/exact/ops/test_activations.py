@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.ops.activation import clamped
+from gradcheck.oracles.exact.ops.activations import clamped
 from tests.oracles.exact.identities import assert_different, assert_identity, assert_is_the_function, both, names
 
 

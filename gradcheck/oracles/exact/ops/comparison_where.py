@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual, Indicator
@@ -79,7 +78,7 @@ exact_rule("ne", operands=(0, 1))(lambda a, b: ~_equal(a, b))
 # Logic -----------------------------------------------------------------------------------------------
 
 
-def _conditions(*values: Any) -> list[Indicator]:
+def conditions(*values: Any) -> list[Indicator]:
     """Conditions, and plain truth values beside them. Raises Unsupported for other dual numbers."""
     point = next(value.point for value in values if isinstance(value, Dual))
     return [value if isinstance(value, Indicator) else _lifted(point, value) for value in values]
@@ -93,35 +92,25 @@ def _lifted(point: FieldPoint, value: Any) -> Indicator:
 
 @exact_rule("bitwise_not", "logical_not")
 def _not(c: Dual) -> Indicator:
-    (c,) = _conditions(c)
+    (c,) = conditions(c)
     return _indicator(c, (1 - c.value) % c.point.prime)
 
 
 @exact_rule("bitwise_and", "logical_and", operands=())
 def _and(a: Any, b: Any) -> Indicator:
-    a, b = _conditions(a, b)
+    a, b = conditions(a, b)
     both = a * b
     return Indicator(both.point, both.value, None, both.degree)
 
 
-@exact_rule("all")
-def _all(c: Dual, dim: Any = None, keepdim: bool = False) -> Indicator:
-    product: Dual
-    (product,) = _conditions(c)
-    for axis in sorted(axes(dim, c.ndim), reverse=True):
-        product = product.prod(axis, keepdim)
-    return Indicator(c.point, product.value, None, product.degree)
-
-
-exact_rule("bitwise_or", "logical_or", operands=())(lambda a, b: _not(_and(*map(_not, _conditions(a, b)))))
-exact_rule("any")(lambda c, dim, keepdim: _not(_all(_not(c), dim, keepdim)))
+exact_rule("bitwise_or", "logical_or", operands=())(lambda a, b: _not(_and(*map(_not, conditions(a, b)))))
 
 
 @exact_rule("where", operands=(1, 2))
 def _where(condition: Any, a: Dual, b: Dual) -> Dual:
     if not isinstance(condition, Dual):
         return linear("where", condition, a, b)
-    (c,) = _conditions(condition)
+    (c,) = conditions(condition)
     return select(c, a, b)
 
 
