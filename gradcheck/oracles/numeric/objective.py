@@ -16,7 +16,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.op import Op
-from gradcheck.errors import Unsupported
+from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.parts import part_of, split_name, with_part
@@ -153,12 +153,16 @@ class OpObjective:
 def _weighted(roots: Iterable[tuple[Any, np.ndarray | None]]) -> np.ndarray:
     """The roots that moved, each times its incoming gradient (None for 1), in one flat array.
 
-    torch's convention for complex numbers: the gradient of the real part of `conj(seed) * root`.
+    torch's convention for complex numbers: the gradient of the real part of `conj(seed) * root`. Raises Unsupported for
+    roots of integers, ShapeMismatch for an incoming gradient of another shape.
     """
     terms = [np.zeros(0)]
     for root, seed in roots:
         if type(root) is Perturbed:
             if root.data.dtype.kind not in "fc":
                 raise Unsupported(f"a root of {root.data.dtype}")
-            terms.append(np.ravel(root.data * (1.0 if seed is None else wide(seed).conj())))
+            try:
+                terms.append(np.ravel(root.data * (1.0 if seed is None else wide(seed).conj())))
+            except ValueError as error:
+                raise ShapeMismatch(f"an incoming gradient: {error}") from error
     return np.concatenate(terms)

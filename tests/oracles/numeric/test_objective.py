@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.errors import Unsupported
+from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
@@ -77,6 +77,12 @@ def test_one_op_alone() -> None:
     alone = OpObjective(np.array([1.0, 2.0]), lambda x: x > 0, [np.ones(2)])
     with pytest.raises(Unsupported, match="a root of bool"):
         alone.terms(np.zeros(2), ForwardPass())
+
+
+def test_an_incoming_gradient_of_another_shape() -> None:
+    objective = OpObjective(np.ones(2), lambda x: x * 1, [np.ones(3)])
+    with pytest.raises(ShapeMismatch):
+        objective.terms(np.ones(2), ForwardPass())
 
 
 def test_complex_roots_are_weighted_as_torch_does() -> None:
