@@ -87,8 +87,9 @@ class Dual(Operators):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        if any(isinstance(arg, np.dtype) and arg.kind in "biuc" for arg in args) and not issubclass(cls, Indicator):
-            _refuse_casts(op)
+        for arg in args:
+            if isinstance(arg, np.dtype) and arg.kind in "biuc" and not issubclass(cls, Indicator):
+                _refuse_casts(op)
         return apply_rule(_point_of(op, args), op, args)
 
     # Arithmetic ------------------------------------------------------------------------------------
@@ -187,7 +188,8 @@ def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
         if op.sequence is not None:
             given[op.sequence] = [lift(point, item) for item in given[op.sequence]]
         for position in rule.operands:
-            given[position] = lift(point, given[position])
+            if not isinstance(given[position], Dual):
+                given[position] = lift(point, given[position])
         return rule.function(*given)
     except ZeroDivisionError as error:
         raise DivisionByZero(f"{op.name}: {error} at this point") from error
@@ -232,8 +234,10 @@ def _refuse_casts(op: Op) -> None:
 
 
 def _point_of(op: Op, args: tuple[Any, ...]) -> FieldPoint:
-    listed = () if op.sequence is None else args[op.sequence]
-    return next(arg.point for arg in (*args, *listed) if isinstance(arg, Dual))
+    for arg in args if op.sequence is None else (*args, *args[op.sequence]):
+        if isinstance(arg, Dual):
+            return arg.point
+    raise AssertionError("an op is applied here for a dual number among its arguments")
 
 
 def _chain(value: Any, prime: int) -> MatrixChain:

@@ -6,7 +6,7 @@ number itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,10 @@ from gradcheck.oracles.numeric.work import Budget
 _CHOICES = ((1, 2, 3), (-3, -2, -1, 1, 2, 3), (-1, 1), (-2, -1, 0, 1, 2))
 #: What differs by less may be rounding.
 _TOLERANCE = 1e-7
+#: So often the numbers are drawn anew: at a tie or another kink nothing can be told.
+_DRAWINGS = 3
 #: The work that is spent on one formula, and that of drawing its inputs once.
-WORK, _DRAWING = 300_000_000, 200_000
+WORK, _DRAWING = 200_000_000, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +57,25 @@ def counterexample(case: Case, name: str, claim: Claim, budget: Budget | None = 
     if case.dtype.startswith("complex"):
         return None
     budget = budget or Budget(WORK)
-    for sizes in smallest_sizes(case):
-        for choice, integers in enumerate(_CHOICES):
-            if budget.is_spent:
-                return None
-            budget.spend(_DRAWING)
-            try:
-                problem = with_small_integers(case, sizes, stream(0, "small integers", choice), integers)
-                found = _compared(problem, name, claim, budget)
-            except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
-                continue
-            if found is not None:
-                return found
+    for sizes, integers, generator in _tries(case):
+        if budget.is_spent:
+            return None
+        budget.spend(_DRAWING)
+        try:
+            found = _compared(with_small_integers(case, sizes, generator, integers), name, claim, budget)
+        except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
+            continue
+        if found is not None:
+            return found
     return None
+
+
+def _tries(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, ...], np.random.Generator]]:
+    """Sizes, integers and a way to draw them, from the smallest sizes upwards, and then all once more."""
+    for drawing in range(_DRAWINGS):
+        for sizes in smallest_sizes(case):
+            for choice, integers in enumerate(_CHOICES):
+                yield sizes, integers, stream(drawing, "small integers", choice)
 
 
 def _compared(problem: Problem, name: str, claim: Claim, budget: Budget) -> Counterexample | None:

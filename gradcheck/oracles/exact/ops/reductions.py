@@ -44,8 +44,9 @@ def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
 
 def without(x: Dual, run: tuple[int, ...]) -> Dual:
     """The tensor without these dimensions, which are of size 1."""
-    found: Dual = x.reshape(tuple(size for axis, size in enumerate(x.shape) if axis not in run))
-    return found
+    shape = tuple(size for axis, size in enumerate(x.shape) if axis not in run)
+    tangent = None if x.tangent is None else x.tangent.reshape(shape)
+    return Dual(x.point, x.value.reshape(shape), tangent, x.degree)
 
 
 @exact_rule("var")
