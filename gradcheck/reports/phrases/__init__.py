@@ -5,16 +5,7 @@ a template cannot do. A new kind of fact is an entry in the module of its subjec
 behaviour: nothing below `reports` can import this package, and nothing reads what it says.
 """
 
-from gradcheck.reports.phrases import causes as causes
-from gradcheck.reports.phrases import claims as claims
-from gradcheck.reports.phrases import conformance as conformance
-from gradcheck.reports.phrases import corrections as corrections
-from gradcheck.reports.phrases import diagnoses as diagnoses
-from gradcheck.reports.phrases import explanations as explanations
-from gradcheck.reports.phrases import mutation as mutation
-from gradcheck.reports.phrases import oracles as oracles
-from gradcheck.reports.phrases import runs as runs
-from gradcheck.reports.phrases import verdicts as verdicts
+from gradcheck.reports.phrases import claims, diagnoses, engines, formulas, verdicts  # noqa: F401 (they fill the table)
 from gradcheck.reports.phrases.table import PHRASES, listed, named, phrases, say
 
 __all__ = ["PHRASES", "listed", "named", "phrases", "say"]

@@ -1,74 +1,82 @@
-"""In words: who is wrong, of those who disagree."""
+"""In words: who is wrong, of those who disagree; where something goes wrong first, and what is wrong there."""
 
 from __future__ import annotations
 
-import math
-
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.table import listed, named, phrases
+from gradcheck.reports.phrases.table import phrases, say
 
 
-def _closeness(found: Fact) -> str:
-    """` to 2e-16`, or ` exactly`: how near those who agree are to each other, relatively."""
-    return f" to {found['closeness']:.0e}" if found["closeness"] else " exactly"
+def _among_operations(found: Fact) -> str:
+    """What is wrong with one op, and that the others are right."""
+    what, operations, wrong = say(found["what"]), found["operations"], found["wrong"]
+    if wrong > 1:
+        return f"{what}; {wrong} of {operations} operations are wrong"
+    right = operations - wrong
+    if right < 1:
+        return f"{what}; it is the only operation"
+    return f"{what}; " + ("the other operation is right" if right == 1 else f"all {right} other operations are right")
 
 
-def _stands_alone(found: Fact) -> str:
-    return f"{named(found['wrong'])} is wrong: {listed(found['agree'])} agree{_closeness(found)}"
-
-
-def _oracle_sides_with(found: Fact) -> str:
-    got, want, oracle = named(found["got"]), named(found["want"]), named(found["oracle"])
-    return f"{want} and {got} differ, {oracle} sides with {got}{_closeness(found)}"
-
-
-def _oracle_cannot_tell(found: Fact) -> str:
-    bar = found["error"]
-    reason = f"its error bar is {bar:.1g}" if math.isfinite(bar) else "it does not converge there"
-    return (
-        f"{named(found['got'])} and {named(found['want'])} differ, and {named(found['oracle'])} cannot tell: {reason}"
-    )
-
-
-def _wrong_together(found: Fact) -> str:
-    verb = "is" if len(found["wrong"]) == 1 else "are"
-    agreed = f"{listed(found['agree'])} agree{_closeness(found)}"
-    return f"{listed(found['wrong'])} {verb} wrong together: {agreed}"
-
-
-def _number(value: complex) -> str:
-    return f"{value:.6g}"
-
-
-def _outside_subgradients(found: Fact) -> str:
-    name, value = named(found["name"]), _number(found["value"])
-    interval = f"[{_number(found['low'])}, {_number(found['high'])}]"
-    return f"{name} is wrong: no derivative there, and {name} ({value}) is outside of the subgradients, {interval}"
-
-
-def _kink(found: Fact) -> str:
-    interval = f"[{_number(found['low'])}, {_number(found['high'])}]"
-    kind = "for the function jumps" if found["jumps"] else f"and any of {interval} is a subgradient"
-    got, want = named(found["got"]), named(found["want"])
-    taken = f"{got} takes {_number(found['got_value'])}, {want} {_number(found['want_value'])}"
-    return f"no derivative there, {kind}: {taken}"
+def _put_together_wrongly(found: Fact) -> str:
+    uses, operations = found["uses"], found["operations"]
+    shown = "gradients go wrong here" if uses < 2 else f"the contributions of its {uses} uses are put together wrongly"
+    if not operations:
+        return shown
+    if operations == 1:
+        return f"{shown}; the operation is right on its own"
+    return f"{shown}; all {operations} operations are right on their own"
 
 
 phrases(
     {
+        # Who
         "the_formula": "the formula",
         "the_file": "the file",
         "proved": "{what} (proved)",
-        "stands_alone": _stands_alone,
-        "oracle_sides_with": _oracle_sides_with,
-        "all_differ": lambda found: f"{listed(found['names'])} all differ",
-        "oracle_cannot_tell": _oracle_cannot_tell,
-        "wrong_together": _wrong_together,
-        "parted": lambda found: f"{listed(found['some'])} stand against {listed(found['others'])}",
-        "outside_subgradients": _outside_subgradients,
-        "kink": _kink,
+        "stands_alone": "{wrong} is wrong: {agree:list} agree{closeness:closeness}",
+        "oracle_sides_with": "{want} and {got} differ, {oracle} sides with {got}{closeness:closeness}",
+        "all_differ": "{names:list} all differ",
+        "oracle_cannot_tell": "{got} and {want} differ, and {oracle} cannot tell: {error:finite its error bar is "
+        "{error:.1g}|it does not converge there}",
+        "wrong_together": "{wrong:list} {wrong:one is|are} wrong together: {agree:list} agree{closeness:closeness}",
+        "parted": "{some:list} stand against {others:list}",
+        "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:.6g}) is outside of the "
+        "subgradients, [{low:.6g}, {high:.6g}]",
+        "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "
+        "subgradient}: {got} takes {got_value:.6g}, {want} {want_value:.6g}",
         "convention": "a difference of convention, not a failure: {kink}",
         "another_convention": "another convention at a kink: {kink}",
         "convention_at_first_kink": "a difference of convention, not a failure: first gradients have a kink there",
+        # Where: the words that name an origin, for its cause and for what follows from it
+        "op_at": "{op} at {entry}",
+        "tensor": "{name}",
+        "incoming_at_root": "incoming gradient at the root",
+        "the_backward_pass": "the backward pass",
+        "chance": "chance",
+        "ops_of": "{engine}'s ops",
+        # What: in a sentence behind the colon
+        "rule_fails": "its gradient rule fails",
+        "its_gradient_is_wrong": "its gradient is wrong",
+        "gradients_of_arguments_are_wrong": "{arguments:one gradient of its {arguments:ordinals} argument is|gradients "
+        "of its {arguments:ordinals} arguments are} wrong",
+        "among_operations": _among_operations,
+        "put_together_wrongly": _put_together_wrongly,
+        "it_recurses": "it recurses",
+        "not_the_same_twice": "the engine does not give the same answer twice",
+        "change_arguments": "they change their arguments ({tensors:commas}) in place",
+        "value_is_wrong": "its value is wrong, in the forward pass already",
+        # Of an engine as a whole, and where there is no cause
+        "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
+        "deeper than Python's stack",
+        "not_deterministic_engine": "the same pass once more gives other gradients, or another error: something random "
+        "decides, such as tensors told apart by random numbers, of which two may be the same",
+        "inputs_mutated": "input mutated: after the run {tensors:commas} is not what the engine was given; an op "
+        "writes its result into the memory of an argument",
+        "no_explanation": "no explanation: {error}",
+        "nothing_explains_it": lambda found: (
+            "no known mistake explains it; tried: " + ", ".join(kind.replace("_", " ") for kind in found["tried"])
+        ),
+        "three_uses_show": "{evidence}; a tensor with three uses shows that it is not another",
+        "not_traced": "not traced to its cause: {error}",
     }
 )

@@ -1,4 +1,4 @@
-"""What comparisons of claims came to, word by word."""
+"""What comparisons of claims came to, what befell a case, what oracles found, word by word."""
 
 from __future__ import annotations
 
@@ -153,3 +153,26 @@ def test_errors_of_a_case(found: Fact, sentence: str) -> None:
 )
 def test_what_oracles_find(found: Fact, sentence: str) -> None:
     assert say(found) == sentence
+
+
+def test_what_ended_a_case() -> None:
+    assert say(fact("ran_out_of_time", seconds=5.0)) == "ran out of time after 5 seconds"
+    assert say(fact("ran_out_of_memory", text="2 GiB")) == "ran out of memory: 2 GiB"
+    assert say(fact("crashed", error="ValueError", text="boom")) == "ValueError: boom"
+    assert say(fact("crashed", error="ValueError", text="")) == "ValueError"
+
+
+SAID = {
+    fact("exact_dtype", dtype="complex128"): "complex128 is no field of real numbers",
+    fact("exact_steps"): "its steps are more than backward passes",
+    fact("exact_error", message="sort: {x} is no operation"): "sort: {x} is no operation",
+    fact("exact_uninterpreted", functions=("exp", "sqrt")): "it differs where exp, sqrt may take any value",
+    fact("exact_degree", degree=123456, points=10): "its degree is 123,456, too large for 10 points",
+    fact("exact_core_gradient", tensor="h"): "the core's own gradient of h is not proved",
+    fact("no_complex_step", message="abs is not analytic"): "abs is not analytic",
+}
+
+
+@pytest.mark.parametrize("found", SAID, ids=lambda found: found.kind)
+def test_what_the_exact_oracle_finds(found: Fact) -> None:
+    assert say(found) == SAID[found]

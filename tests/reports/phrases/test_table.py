@@ -25,6 +25,39 @@ def test_a_fact_within_a_fact_is_said_first() -> None:
     assert say(fact("noted", what=fact("odd", number=3))) == "note: 3 is odd"
 
 
+@pytest.mark.parametrize(
+    ("template", "data", "sentence"),
+    [
+        ("{names:list}", ("a", "b", Fact("the_file")), "a, b and the file"),
+        ("{names:and}", ("a", "b", "c"), "a and b and c"),
+        ("{names:commas}", ("a", "b"), "a, b"),
+        ("{names:ordinal}", 1, "second"),
+        ("{names:ordinals}", (0, 2), "first and third"),
+        ("{names:number}", 1, "2"),
+        ("{names} point{names:s}", 1, "1 point"),
+        ("{names} point{names:s}", 0, "0 points"),
+        ("{names:shape}", (2, 3), "[2, 3]"),
+        ("{names:shape}", (), "[]"),
+        ("{names:sizes}", (("n", 2), ("m", 3)), "n = 2, m = 3"),
+        ("{names:axes}", (0,), "axis 0"),
+        ("{names:axes}", (0, 1, 2), "axes 0, 1 and 2"),
+        ("alike{names:closeness}", 2e-16, "alike to 2e-16"),
+        ("alike{names:closeness}", 0.0, "alike exactly"),
+        ("{names:if for {names}|for nobody}", "a|b", "for a|b"),
+        ("{names:if for {names}|for nobody}", "", "for nobody"),
+        ("all{names:given  along {names}}", 0, "all along 0"),
+        ("all{names:given  along {names}}", None, "all"),
+        ("{names:one is|are}", ("a",), "is"),
+        ("{names:finite to {names:.1g}|anywhere}", 0.25, "to 0.2"),
+        ("{names:finite to {names:.1g}|anywhere}", float("inf"), "anywhere"),
+        ("{names:one is|are}", 2, "are"),
+    ],
+)
+def test_forms_of_data_and_choices(template: str, data: object, sentence: str) -> None:
+    phrases({"made": template, "the_file": "the file"})
+    assert say(fact("made", names=data)) == sentence
+
+
 def test_a_function_says_what_a_template_cannot() -> None:
     phrases({"many": lambda found: " and ".join(found["names"])})
     assert say(fact("many", names=("a", "b"))) == "a and b"

@@ -22,7 +22,7 @@ from gradcheck.checks.result import ClaimKind, RunResult
 from gradcheck.reports import render
 from gradcheck.reports.grouping import findings
 from gradcheck.reports.phrases import PHRASES
-from gradcheck.reports.phrases.table import Phrase
+from gradcheck.reports.phrases.table import CHOICES, FORMS, Phrase
 from tests.paths import ROOT, wrong_engine
 
 PACKAGE = ROOT / "gradcheck"
@@ -105,11 +105,26 @@ def data_used(path: Path) -> dict[str, set[str]]:
 
 def _names(phrase: ast.expr, functions: dict[str, ast.FunctionDef]) -> set[str]:
     if isinstance(phrase, ast.Constant):
-        fields = [name for _, name, _, _ in string.Formatter().parse(phrase.value) if name is not None]
-        return {re.split(r"[.\[]", name)[0] for name in fields}
+        return {re.split(r"[.\[]", name)[0] for name, _ in _fields(phrase.value)}
     function = functions[phrase.id] if isinstance(phrase, ast.Name) else phrase
     assert isinstance(function, ast.Lambda | ast.FunctionDef)
     return _used_in(function, 0, functions)
+
+
+def _fields(template: str) -> Iterator[tuple[str, str]]:
+    """Names and specs, also of templates inside."""
+    for _, name, spec, _ in string.Formatter().parse(template):
+        if name is not None:
+            yield name, spec or ""
+            yield from _fields(spec or "")
+
+
+def test_templates_use_forms_that_there_are() -> None:
+    """Those of the table, or a format of numbers."""
+    for kind, phrase in PHRASES.items():
+        for _, spec in _fields(phrase) if isinstance(phrase, str) else ():
+            form = spec.partition(" ")[0]
+            assert form in FORMS or form in CHOICES or re.fullmatch(r",|(\.\d)?[efg]|", spec), kind
 
 
 def _used_in(function: ast.Lambda | ast.FunctionDef, position: int, functions: dict[str, ast.FunctionDef]) -> set[str]:

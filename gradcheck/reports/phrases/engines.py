@@ -1,26 +1,28 @@
-"""In words: what was made wrong on purpose, and where."""
+"""In words, of engines in general: what holds for one, and what was made wrong in one on purpose."""
 
 from __future__ import annotations
 
-from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import phrases
-
-
-def _uses(found: Fact) -> str:
-    what = f"a result of {found['op']}" if found["op"] else "a leaf"
-    return f"{what} of shape {list(found['shape'])}, used {found['count']} times"
-
 
 #: Where one op stands for another and its name says too little.
 _SWAPPED = {"sum": "a mean for a sum", "mean": "a sum for a mean"}
 
 
-def _swapped(found: Fact) -> str:
-    return _SWAPPED.get(found["old"], f"{found['new']} for {found['old']}")
-
-
 phrases(
     {
+        "is_not_linear": "the gradient for 3 a - 2 b is not 3 times that for a - 2 times that for b",
+        "does_not_accumulate": "two passes do not leave twice what one leaves",
+        "zeroing_leaves_something": "a pass after zeroing does not leave what a first pass leaves",
+        "values_changed": "the values of {tensor} are no longer what they were",
+        "incoming_gradient_changed": "the incoming gradient is no longer what it was",
+        "depends_on_order": "the gradient depends on which of two summands was made first",
+        "wrong_through_nodes": "the gradient through {nodes:,} nodes is wrong",
+        "wrong_after_uses": "the gradient of a tensor used {uses:,} times is wrong",
+        "no_gradient_arrives": "no gradient arrives at {tensor}",
+        "property_shapes_differ": "{what}: its shape is {got:shape}, expected {want:shape}",
+        "property_numbers_differ": "{what}: {got:g}, expected {want:g}",
+        "raised_of_kind": "{error}: {text}",
+        # What mutants have wrong, and where.
         "rule_negated": "negated",
         "rule_scaled": "factor",
         "rule_zeroed": "zero",
@@ -36,14 +38,14 @@ phrases(
         "factor_added": "a factor of {factor:g}",
         "transpose_added": "a transpose added",
         "transpose_removed": "a transpose removed",
-        "op_swapped": _swapped,
+        "op_swapped": lambda found: _SWAPPED.get(found["old"], f"{found['new']} for {found['old']}"),
         "term_dropped": "a term dropped",
         "factors_exchanged": "factors exchanged",
         "power_changed": "another power",
         "size_changed": "another size",
         "dimension_changed": "another dimension",
         "in_rule": "the rule of {op} for '{argument}'",
-        "in_uses": _uses,
+        "in_uses": "{op:if a result of {op}|a leaf} of shape {shape:shape}, used {count} times",
         "in_second_pass": "gradients of a second backward pass",
         "in_formula": "the formula for {tensor}: {formula}",
         "in_step": "the step {name}: {formula}",

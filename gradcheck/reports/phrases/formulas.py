@@ -1,4 +1,4 @@
-"""In words: what may have been meant, and where a formula is seen to fail."""
+"""In words, of formulas: where one is seen to fail, what may have been meant, why none could be derived."""
 
 from __future__ import annotations
 
@@ -47,5 +47,12 @@ phrases(
         "nothing_near_is_right": "nothing near it is right; the derived gradient is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
         "counterexample": _counterexample,
+        "forward_raises": "the forward pass raises: {error}",
+        "no_pass_completed": "no backward pass is completed",
+        "pass_not_run": "the backward pass alone cannot be run",
+        "formula_too_long": "a formula has {parts:,} parts; give parts of the graph names of their own",
+        "derived_does_not_hold": "the derived gradient of {tensor} does not hold when it is read back",
+        "derived_is_refuted": "the exact oracle refutes the derived gradient of {tensor}",
+        "equals_derived": "equals the derived formula; not independent evidence",
     }
 )
