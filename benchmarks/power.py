@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 from gradcheck import run
-from gradcheck.reports.power import power_lines
+from gradcheck.reports.summary import power_lines
 
 CASES = Path(__file__).parents[1] / "cases"
 

@@ -1,8 +1,8 @@
 """Reports turn what was found into text: for people, for programs, for other tools.
 
-Every sentence stands in `phrases`. `text` makes text and numbers safe and short, `tensors` shows arrays, `grouping`
-puts together what is wrong for one reason, `failed` and `passed` tell of a case, `problems` in a line each, `summary`
-of the run; `formats` and `commands` put these together. Nothing here computes a verdict, and nothing below can import
+Every sentence stands in `phrases`. `text` makes text and numbers safe and short, `tensors` shows arrays, `findings`
+puts together what is wrong for one reason, `failed` and `passed` tell of a case, `summary` of the run; `formats` and
+`commands` put these together. Nothing here computes a verdict, and nothing below can import
 it. A new format goes to `formats`, the report of a new command to `commands`, a new sentence to `phrases`.
 """
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison
+from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison
 from gradcheck.reports import Look
-from gradcheck.reports.grouping import Finding, findings
-from gradcheck.reports.layout import WORDS, indented
+from gradcheck.reports.findings import Finding, findings, locate
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import (
     allowed,
@@ -24,10 +23,20 @@ from gradcheck.reports.phrases.comparisons import (
     verdict,
     worst,
 )
-from gradcheck.reports.problems import locate
-from gradcheck.reports.tensors import Line, Span, is_small, side_by_side, wrong_elements
-from gradcheck.reports.text import count, plain, plain_lines
+from gradcheck.reports.tensors import is_small, side_by_side, wrong_elements
+from gradcheck.reports.text import count, plain, plain_lines, wrap
 
+#: How a case came out, in a word, and its style.
+WORDS: dict[CaseStatus, tuple[str, str]] = {
+    "passed": ("ok", "green"),
+    "failed": ("FAIL", "bold red"),
+    "invalid": ("INVALID", "bold red"),
+    "crashed": ("CRASH", "bold red"),
+    "skipped": ("skip", "yellow"),
+    "xfailed": ("xfail", "yellow"),
+    "xpassed": ("XPASS", "bold red"),
+    "unsupported": ("unsup", "yellow"),
+}
 #: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
 IN_FULL, IN_BRIEF = 3, 8
 #: How many wrong elements of a large tensor are listed.
@@ -37,7 +46,11 @@ PRINTED = 8
 #: A longer reproduction is in its file; it says nothing at a glance.
 MAX_LINES = 24
 
-_STYLES = {"got": "bold red", "want": "green", "": ""}
+
+def indented(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
+    """The text in lines, the first behind `indent` blanks, the others behind `hanging`; two more, if that is None."""
+    further = " " * (indent + 2 if hanging is None else hanging)
+    return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]
 
 
 def failure(case: CaseResult, look: Look) -> list[Text]:
@@ -167,14 +180,14 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
         return []  # the sentence and the worst element say it all
     if c.what is ClaimKind.CHECK and want is None:
         titles = ("where it holds", "")
-    lines: list[Line] = []
+    lines: list[Text] = []
     if is_small(got) and (want is None or is_small(want)):
         lines = side_by_side(got, want, c.mask, titles, look.width - 4)
     if not lines and want is not None and c.mask is not None and c.mismatched > 1:
         lines = wrong_elements(got, want, c.mask, titles, FIRST_WRONG)
         if c.mismatched > FIRST_WRONG:
-            lines.append((Span(f"and {c.mismatched - FIRST_WRONG} more"),))
-    return [Text.assemble("    ", *((span.text, _STYLES[span.wrong]) for span in line)) for line in lines]
+            lines.append(Text(f"and {c.mismatched - FIRST_WRONG} more"))
+    return [Text.assemble("    ", line) for line in lines]
 
 
 # What goes with it -------------------------------------------------------------------------------------

@@ -1,10 +1,13 @@
-"""What is said of a whole run: what engines lack, and the last line, how many cases came out how."""
+"""What is said of a whole run: what engines lack, what mutants showed of its power, and how many cases came out how."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gradcheck.checks.lacking import lacking, lacks_of
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
-from gradcheck.reports.text import plain
+from gradcheck.reports.phrases import say
+from gradcheck.reports.text import brief, count, plain
 
 #: In the order of the line.
 _ORDER: tuple[CaseStatus, ...] = (
@@ -17,6 +20,8 @@ _ORDER: tuple[CaseStatus, ...] = (
     "xfailed",
     "unsupported",
 )
+#: How many mutants that nothing caught are listed; -v shows all.
+_LISTED = 3
 
 
 def summary(result: RunResult) -> str:
@@ -49,3 +54,42 @@ def lacks(case: CaseResult) -> str:
     if len(found) == 1 and case.status == "unsupported":
         return f"lacks {', '.join(map(plain, next(iter(found.values()))))}"
     return "; ".join(f"{plain(engine)} lacks {', '.join(map(plain, words))}" for engine, words in found.items())
+
+
+def power_lines(case: CaseResult, everything: bool = False) -> list[str]:
+    """A line for a case whose power was measured, and one for each mutant that nothing caught."""
+    power = case.power
+    if power is None:
+        return []
+    if power.is_vacuous:
+        return ["power: vacuous: no fault that can be planted here would be noticed"]
+    planted = count(len(power.mutants), "planted fault")
+    lines = [f"power: {power.caught} of {planted} caught{_smallest(power.smallest)}"]
+    listed = power.survivors if everything else power.survivors[:_LISTED]
+    lines += [f"  not caught: {say(one.kind)}, in {plain(say(one.where))}" for one in listed]
+    if len(power.survivors) > len(listed):
+        lines.append(f"  and {len(power.survivors) - len(listed)} more; -v shows them all")
+    return lines
+
+
+def _smallest(smallest: Mapping[str, float]) -> str:
+    """`; errors seen from 2e-10 (x)` or, where tensors differ much, `to 3e-6 (y)` too."""
+    if not smallest:
+        return ""
+    low, high = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
+    text = f"; relative errors seen from {brief(smallest[low])}"
+    if smallest[high] <= 2 * smallest[low]:
+        return text
+    return f"{text} ({plain(low)}), {brief(smallest[high])} ({plain(high)})"
+
+
+def power_summary(result: RunResult) -> str:
+    """A line for the run, empty where nothing was planted."""
+    measured = [case.power for case in result.cases if case.power is not None]
+    if not measured:
+        return ""
+    planted, caught = sum(len(power.mutants) for power in measured), sum(power.caught for power in measured)
+    share = f" ({100 * caught / planted:.1f} %)" if planted else ""
+    vacuous = sum(power.is_vacuous for power in measured)
+    rest = f"; {count(vacuous, 'case')} vacuous" if vacuous else ""
+    return f"power: {caught} of {count(planted, 'planted fault')} caught{share}{rest}"

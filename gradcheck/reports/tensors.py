@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from rich.cells import cell_len
+from rich.text import Text
 
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
 _MARK = "*"  # before each wrong element of what was got
 _GAP = "      "
+#: How an element that differs looks, of what was got and of what was wanted.
+_GOT, _WANT = "bold red", "green"
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of a line; `wrong` is "got" or "want" where it is an element that differs."""
-
-    text: str
-    wrong: str = ""
-
-
-Line = tuple[Span, ...]
 Rows = list[list[Any]]
 
 
@@ -34,9 +26,12 @@ Rows = list[list[Any]]
 
 def inline(array: np.ndarray) -> str:
     """All of the array's numbers, in nested brackets: `[[1, 2], [0.5, 3]]`."""
-    if array.dtype.kind == "V":  # bfloat16
-        array = array.astype(np.float64)
-    return _nested(array.tolist())
+    return _nested(numbers(array).tolist())
+
+
+def numbers(array: np.ndarray) -> np.ndarray:
+    """The array in a dtype that Python has numbers for: bfloat16 as float64."""
+    return array.astype(np.float64) if array.dtype.kind == "V" else array
 
 
 def _short(value: Any) -> str:
@@ -69,7 +64,7 @@ def is_small(array: np.ndarray | None) -> bool:
 
 def side_by_side(
     got: np.ndarray, want: np.ndarray | None, mask: np.ndarray | None, titles: tuple[str, str], width: int
-) -> list[Line]:
+) -> list[Text]:
     """Both arrays as aligned rows in `width` columns; one above the other where they do not fit beside each other.
 
     `mask` is True where they differ. Without `want` there is but one block, and nothing in it is marked. The list is
@@ -79,43 +74,37 @@ def side_by_side(
     gots, wants = _rows(got), [] if want is None else _rows(want)
     marks = _rows(mask) if alike and mask is not None else []
     text_of = _formatter(gots, wants, marks)
-    left = _block(gots, marks, titles[0], text_of, "got")
+    left = _labelled(got.shape, _block(gots, marks, titles[0], text_of, _GOT))
     if want is None:
-        return _fitting(_labelled(got.shape, left), width)
-    right = _block(wants, marks, titles[1], text_of, "want")
-    if alike:
-        joined = _labelled(got.shape, [(*a, Span(_GAP), *b) for a, b in zip(left, right, strict=True)])
-        if _width(joined) <= width:
-            return _trimmed(joined)
-    return _fitting([*_labelled(got.shape, left), *_labelled(want.shape, right)], width)
+        return _fitting(left, width)
+    right = _block(wants, marks, titles[1], text_of, _WANT)
+    beside = [Text.assemble(a, _GAP, b) for a, b in zip(left, right, strict=True)] if alike else []
+    return _fitting(beside, width) or _fitting([*left, *_labelled(want.shape, right)], width)
 
 
 def wrong_elements(
     got: np.ndarray, want: np.ndarray, mask: np.ndarray, titles: tuple[str, str], limit: int
-) -> list[Line]:
+) -> list[Text]:
     """The first elements that differ, a line each with the index; for arrays too large to be shown whole."""
     places = np.argwhere(mask)[:limit]
     gots, wants = (_rows(array[tuple(places.T)].reshape(-1, 1)) for array in (got, want))
     text_of = _formatter(gots, wants, [[True]] * len(places))
     labels = [f"[{', '.join(map(str, index))}]" for index in places.tolist()]
-    left, right = (
-        [title, *(text_of(row[0]) for row in rows)] for title, rows in zip(titles, (gots, wants), strict=True)
-    )
-    widths = [max(map(cell_len, column)) for column in (["", *labels], left, right)]
-    lines: list[Line] = []
-    for index, (label, a, b) in enumerate(zip(["", *labels], left, right, strict=True)):
-        texts = [
-            text.rjust(room - cell_len(text) + len(text)) for text, room in zip((label, a, b), widths, strict=True)
-        ]
-        sides = ("got", "want") if index else ("", "")
-        lines.append((Span(texts[0] + "  "), Span(texts[1], sides[0]), Span("  "), Span(texts[2], sides[1])))
+    columns = [
+        ["", *labels],
+        *([title, *(text_of(row[0]) for row in rows)] for title, rows in zip(titles, (gots, wants), strict=True)),
+    ]
+    widths = [max(map(cell_len, column)) for column in columns]
+    lines: list[Text] = []
+    for index, texts in enumerate(zip(*columns, strict=True)):
+        label, a, b = (" " * (room - cell_len(text)) + text for text, room in zip(texts, widths, strict=True))
+        lines.append(Text.assemble(label, "  ", (a, _GOT if index else ""), "  ", (b, _WANT if index else "")))
     return lines
 
 
 def _rows(array: np.ndarray) -> Rows:
     """The array as a table: its last axis across, all others down; a long vector in rows of eight."""
-    if array.dtype.kind == "V":  # bfloat16
-        array = array.astype(np.float64)
+    array = numbers(array)
     if array.ndim <= 1:
         flat = array.reshape(-1).tolist()
         return [flat[i : i + MAX_COLUMNS] for i in range(0, len(flat), MAX_COLUMNS)]
@@ -131,51 +120,37 @@ def _labels(shape: tuple[int, ...]) -> list[str]:
     return [f"[{', '.join(map(str, index))}]" for index in np.ndindex(*shape[:-1])]
 
 
-def _block(rows: Rows, marks: Rows, title: str, text_of: Callable[[Any], str], side: str) -> list[Line]:
+def _block(rows: Rows, marks: Rows, title: str, text_of: Callable[[Any], str], style: str) -> list[Text]:
     """The title, then a line for each row, all of one width."""
     texts = [[text_of(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip_longest(*texts, fillvalue="")]
-    body: list[Line] = []
+    lines = [Text(" " + title)]
     for i, row in enumerate(texts):
-        line = []
+        line = Text()
         for j, text in enumerate(row):
             wrong = bool(marks) and bool(marks[i][j])
-            line.append(Span(" " * (widths[j] - len(text) + (2 if j else 0))))
-            line.append(Span((_MARK if wrong and side == "got" else " ") + text, side if wrong else ""))
-        body.append(tuple(line))
-    total = max(_width(body), cell_len(title) + 1)
-    return [_padded((Span(" " + title),), total), *(_padded(line, total) for line in body)]
+            line.append(" " * (widths[j] - len(text) + (2 if j else 0)))
+            line.append((_MARK if wrong and style == _GOT else " ") + text, style if wrong else "")
+        lines.append(line)
+    total = max(line.cell_len for line in lines)
+    for line in lines:
+        line.pad_right(total - line.cell_len)
+    return lines
 
 
-def _padded(line: Line, total: int) -> Line:
-    return (*line, Span(" " * (total - _width([line]))))
-
-
-def _labelled(shape: tuple[int, ...], block: list[Line]) -> list[Line]:
+def _labelled(shape: tuple[int, ...], block: list[Text]) -> list[Text]:
     labels = _labels(shape)
     room = max(map(len, labels))
-    return [(Span(label.rjust(room) + " "), *line) for label, line in zip(["", *labels], block, strict=True)]
+    return [Text.assemble(label.rjust(room) + " ", line) for label, line in zip(["", *labels], block, strict=True)]
 
 
-def _width(lines: list[Line]) -> int:
-    return max((sum(cell_len(span.text) for span in line) for line in lines), default=0)
-
-
-def _fitting(lines: list[Line], width: int) -> list[Line]:
-    return _trimmed(lines) if _width(lines) <= width else []
-
-
-def _trimmed(lines: list[Line]) -> list[Line]:
-    """Without blanks at the ends of lines, which copying and version control dislike."""
-    trimmed = []
+def _fitting(lines: list[Text], width: int) -> list[Text]:
+    """Without blanks at the ends of lines, which copying and version control dislike; nothing where one is too wide."""
+    if any(line.cell_len > width for line in lines):
+        return []
     for line in lines:
-        spans = list(line)
-        while spans and not spans[-1].text.strip():
-            spans.pop()
-        if spans:
-            spans[-1] = Span(spans[-1].text.rstrip(), spans[-1].wrong)
-        trimmed.append(tuple(spans))
-    return trimmed
+        line.rstrip()
+    return lines
 
 
 def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:

@@ -1,15 +1,15 @@
-"""What is told of one case that is wrong, beyond what `formats/test_full.py` shows of whole reports."""
+"""What is told of one case that is wrong, and how lines are laid out; `formats/test_full.py` shows whole reports."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import CaseResult, Reproduction
+from gradcheck.checks.result import CaseResult, CaseStatus, Reproduction
 from gradcheck.reports import Look
-from gradcheck.reports.failed import FIRST_WRONG, MAX_LINES, PRINTED, failure
+from gradcheck.reports.failed import FIRST_WRONG, MAX_LINES, PRINTED, WORDS, failure, indented
 
 ONE, TWO = np.ones((2, 2)), np.full((2, 2), 2.0)
 
@@ -71,3 +71,13 @@ def test_a_long_reproduction_is_cut(case: Any) -> None:
     short, long = (told(case(status="failed", smallest=found), verbosity=verbosity) for verbosity in (0, 1))
     assert "    … 7 lines more; -v shows them" in short
     assert sum(line.startswith("    line ") for line in long) == MAX_LINES + 6
+
+
+def test_every_status_has_its_word() -> None:
+    assert set(WORDS) == set(get_args(CaseStatus))
+    assert all(len(word) <= 7 for word, _ in WORDS.values())
+
+
+def test_what_is_too_wide_hangs() -> None:
+    assert [line.plain for line in indented("one two three", Look(width=9))] == ["  one two", "    three"]
+    assert [line.plain for line in indented("one two", Look(width=9), indent=4, hanging=6)] == ["    one", "      two"]

@@ -13,7 +13,7 @@ def show(got: np.ndarray, want: np.ndarray | None, width: int = 80, mask: np.nda
     if mask is None and want is not None and got.shape == want.shape:
         mask = np.asarray(got != want)
     lines = side_by_side(got, want, mask, ("core", "torch"), width)
-    return ["".join(span.text for span in line) for line in lines]
+    return [line.plain for line in lines]
 
 
 def test_a_matrix_of_integers_marks_the_wrong_element() -> None:
@@ -108,7 +108,7 @@ def test_wrong_elements_of_large_arrays_are_listed_by_index() -> None:
     got = want.copy()
     got[1, 2], got[9, 9] = -1, 0
     lines = wrong_elements(got, want, got != want, ("core", "torch"), limit=5)
-    assert ["".join(span.text for span in line) for line in lines] == [
+    assert [line.plain for line in lines] == [
         "        core  torch",
         "[1, 2]    -1     12",
         "[9, 9]     0     99",

@@ -8,8 +8,8 @@ from typing import Any
 from gradcheck.checks.conformance.conform import Conformance, Standing, standing
 from gradcheck.checks.lacking import lacking
 from gradcheck.reports import Look
+from gradcheck.reports.findings import problems
 from gradcheck.reports.phrases import say
-from gradcheck.reports.problems import problems
 from gradcheck.reports.text import plain, wrap
 
 _ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")

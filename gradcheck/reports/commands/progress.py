@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from gradcheck.checks.result import CaseResult
-from gradcheck.reports.problems import BAD
+from gradcheck.reports.findings import BAD
 
 #: Seconds that a run may last in silence.
 PATIENCE = 0.7

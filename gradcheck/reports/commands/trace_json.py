@@ -12,6 +12,7 @@ from gradcheck.engines.trace import TracedCase, TracedStep
 from gradcheck.errors import TensorError
 from gradcheck.reports.commands.trace import Labels, called
 from gradcheck.reports.formats.json import SCHEMA, to_json
+from gradcheck.reports.tensors import numbers
 
 
 def render(traced: TracedCase, *, step: int | None = None, tensor: str = "") -> str:
@@ -94,13 +95,10 @@ def _kept(kept: Kept, names: dict[Tensor, str]) -> dict[str, Any]:
 
 def _value(value: Glimpse) -> dict[str, Any]:
     """`values` is null for large arrays, of which shape, range and norm must do."""
-    array = value.array
-    if array is not None and array.dtype.kind == "V":  # bfloat16
-        array = array.astype(float)
     return {
         "shape": list(value.shape),
         "dtype": str(value.dtype),
-        "values": None if array is None else array.tolist(),
+        "values": None if value.array is None else numbers(value.array).tolist(),
         "low": value.low,
         "high": value.high,
         "norm": value.norm,

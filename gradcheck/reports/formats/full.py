@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from itertools import groupby
 
 from rich.cells import cell_len
+from rich.color import ColorSystem
+from rich.console import Console
 from rich.text import Text
 
 from gradcheck.checks.result import UNSETTLED, CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed import failure
-from gradcheck.reports.layout import WORDS, indented, output
+from gradcheck.reports.failed import WORDS, failure, indented
+from gradcheck.reports.findings import BAD
 from gradcheck.reports.passed import achievements, table
 from gradcheck.reports.phrases.comparisons import error_line, verdict
-from gradcheck.reports.power import power_lines, power_summary
-from gradcheck.reports.problems import BAD
-from gradcheck.reports.summary import lacking_lines, lacks, summary
+from gradcheck.reports.summary import lacking_lines, lacks, power_lines, power_summary, summary
 from gradcheck.reports.text import count, plain
 
 #: Columns before the name of a case, and the most that are kept for names before what is said of them.
@@ -32,6 +33,21 @@ def render(result: RunResult, look: Look) -> str:
         lines += indented(text, look, indent=0, style="yellow")
     lines += [Text(text) for text in (power_summary(result),) if text]
     return output([*lines, _summary(result)], look)
+
+
+def output(lines: list[Text], look: Look) -> str:
+    """The lines as they are, with colour or without; rich must neither wrap nor interpret them."""
+    if not look.color:
+        return "".join(line.plain.rstrip() + "\n" for line in lines)
+    console = Console(file=StringIO(), color_system="standard", force_terminal=True)
+    pieces = []
+    for line in lines:
+        line.rstrip()
+        line.stylize_before(line.style)  # `render` sees the styles of parts alone
+        for segment in line.render(console, end="\n"):
+            style = segment.style
+            pieces.append(style.render(segment.text, color_system=ColorSystem.STANDARD) if style else segment.text)
+    return "".join(pieces)
 
 
 def _summary(result: RunResult) -> Text:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.problems import BAD, Problem, problems
+from gradcheck.reports.findings import BAD, Problem, problems
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import count, plain
 
@@ -36,11 +36,11 @@ def render(result: RunResult, look: Look) -> str:
 
 
 def _annotation(name: str, problem: Problem) -> str:
-    properties = {"file": plain(_in_repository(problem.file))}
-    if problem.line:
-        properties["line"] = str(problem.line)
-    if problem.column:
-        properties["col"] = str(problem.column)
+    properties = {"file": plain(_in_repository(problem.place.file))}
+    if problem.place.line:
+        properties["line"] = str(problem.place.line)
+    if problem.place.column:
+        properties["col"] = str(problem.place.column)
     properties["title"] = plain(name) or "gradcheck"
     joined = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::error {joined}::{_data(problem.message)}"

@@ -16,7 +16,6 @@ from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import say
-from gradcheck.reports.power import power_json
 
 SCHEMA = 1
 
@@ -87,7 +86,18 @@ def _smallest(case: CaseResult) -> dict[str, Any]:
 
 def _power(case: CaseResult) -> dict[str, Any]:
     """What planted faults showed, where that was asked for."""
-    return {} if case.power is None else {"power": power_json(case.power)}
+    if case.power is None:
+        return {}
+    return {
+        "power": {
+            "planted": len(case.power.mutants),
+            "caught": case.power.caught,
+            "equivalent": case.power.equivalent,
+            "vacuous": case.power.is_vacuous,
+            "smallest": case.power.smallest,
+            "survivors": [{"kind": say(one.kind), "where": say(one.where)} for one in case.power.survivors],
+        }
+    }
 
 
 def _error(error: Failure) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.cells import cell_len
+from rich.text import Text
 
 from gradcheck.checks.result import RunResult, Trial
 from gradcheck.errors import Place
 from gradcheck.reports import Look, render
 from gradcheck.reports.failed import IN_BRIEF, IN_FULL
+from gradcheck.reports.formats.full import output
 
 WANT = np.array([[3700.0, 9950, 8125], [3700, 9950, 8125]])
 GOT = np.array([[3700.0, 12, 8125], [3700, 9950, 8125]])
@@ -278,3 +280,10 @@ def test_many_consequences_are_counted(run: Any, case: Any, failed: Any) -> None
         failed(GOT, WANT, what="value", tensor="k", consequence_of="h"),
     ))), width=150)  # fmt: skip
     assert "because of this: the value of k; the gradient of x19, x18, x17, x16, x15, x14, x13, x12 and 12 more" in text
+
+
+def test_output_keeps_lines_as_they_are() -> None:
+    lines = [Text("[bold]x[/bold]  "), Text("y" * 200, style="red")]
+    assert output(lines, Look(width=40)) == "[bold]x[/bold]\n" + "y" * 200 + "\n"
+    colored = output(lines, Look(color=True, width=40))
+    assert colored == "[bold]x[/bold]\n\x1b[31m" + "y" * 200 + "\x1b[0m\n"

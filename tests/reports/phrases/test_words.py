@@ -20,7 +20,7 @@ from gradcheck.checks.mutation.sweep_mutations import SWEEP_MUTATIONS
 from gradcheck.checks.options import Effort
 from gradcheck.checks.result import ClaimKind, RunResult
 from gradcheck.reports import render
-from gradcheck.reports.grouping import findings
+from gradcheck.reports.findings import findings
 from gradcheck.reports.phrases import PHRASES
 from gradcheck.reports.phrases.table import CHOICES, FORMS, Phrase
 from tests.paths import ROOT, wrong_engine

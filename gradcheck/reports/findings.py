@@ -1,12 +1,19 @@
-"""Which failures of a case to show, and in what order: the most telling first, its consequences behind it."""
+"""What is wrong with a case, the most telling first: grouped, consequences behind their cause; and as a list of places
+and messages of one line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
+from gradcheck.errors import Place
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.comparisons import TOGETHER
+from gradcheck.reports.phrases.comparisons import TOGETHER, error_line, one_line, verdict
+from gradcheck.reports.text import plain
+
+#: The statuses of a case that make a run fail, the worst first.
+BAD = ("crashed", "invalid", "failed", "xpassed")
+INFINITE = float("inf")
 
 #: An engine, and where something goes wrong in it first.
 Origin = tuple[str, Fact]
@@ -79,3 +86,40 @@ def _folded(group: list[Comparison]) -> list[Comparison]:
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
         alike.setdefault(key, []).append(c)
     return [same[0].about(engine=TOGETHER.join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]
+
+
+# In a line each ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One line for people. `size` is the relative error; infinite where nothing could be compared."""
+
+    place: Place
+    message: str
+    size: float = 0.0
+
+    @property
+    def location(self) -> str:
+        """`file:line:column`, as far as it is known."""
+        known = [str(number) for number in (self.place.line, self.place.column) if number]
+        return plain(":".join([self.place.file, *known]))
+
+
+def problems(case: CaseResult) -> list[Problem]:
+    """The problems of a case, the most telling first; none of a case that did what it says."""
+    if case.status not in BAD:
+        return []
+    found = [Problem(locate(case, error.place), error_line(error), INFINITE) for error in case.errors]
+    for lead in (finding.lead for finding in findings(case)):
+        size = INFINITE if lead.max_rel is None else lead.max_rel
+        found.append(Problem(locate(case, lead.place), one_line(lead), size))
+    if case.status == "xpassed" or not found:
+        found.append(Problem(locate(case, case.place), verdict(case)))
+    return found
+
+
+def locate(case: CaseResult, place: Place) -> Place:
+    """The place, or the case's own where it has none."""
+    chosen = place if place.line else case.place
+    return Place(chosen.file or place.file or case.file, chosen.line, chosen.column)
