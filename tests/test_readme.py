@@ -13,8 +13,8 @@ import pytest
 
 from gradcheck import load, run
 from gradcheck.autograd import ops
-from gradcheck.cli.commands import COMMANDS
 from gradcheck.cli.config import KEYS
+from gradcheck.cli.group import COMMANDS
 from gradcheck.cli.run import command
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.adapt import adapt

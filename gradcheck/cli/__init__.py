@@ -1,7 +1,7 @@
-"""The command line: each command is one file that turns options into one call and an exit code.
+"""The command line: each command turns options into one call and an exit code.
 
-This room knows click, paths and streams; it must not know how anything is checked or worded. A new command is a file
-here with its `command` and a line in `commands`; a new option of `run` is an entry in `options`.
+This room knows click, paths and streams; it must not know how anything is checked or worded. A new command is a
+file here and a line in `COMMANDS` in `group`; a new option of `run` is an entry in `options`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +17,33 @@ from gradcheck.language.suggest import did_you_mean
 KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RUN if option.key}
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """The section's values by the names of the options' parameters, converted; `file` is empty where there is none."""
+class ConfiguredCommand(click.Command):
+    """A command whose defaults come from the configuration; an option given by hand wins."""
 
-    file: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The configuration is read first, but for help. Raises UsageError where it is wrong."""
+        if not {"-h", "--help"} & set(args):
+            own = {param.name for param in self.params}
+            ctx.default_map = {name: value for name, value in read_config().items() if name in own}
+        return super().parse_args(ctx, args)
 
 
-def read_config(start: Path | None = None) -> Config:
-    """The configuration for a working directory, by default the process's. Raises UsageError where it is wrong."""
-    for folder in ((start or Path.cwd()).resolve(), *(start or Path.cwd()).resolve().parents):
-        path = folder / "pyproject.toml"
-        if not path.is_file():
-            continue
-        text, section = _section(path)
-        if section is not None:
-            file = os.path.relpath(path)
-            return Config(file, _checked(section, path, text))
-    return Config()
+def read_config(start: Path | None = None) -> dict[str, Any]:
+    """The configuration for a working directory, by default the process's: values by the names of the options'
+    parameters, converted. Raises UsageError where it is wrong."""
+    folder = (start or Path.cwd()).resolve()
+    for path in (parent / "pyproject.toml" for parent in (folder, *folder.parents)):
+        if path.is_file():
+            text, section = _section(path)
+            if section is not None:
+                return _checked(section, path, text)
+    return {}
 
 
 def _section(path: Path) -> tuple[str, Any]:
     """The file's text and its [tool.gradcheck], None where it has none."""
+    import tomllib  # here, since help does without
+
     file = os.path.relpath(path)
     try:
         text = path.read_bytes().decode("utf-8")

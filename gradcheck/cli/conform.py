@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.configured import ConfiguredCommand
+from gradcheck.cli.config import ConfiguredCommand
 
 
 @click.command("conform", cls=ConfiguredCommand)
@@ -34,14 +34,8 @@ def command(
     from gradcheck.reports.commands import conform as report
 
     chosen = engine_of(engine)
-    found = conform(chosen, _cases(paths), ops=ops, timeout=timeout)
+    cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
+    found = conform(chosen, cases, ops=ops, timeout=timeout)
     look = Look(width=width() if sys.stdout.isatty() else 100, verbosity=min(1, verbose))
     write_stdout(report.as_json(found) if as_json else report.render(found, look))
     return 0 if found.holds else 1
-
-
-def _cases(paths: tuple[str, ...]) -> list[str] | None:
-    if paths:
-        return list(paths)
-    found = [path for path in options.DEFAULT_PATHS if Path(path).exists()]
-    return found or None

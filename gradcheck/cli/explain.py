@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.configured import ConfiguredCommand
+from gradcheck.cli.config import ConfiguredCommand
 
 
 @click.command("explain", cls=ConfiguredCommand)
@@ -21,7 +21,7 @@ from gradcheck.cli.configured import ConfiguredCommand
 )
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
-@options.VERBOSE.unread()
+@options.UNREAD_VERBOSE
 def command(
     paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None
 ) -> int:
@@ -31,16 +31,12 @@ def command(
     and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
     from gradcheck.checks.derivation import explain
-    from gradcheck.cli.boundary import USAGE
-    from gradcheck.cli.output import width, write_stderr, write_stdout
+    from gradcheck.cli.output import width, write_stdout
     from gradcheck.cli.select import select
     from gradcheck.reports.commands.explain import render
-    from gradcheck.reports.text import plain
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
         text = render(explain(case, seed, expand=expand), format, width())
         write_stdout(("\n" if number else "") + text)
-    for error in selection.errors:
-        write_stderr(plain(str(error)))
-    return USAGE if selection.errors else 0
+    return selection.tell_errors()

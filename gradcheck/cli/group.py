@@ -7,9 +7,19 @@ from importlib import import_module
 import click
 
 from gradcheck import __version__
-from gradcheck.cli.commands import COMMANDS
 from gradcheck.language.suggest import did_you_mean
 
+#: Every command, and where it stands; a module is imported when its command is called for.
+COMMANDS: dict[str, str] = {
+    "run": "gradcheck.cli.run:command",
+    "validate": "gradcheck.cli.read:validate",
+    "list": "gradcheck.cli.read:list_ids",
+    "explain": "gradcheck.cli.explain:command",
+    "trace": "gradcheck.cli.trace:command",
+    "conform": "gradcheck.cli.conform:command",
+    "ops": "gradcheck.cli.vocabulary:ops",
+    "schema": "gradcheck.cli.vocabulary:print_schema",
+}
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -22,7 +32,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
         return command
 
     def resolve_command(

@@ -7,7 +7,6 @@ field of `checks.options.Options` where it changes what is checked. Nothing here
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,55 +35,43 @@ class ReportType(click.ParamType):
         return format, Path(path)
 
 
-@dataclass(frozen=True, slots=True)
 class Option:
-    """An option as click declares it: its `flags` and the parameter's name, its `help`, and further `settings` of
-    click's. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
+    """An option as click declares it. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
 
-    flags: tuple[str, ...]
-    help: str
-    key: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, *flags: str, key: str = "", **settings: Any) -> None:
+        self.flags, self.key, self.settings = flags, key, settings
 
     def __call__(self, function: Function) -> Function:
         """As a decorator of a command's function."""
-        return click.option(*self.flags, help=self.help, **self.settings)(function)
+        return click.option(*self.flags, **self.settings)(function)
 
     def parameter(self) -> click.Option:
         """As a parameter of a command."""
-        return click.Option(self.flags, help=self.help, **self.settings)
+        return click.Option(self.flags, **self.settings)
 
-    def unread(self) -> Option:
-        """The same for a command that is not told of it. (Crashes look for `-v` themselves.)"""
-        return replace(self, settings={**self.settings, "expose_value": False})
-
-    def helped(self, help: str) -> Option:
-        """The same with another help."""
-        return replace(self, help=help)
-
-
-def _option(*flags: str, help: str, key: str = "", **settings: Any) -> Option:
-    return Option(flags, help, key, settings)
+    def but(self, **settings: Any) -> Option:
+        """The same with some settings of click's changed."""
+        return Option(*self.flags, key=self.key, **{**self.settings, **settings})
 
 
 _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
 _SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
 
-KEYWORD = _option(
-    "-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'."
-)
-TAG = _option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; several add up.")
-SEED = _option("--seed", key="seed", type=int, metavar="N", help="Instead of the case's own seed.")
-TIMEOUT = _option("--timeout", key="timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
-VERBOSE = _option("-v", "--verbose", count=True, help="Show more.")
+KEYWORD = Option("-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'.")
+TAG = Option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; several add up.")
+SEED = Option("--seed", key="seed", type=int, metavar="N", help="Instead of the case's own seed.")
+TIMEOUT = Option("--timeout", key="timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
+VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")
+#: For a command that is not told of it. (Crashes look for `-v` themselves.)
+UNREAD_VERBOSE = VERBOSE.but(expose_value=False)
 
 #: The options of `run`, in the order of its help.
 RUN: tuple[Option, ...] = (
     KEYWORD,
     TAG,
-    _option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
-    _option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
-    _option(
+    Option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
+    Option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
+    Option(
         "--engine",
         "engines",
         key="engine",
@@ -92,30 +79,30 @@ RUN: tuple[Option, ...] = (
         metavar="NAME",
         help="An engine to test: a name, FILE.py:CLASS or MODULE:CLASS; repeatable. [default: core]",
     ),
-    _option("--reference", key="reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
-    _option("--dtype", key="dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
-    _option("--rtol", key="rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
-    _option("--atol", key="atol", type=_NOT_NEGATIVE, help="Tolerance relative to a tensor's largest magnitude."),
-    SEED.helped("Instead of each case's own seed."),
-    _option(
+    Option("--reference", key="reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
+    Option("--dtype", key="dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
+    Option("--rtol", key="rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
+    Option("--atol", key="atol", type=_NOT_NEGATIVE, help="Tolerance relative to a tensor's largest magnitude."),
+    SEED.but(help="Instead of each case's own seed."),
+    Option(
         "--trials", key="trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."
     ),
     TIMEOUT,
-    _option(
+    Option(
         "--oracle",
         type=click.Choice(["auto", "numeric", "none"]),
         help="Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.",
     ),
-    _option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too."),
-    _option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
-    _option(
+    Option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too."),
+    Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
+    Option(
         "--shrink/--no-shrink",
         default=None,
         help="Look for the smallest case that fails in the same way, for every failure. [default: for the first few]",
     ),
     VERBOSE,
-    _option("-q", "--quiet", count=True, help="Show only what is wrong."),
-    _option(
+    Option("-q", "--quiet", count=True, help="Show only what is wrong."),
+    Option(
         "--output-format",
         key="output-format",
         type=click.Choice(list(FORMATS)),
@@ -123,7 +110,7 @@ RUN: tuple[Option, ...] = (
         show_default=True,
         help="What to write.",
     ),
-    _option(
+    Option(
         "-o",
         "--output",
         "file",
@@ -131,8 +118,8 @@ RUN: tuple[Option, ...] = (
         metavar="FILE",
         help="Write there, not to stdout.",
     ),
-    _option("--report", "reports", type=ReportType(), multiple=True, help="Write a report there too; repeatable."),
-    _option("--color", key="color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour."),
+    Option("--report", "reports", type=ReportType(), multiple=True, help="Write a report there too; repeatable."),
+    Option("--color", key="color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour."),
 )
 
 

@@ -1,17 +1,25 @@
-"""Where text goes: stdout or files, with colour or without, and quietly when a pipe's reader has left."""
+"""Where text goes: stdout or files, with colour or without, and quietly when a pipe's reader has left; the reports of a
+run, and the small cases that it keeps."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from gradcheck.errors import UsageError
 
+if TYPE_CHECKING:
+    from gradcheck.checks.result import RunResult
+
 WIDTH = 80
+#: What a run leaves for people and for the next run; never for version control.
+CACHE = Path(".gradcheck_cache")
 
 
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
@@ -83,3 +91,56 @@ def write_file(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """`format` goes to `file`, None meaning stdout; `reports` are pairs of a format and a file. `verbosity` is that of
+    `reports.Look`, `color` what `--color` takes."""
+
+    format: str
+    file: Path | None
+    reports: tuple[tuple[str, Path], ...]
+    color: str
+    verbosity: int
+
+    def prepare(self) -> None:
+        """Refuse at once what could not be written at the end. Raises UsageError."""
+        files = [path for _, path in self.reports]
+        if self.file:
+            files.append(self.file)
+        for path in files:
+            prepare_file(path)
+        if len({path.resolve() for path in files}) < len(files):
+            raise UsageError("two reports would go to the same file", hint="name a file for each")
+
+    def write(self, result: RunResult) -> None:
+        """Everything. Raises UsageError where a file cannot be written."""
+        from gradcheck.reports import Look, render
+
+        for format, path in self.reports:
+            write_file(path, render(result, format, Look(verbosity=self.verbosity)))
+        if self.file:
+            color = self.color == "always"
+            write_file(self.file, render(result, self.format, Look(color, verbosity=self.verbosity)))
+        else:
+            look = Look(wants_color(self.color, sys.stdout), width(), self.verbosity)
+            write_stdout(render(result, self.format, look))
+
+
+def keep(id: str, case: str) -> str:
+    """Write a case file that reproduces a failure of the case with this id; its path, empty where it cannot be written.
+
+    The same id gets the same file.
+    """
+    import hashlib  # here, since help does without
+
+    words = "-".join(re.findall(r"[A-Za-z0-9]+", id.rpartition("::")[2]))[:60] or "case"
+    path = CACHE / "smallest" / f"{words}-{hashlib.sha256(id.encode()).hexdigest()[:6]}.yaml"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
+        path.write_text(case, encoding="utf-8", newline="\n")
+    except OSError:  # a folder that is not ours to write in; the report has the case all the same
+        return ""
+    return path.as_posix()

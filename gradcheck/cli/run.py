@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.configured import ConfiguredCommand
-from gradcheck.cli.outputs import Outputs
+from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
 
 if TYPE_CHECKING:
     from gradcheck.checks.options import Effort
@@ -68,7 +68,6 @@ def _run(selection: Selection, given: dict[str, Any]) -> RunResult:
 
     from gradcheck.checks.options import Options
     from gradcheck.checks.run import run
-    from gradcheck.cli.output import is_terminal, write_stderr
     from gradcheck.language.case import Loaded
     from gradcheck.reports.commands.progress import Progress
     from gradcheck.reports.text import count
@@ -86,8 +85,6 @@ def _run(selection: Selection, given: dict[str, Any]) -> RunResult:
 def _with_files(result: RunResult) -> RunResult:
     """The smallest reproductions, each in a file of its own."""
     from dataclasses import replace
-
-    from gradcheck.cli.cache import keep
 
     cases = tuple(
         replace(case, smallest=replace(case.smallest, file=keep(case.id, case.smallest.case)))

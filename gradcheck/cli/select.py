@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradcheck.cli.boundary import NothingToDo
+from gradcheck.cli.boundary import USAGE, NothingToDo
 from gradcheck.cli.keywords import compile_keywords
 from gradcheck.cli.options import DEFAULT_PATHS
+from gradcheck.cli.output import write_stderr
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.suggest import did_you_mean
 
@@ -23,6 +24,14 @@ class Selection:
 
     cases: tuple[Case, ...]
     errors: tuple[InvalidCase, ...]
+
+    def tell_errors(self) -> int:
+        """Write them to stderr, a line each; the exit code that follows from them."""
+        from gradcheck.reports.text import plain
+
+        for error in self.errors:
+            write_stderr(plain(str(error)))
+        return USAGE if self.errors else 0
 
 
 def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Selection:

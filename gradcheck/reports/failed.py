@@ -8,21 +8,8 @@ from rich.text import Text
 from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison
 from gradcheck.reports import Look
 from gradcheck.reports.findings import Finding, findings, locate
+from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparisons import (
-    allowed,
-    cause,
-    consequences,
-    counterexamples,
-    error_line,
-    headline,
-    parties,
-    reasons,
-    suggestions,
-    trial,
-    verdict,
-    worst,
-)
 from gradcheck.reports.tensors import is_small, side_by_side, wrong_elements
 from gradcheck.reports.text import count, plain, plain_lines, wrap
 
@@ -59,7 +46,7 @@ def failure(case: CaseResult, look: Look) -> list[Text]:
     found = findings(case)
     lines = [Text.assemble((word, style), " ", (plain(case.id or case.file), "bold")), *_errors(case, look)]
     if case.status == "xpassed" or not (found or case.errors):
-        lines += indented(verdict(case), look)
+        lines += indented(told.verdict(case), look)
     lines += [*_findings(found, case, look), *_printed(case, look), *_smallest(case, look)]
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
@@ -69,7 +56,7 @@ def failure(case: CaseResult, look: Look) -> list[Text]:
 def _errors(case: CaseResult, look: Look) -> list[Text]:
     lines: list[Text] = []
     for error in case.errors:
-        lines += indented(f"{plain(str(locate(case, error.place)))}: {error_line(error)}", look)
+        lines += indented(f"{plain(str(locate(case, error.place)))}: {told.error_line(error)}", look)
         if error.details and look.verbosity > 0:
             lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     if any(error.details for error in case.errors) and look.verbosity <= 0:
@@ -90,7 +77,7 @@ def _findings(found: list[Finding], case: CaseResult, look: Look) -> list[Text]:
     if brief:
         lines.append(Text())
     for finding in brief:
-        lines += indented(f"also: {headline(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
+        lines += indented(f"also: {told.headline(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
     more = len(found) - detailed - len(brief)
     if more:
         lines.append(Text(f"  and {count(more, 'more finding')}; -v shows {'it' if more == 1 else 'them all'}"))
@@ -110,23 +97,23 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     lines = [*_what(lead, look), *_where(lead, case, look), *_numbers(lead, look)]
     for note in lead.notes:
         lines += indented(f"note: {plain(say(note))}", look, indent=4, hanging=10)
-    for word, message in reasons(lead):
+    for word, message in told.reasons(lead):
         lines += indented(f"{word}: {message}", look, indent=4, hanging=11, style="bold")
-    for message in counterexamples(lead):
+    for message in told.counterexamples(lead):
         lines += indented(message, look, indent=4, hanging=8)
-    for message in suggestions(lead):
+    for message in told.suggestions(lead):
         lines += indented(message, look, indent=4, hanging=8, style="bold")
     lines += _others(finding.others, look)
     if finding.consequences:
-        lines += indented(consequences(lead, finding.consequences), look, indent=4)
+        lines += indented(told.consequences(lead, finding.consequences), look, indent=4)
     return lines
 
 
 def _what(lead: Comparison, look: Look) -> list[Text]:
     """The cause, where it is one; the failure itself; who is wrong."""
-    lines = indented(cause(lead) or headline(lead), look, style="red")
+    lines = indented(told.cause(lead) or told.headline(lead), look, style="red")
     if lead.cause:
-        lines += indented(headline(lead), look, indent=4)
+        lines += indented(told.headline(lead), look, indent=4)
     if lead.verdict:
         lines += indented(plain(say(lead.verdict)), look, indent=4, style="bold")
     return lines
@@ -138,14 +125,14 @@ def _where(lead: Comparison, case: CaseResult, look: Look) -> list[Text]:
     if lead.formula and lead.what is not ClaimKind.CHECK:
         lines += indented(f"formula: {plain(lead.formula)}", look, indent=4, hanging=13)
     if lead.trial:
-        lines += indented(f"in {trial(lead)}", look, indent=4)
+        lines += indented(f"in {told.trial(lead)}", look, indent=4)
     return lines
 
 
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
     """What else says the same, a line each; all trials in a single line."""
     lines: list[Text] = []
-    for text in dict.fromkeys(headline(other) + _line_of(other) for other in others if other.trial is None):
+    for text in dict.fromkeys(told.headline(other) + _line_of(other) for other in others if other.trial is None):
         lines += indented(f"also: {text}", look, indent=4, hanging=10)
     numbers = list(dict.fromkeys(str(other.trial.number) for other in others if other.trial is not None))
     if numbers:
@@ -166,14 +153,14 @@ def _numbers(c: Comparison, look: Look) -> list[Text]:
     """Both tensors where they are small, then the worst element and the tolerance."""
     lines = _tensors(c, look)
     lines = [Text(), *lines, Text()] if lines else []
-    for text in filter(None, (worst(c), allowed(c))):
+    for text in filter(None, (told.worst(c), told.allowed(c))):
         lines += indented(text, look, indent=4)
     return lines
 
 
 def _tensors(c: Comparison, look: Look) -> list[Text]:
     got, want = c.got_array, c.want_array
-    titles = parties(c)
+    titles = told.parties(c)
     if got is None:  # only one of the two exists
         got, want, titles = want, None, titles[::-1]
     if got is None or (got.size == 1 and (want is None or got.shape == want.shape)):

@@ -1,8 +1,9 @@
-"""`[tool.gradcheck]`: found upwards, checked, and never a traceback."""
+"""`[tool.gradcheck]`: found upwards, checked, and never a traceback; commands take their defaults from it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def test_values_are_those_of_the_options(folder: Path) -> None:
         folder,
         '[tool.gradcheck]\npaths = ["a", "b"]\nengine = ["core"]\nrtol = 1\nseed = 7\noutput-format = "concise"\n',
     )
-    assert read_config().values == {
+    assert read_config() == {
         "paths": ("a", "b"), "engines": ("core",), "rtol": 1.0, "seed": 7, "output_format": "concise",
     }  # fmt: skip
 
@@ -29,14 +30,12 @@ def test_it_is_found_upwards_and_its_paths_start_where_it_stands(folder: Path, m
     (folder / "sub").mkdir()
     write(folder / "sub", "[project]\nname = 'another'\n")
     monkeypatch.chdir(folder / "sub")
-    config = read_config()
-    assert config.file == str(Path("..", "pyproject.toml"))
-    assert config.values == {"paths": (str(Path("..", "proofs")),), "engines": ("core",)}
+    assert read_config() == {"paths": (str(Path("..", "proofs")),), "engines": ("core",)}
 
 
 def test_without_any_there_is_nothing(folder: Path) -> None:
     write(folder, "[tool.ruff]\n")
-    assert read_config().values == {}
+    assert read_config() == {}
 
 
 @pytest.mark.parametrize(
@@ -74,5 +73,21 @@ def test_text_that_is_not_utf8_is_refused(folder: Path) -> None:
 def test_a_folder_may_be_given(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     write(other, "[tool.gradcheck]\nseed = 3\n")
-    assert read_config(other).values == {"seed": 3}
-    assert read_config(folder).values == {}
+    assert read_config(other) == {"seed": 3}
+    assert read_config(folder) == {}
+
+
+def test_help_works_in_spite_of_a_broken_configuration(folder: Path, gradcheck: Any) -> None:
+    (folder / "pyproject.toml").write_text("[tool.gradcheck]\nx = 1\n")
+    assert gradcheck("run", "-h").code == 0
+    outcome = gradcheck("run")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert outcome.err.startswith("gradcheck: pyproject.toml:2:1: unknown key 'x'")
+
+
+def test_configured_paths_are_the_default_and_given_ones_win(cases: Path, folder: Path, gradcheck: Any) -> None:
+    (folder / "pyproject.toml").write_text('[tool.gradcheck]\npaths = ["elsewhere"]\n')
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "one.yaml").write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
+    assert gradcheck("list").out == "elsewhere/one.yaml::one\n"
+    assert "squares" in gradcheck("list", "cases").out

@@ -1,14 +1,23 @@
-"""The command itself: help, versions, and mistakes in its name or options."""
+"""Every command is found by its name; help, versions, and mistakes in a name or in options."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from gradcheck import __version__
-from gradcheck.cli.commands import COMMANDS
+from gradcheck.cli.group import COMMANDS, LazyGroup
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_called_what_the_table_says(name: str) -> None:
+    command = LazyGroup().get_command(click.Context(LazyGroup()), name)
+    assert isinstance(command, click.Command)
+    assert command.name == name
+    assert command.help
 
 
 @pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])

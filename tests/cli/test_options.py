@@ -41,7 +41,7 @@ def test_choices_are_those_that_exist() -> None:
 
 
 def test_a_table_becomes_parameters_with_their_help() -> None:
-    table = (Option(("--one",), "First."), Option(("--two",), "Second.", settings={"type": int}))
+    table = (Option("--one", help="First."), Option("--two", help="Second.", type=int))
 
     @click.command()
     @of_table(table)
@@ -51,7 +51,7 @@ def test_a_table_becomes_parameters_with_their_help() -> None:
         ("one", "First."),
         ("two", "Second."),
     ]
-    assert table[0].helped("Other.").parameter().help == "Other."
+    assert table[0].but(help="Other.").parameter().help == "Other."
 
 
 def test_a_report_is_a_format_and_a_path() -> None:

@@ -1,13 +1,15 @@
-"""Colours by the usual switches; files with their folders, or a clear refusal before any work."""
+"""Colours by the usual switches; files with their folders, or a clear refusal before any work; what a run keeps."""
 
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 
-from gradcheck.cli.output import prepare_file, wants_color, write_file
+from gradcheck.checks.result import RunResult
+from gradcheck.cli.output import Outputs, keep, prepare_file, wants_color, write_file
 from gradcheck.errors import UsageError
 
 
@@ -57,3 +59,49 @@ def test_what_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
         prepare_file(tmp_path)
     with pytest.raises(UsageError, match=r"cannot write '.*x\.json'"):
         prepare_file(tmp_path / "file" / "x.json")
+
+
+NOTHING = RunResult((), 0.0, {})
+
+
+def outputs(file: str | None = None, reports: tuple[tuple[str, str], ...] = (), format: str = "full") -> Outputs:
+    pairs = tuple((kind, Path(path)) for kind, path in reports)
+    return Outputs(format, None if file is None else Path(file), pairs, "auto", 0)
+
+
+def test_every_report_is_written_to_its_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = outputs("out/full.txt", (("json", "a.json"), ("junit", "b/c.xml")))
+    chosen.prepare()
+    chosen.write(NOTHING)
+    assert json.loads((folder / "a.json").read_text())["cases"] == []
+    assert (folder / "b" / "c.xml").read_text().startswith("<?xml")
+    assert (folder / "out" / "full.txt").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_without_a_file_it_is_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs(format="json").write(NOTHING)
+    assert json.loads(capsys.readouterr().out)["cases"] == []
+
+
+def test_two_reports_need_two_files(folder: Path) -> None:
+    with pytest.raises(UsageError, match="the same file"):
+        outputs("a", (("json", "./a"),)).prepare()
+
+
+def test_the_same_id_gets_the_same_file_another_another(folder: Path) -> None:
+    first = keep("cases/a.yaml::two words", "name: a\n")
+    assert keep("cases/a.yaml::two words", "name: b\n") == first
+    assert keep("cases/b.yaml::two words", "name: c\n") != first
+    assert Path(first).read_text() == "name: b\n"
+    assert Path(first).name.startswith("two-words-")
+
+
+def test_version_control_does_not_see_it(folder: Path) -> None:
+    path = Path(keep("a::b", "name: a\n"))
+    assert (folder / path.parts[0] / ".gitignore").read_text() == "*\n"
+
+
+def test_where_nothing_can_be_written_there_is_none(folder: Path) -> None:
+    (folder / ".gradcheck_cache").write_text("a file")
+    assert keep("a::b", "name: a\n") == ""

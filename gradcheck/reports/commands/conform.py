@@ -34,15 +34,12 @@ def render(found: Conformance, look: Look) -> str:
 
 def verdict(found: Conformance) -> str:
     """The last line."""
-    parts = []
-    if found.count("wrong"):
-        parts.append(f"{found.count('wrong')} cases")
-    ops = sum(word == "wrong" for word in found.ops.values())
-    if ops:
-        parts.append(f"{ops} ops")
-    failed = sum(one.status == "fails" for one in found.properties)
-    if failed:
-        parts.append(f"{failed} properties")
+    wrong = {
+        "cases": found.count("wrong"),
+        "ops": sum(word == "wrong" for word in found.ops.values()),
+        "properties": sum(one.status == "fails" for one in found.properties),
+    }
+    parts = [f"{number} {what}" for what, number in wrong.items() if number]
     if not parts:
         return f"{plain(found.engine)} conforms in all that it can be asked"
     return f"{plain(found.engine)} is wrong in {', '.join(parts)}"

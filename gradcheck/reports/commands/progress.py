@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from gradcheck.checks.result import CaseResult
 from gradcheck.reports.findings import BAD
+
+if TYPE_CHECKING:
+    import rich.progress
 
 #: Seconds that a run may last in silence.
 PATIENCE = 0.7
@@ -22,7 +25,7 @@ class Progress:
     def __init__(self, total: int, terminal: IO[str] | None, patience: float = PATIENCE) -> None:
         self._total, self._terminal = total, terminal
         self._done = self._failed = 0
-        self._bar: _Bar | None = None
+        self._bar: rich.progress.Progress | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._timer = threading.Timer(patience, self._start) if terminal else None
@@ -48,37 +51,26 @@ class Progress:
         with self._lock:
             self._done += 1
             self._failed += case.status in BAD
-            if self._bar:
-                self._bar.update(self._done, self._failed)
+            self._draw()
 
     def _start(self) -> None:
         with self._lock:
             if self._terminal and not self._closed:
-                self._bar = _Bar(self._total, self._terminal)
-                self._bar.update(self._done, self._failed)
+                self._bar = _bar(self._terminal)
+                self._bar.add_task("", total=self._total, remark="")
+                self._bar.start()
+                self._draw()
+
+    def _draw(self) -> None:
+        if self._bar:
+            remark = f"{self._failed} wrong" if self._failed else ""
+            self._bar.update(self._bar.task_ids[0], completed=self._done, remark=remark)
 
 
-class _Bar:
+def _bar(terminal: IO[str]) -> rich.progress.Progress:
     """rich's bar, imported when it is first wanted."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    def __init__(self, total: int, terminal: IO[str]) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("checking"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[remark]}"),
-            TimeRemainingColumn(),
-            console=Console(file=terminal),
-            transient=True,
-        )
-        self._task = self._progress.add_task("", total=total, remark="")
-        self._progress.start()
-
-    def update(self, done: int, failed: int) -> None:
-        self._progress.update(self._task, completed=done, remark=f"{failed} wrong" if failed else "")
-
-    def stop(self) -> None:
-        self._progress.stop()
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[remark]}"), TimeRemainingColumn())
+    return Progress(TextColumn("checking"), *columns, console=Console(file=terminal), transient=True)

@@ -44,6 +44,11 @@ def called(labels: Labels, name: str) -> list[Tensor]:
     return [t for t, label in labels.items() if name in (label.name, label.text, label.expression) and name]
 
 
+def concerns(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
+    """Whether one of these tensors receives a gradient, or passes its own on."""
+    return event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
+
+
 def _step(one: TracedStep, look: Look, tensor: str) -> list[str]:
     title = f"step {one.index + 1}: {_action(one)}"
     lines = _told(title, look, indent="")
@@ -111,7 +116,7 @@ class _Tree:
             line
             for block in self._blocks(trace)
             for event, number in block
-            if event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
+            if concerns(event, chosen)
             for line in self._lines(event, number)
         ]
         return lines or ["  no gradient arrives there in this pass"]

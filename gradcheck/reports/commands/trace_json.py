@@ -10,7 +10,7 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
 from gradcheck.engines.trace import TracedCase, TracedStep
 from gradcheck.errors import TensorError
-from gradcheck.reports.commands.trace import Labels, called
+from gradcheck.reports.commands.trace import Labels, called, concerns
 from gradcheck.reports.formats.json import SCHEMA, to_json
 from gradcheck.reports.tensors import numbers
 
@@ -42,16 +42,11 @@ def _error(error: TensorError | None) -> dict[str, str] | None:
 def _pass(trace: Trace, labels: Labels, tensor: str) -> dict[str, Any]:
     names = {one: label.text for one, label in labels.items()}
     chosen = set(called(labels, tensor)) if tensor else set(labels)
-    events = [
-        _event(event, names)
-        for event in trace.events
-        if event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
-    ]
     return {
         "roots": [names[root] for root in trace.roots],
         "freed": None if trace.freed is None else names[trace.freed],
         "tensors": [_tensor(one, labels) for one in labels if one in chosen],
-        "events": events,
+        "events": [_event(event, names) for event in trace.events if concerns(event, chosen)],
         "order": [names[one] for one in trace.order],
         "gradients": [_kept(kept, names) for kept in trace.kept if kept.tensor in chosen],
     }
@@ -59,13 +54,8 @@ def _pass(trace: Trace, labels: Labels, tensor: str) -> dict[str, Any]:
 
 def _tensor(tensor: Tensor, labels: Labels) -> dict[str, Any]:
     label = labels[tensor]
-    return {
-        "tensor": label.text,
-        "name": label.name or None,
-        "inside": label.inside or None,
-        "expression": label.expression or None,
-        "op": label.op or None,
-    }
+    parts = {"name": label.name, "inside": label.inside, "expression": label.expression, "op": label.op}
+    return {"tensor": label.text, **{key: text or None for key, text in parts.items()}}
 
 
 def _event(event: Received | PassedOn, names: dict[Tensor, str]) -> dict[str, Any]:
@@ -84,17 +74,14 @@ def _event(event: Received | PassedOn, names: dict[Tensor, str]) -> dict[str, An
 
 
 def _kept(kept: Kept, names: dict[Tensor, str]) -> dict[str, Any]:
-    before = None if kept.before is None else _value(kept.before)
-    return {
-        "tensor": names[kept.tensor],
-        "gradient": _value(kept.gradient),
-        "before": before,
-        "now": _value(kept.now),
-    }
+    sums = {"gradient": kept.gradient, "before": kept.before, "now": kept.now}
+    return {"tensor": names[kept.tensor], **{key: _value(value) for key, value in sums.items()}}
 
 
-def _value(value: Glimpse) -> dict[str, Any]:
+def _value(value: Glimpse | None) -> dict[str, Any] | None:
     """`values` is null for large arrays, of which shape, range and norm must do."""
+    if value is None:
+        return None
     return {
         "shape": list(value.shape),
         "dtype": str(value.dtype),

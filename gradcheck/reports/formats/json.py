@@ -38,29 +38,25 @@ def _head(result: RunResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "gradcheck": __version__,
-        "environment": dict(result.environment),
+        "environment": result.environment,
         "summary": summary,
         "interrupted": result.interrupted,
         "lacking": [
-            {"engine": one.engine, "lacks": list(one.words), "unsupported": one.unsupported, "cases": one.cases}
+            {"engine": one.engine, "lacks": one.words, **_fields(one, "unsupported", "cases")}
             for one in lacking(result)
         ],
     }
 
 
+def _fields(of: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in names}
+
+
 def _case(case: CaseResult) -> dict[str, Any]:
     return {
-        "id": case.id,
-        "file": case.file,
+        **_fields(case, "id", "file"),
         "line": case.place.line or None,
-        "name": case.name,
-        "status": case.status,
-        "seconds": case.seconds,
-        "seed": case.seed,
-        "reproduce": case.reproduce,
-        "reason": case.reason,
-        "tags": list(case.tags),
-        "output": dict(case.output),
+        **_fields(case, "name", "status", "seconds", "seed", "reproduce", "reason", "tags", "output"),
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
         **_power(case),
@@ -73,15 +69,8 @@ def _smallest(case: CaseResult) -> dict[str, Any]:
     found = case.smallest
     if found is None:
         return {}
-    return {
-        "smallest": {
-            "case": found.case,
-            "operations": found.operations,
-            "complete": found.complete,
-            "file": found.file or None,
-            "snippet": found.snippet or None,
-        }
-    }
+    about = _fields(found, "case", "operations", "complete")
+    return {"smallest": about | {"file": found.file or None, "snippet": found.snippet or None}}
 
 
 def _power(case: CaseResult) -> dict[str, Any]:
@@ -112,27 +101,12 @@ def _error(error: Failure) -> dict[str, Any]:
 
 
 def _comparison(c: Comparison) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "what": c.what,
-        "tensor": c.tensor,
-        "step": c.step,
-        "engine": c.engine,
-        "reference": c.reference,
-        "status": c.status,
+    found: dict[str, Any] = {
+        **_fields(c, "what", "tensor", "step", "engine", "reference", "status"),
         "line": c.place.line or None,
         "column": c.place.column or None,
-        "shape": list(c.shape),
-        "dtype": c.dtype,
-        "max_abs": c.max_abs,
-        "max_rel": c.max_rel,
-        "max_ulp": c.max_ulp,
-        "mismatched": c.mismatched,
-        "elements": c.elements,
-        "worst_index": None if c.worst_index is None else list(c.worst_index),
-        "got": c.got,
-        "want": c.want,
-        "atol": c.atol,
-        "rtol": c.rtol,
+        **_fields(c, "shape", "dtype", "max_abs", "max_rel", "max_ulp", "mismatched", "elements", "worst_index"),
+        **_fields(c, "got", "want", "atol", "rtol"),
         "message": say(c.mismatch),
         "lacks": c.lacks,
         "notes": [say(note) for note in c.notes],
@@ -143,13 +117,13 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "consequence_of": say(c.consequence_of),
         "diagnoses": [_diagnosis(found) for found in c.diagnoses],
     }
-    return fields | ({"formula": c.formula} if c.formula else {})
+    return found | ({"formula": c.formula} if c.formula else {})
 
 
 def _trial(c: Comparison) -> dict[str, Any] | None:
     if c.trial is None:
         return None
-    return {"trial": c.trial.number, "seed": c.trial.seed, "sizes": dict(c.trial.sizes)}
+    return {"trial": c.trial.number, "seed": c.trial.seed, "sizes": c.trial.sizes}
 
 
 def _diagnosis(found: Diagnosis) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`gradcheck list`: ids, one a line."""
+"""`gradcheck validate`: errors with their places, and how much is valid; `gradcheck list`: ids, one a line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+
+def test_validate_counts_what_is_valid(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("validate")
+    assert (outcome.code, outcome.out) == (0, "2 valid cases\n")
+
+
+def test_validate_shows_every_error_with_its_place(bad: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("validate")
+    *errors, summary = outcome.out.splitlines()
+    assert outcome.code == 2
+    assert summary == "2 errors in 1 file, 2 valid cases"
+    assert any(line.startswith("cases/bad.yaml:2:16: ") and "'z'" in line for line in errors)
+    assert any(line.startswith("cases/bad.yaml:3:1: ") and "did you mean 'seed'?" in line for line in errors)
+
+
+def test_validate_names_what_is_valid_on_demand(cases: Path, gradcheck: Any) -> None:
+    lines = gradcheck("validate", "-v").out.splitlines()
+    assert lines == ["cases/good.yaml::squares: valid", "cases/good.yaml::a product: valid", "2 valid cases"]
 
 
 def test_list_shows_ids(cases: Path, gradcheck: Any) -> None:

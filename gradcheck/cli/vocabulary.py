@@ -1,4 +1,4 @@
-"""`gradcheck ops`: the op table, and all about one op."""
+"""`gradcheck ops` and `gradcheck schema`: what a case may say."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @click.command("ops")
 @click.argument("name", required=False)
-@options.VERBOSE.unread()
-def command(name: str | None) -> None:
+@options.UNREAD_VERBOSE
+def ops(name: str | None) -> None:
     """Show the op table, or everything about one op."""
     import sys
 
@@ -41,3 +41,15 @@ def _find(name: str) -> Op:
         hint = did_you_mean(short, (*TABLE, *ALIASES), "gradcheck ops lists them all")
         raise UsageError(f"there is no op '{name}'", hint=hint)
     return found
+
+
+@click.command("schema")
+@options.UNREAD_VERBOSE
+def print_schema() -> None:
+    """Print the JSON Schema (draft-07) of a case, for editors."""
+    import json
+
+    from gradcheck.cli.output import write_stdout
+    from gradcheck.language.schema import schema
+
+    write_stdout(json.dumps(schema(), indent=2) + "\n")

@@ -1,7 +1,8 @@
-"""`gradcheck ops`: the table, and all about one op."""
+"""`gradcheck ops`: the table, and all about one op; `gradcheck schema`: JSON alone."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -21,3 +22,9 @@ def test_ops_of_a_name_tells_all_about_it(gradcheck: Any) -> None:
         assert "oracles:       exact, complex step" in text
         assert "torch:         torch.tanh" in text
         assert "  @elementwise(lambda g, y, x: g * (1 - y * y)" in text
+
+
+def test_schema_is_json_alone(gradcheck: Any) -> None:
+    outcome = gradcheck("schema")
+    assert json.loads(outcome.out)["$schema"] == "http://json-schema.org/draft-07/schema#"
+    assert outcome.err == ""

@@ -1,0 +1,47 @@
+"""`gradcheck validate` and `gradcheck list`: case files are read, and nothing is run."""
+
+from __future__ import annotations
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand
+
+
+@click.command("validate", cls=ConfiguredCommand)
+@options.paths
+@options.VERBOSE
+def validate(paths: tuple[str, ...], verbose: int) -> int:
+    """Read and validate case files without running them."""
+    from gradcheck.cli.boundary import USAGE
+    from gradcheck.cli.output import write_stdout
+    from gradcheck.cli.select import select
+    from gradcheck.reports.text import count, plain
+
+    selection = select(paths)
+    lines = [plain(str(error)) for error in selection.errors]
+    if verbose:
+        lines += [f"{plain(case.id)}: valid" for case in selection.cases]
+    valid = f"{count(len(selection.cases), 'valid case')}"
+    if selection.errors:
+        files = len({error.place.file for error in selection.errors})
+        valid = f"{count(len(selection.errors), 'error')} in {count(files, 'file')}, {valid}"
+    write_stdout("\n".join([*lines, valid]) + "\n")
+    return USAGE if selection.errors else 0
+
+
+@click.command("list", cls=ConfiguredCommand)
+@options.paths
+@options.selection
+@options.VERBOSE
+def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], verbose: int) -> int:
+    """List the ids of cases, one a line; -v adds their tags."""
+    from gradcheck.cli.output import write_stdout
+    from gradcheck.cli.select import select
+    from gradcheck.reports.text import plain
+
+    selection = select(paths, keyword, tags)
+    labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags else "" for case in selection.cases]
+    ids = (plain(case.id + label) + "\n" for case, label in zip(selection.cases, labels, strict=True))
+    write_stdout("".join(ids))
+    return selection.tell_errors()
