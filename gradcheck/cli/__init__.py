@@ -18,8 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(100_000, 20, 1_000)
     # pydantic would search every installed package for plugins to it, for a tenth of the time that a command has.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from gradcheck.cli.boundary import guarded
-    from gradcheck.cli.group import gradcheck
+    from gradcheck.cli.group import gradcheck, guarded
 
     words = sys.argv[1:] if arguments is None else arguments
     sys.exit(guarded(gradcheck, words))

@@ -13,7 +13,7 @@ from gradcheck.cli.config import ConfiguredCommand
 @options.VERBOSE
 def validate(paths: tuple[str, ...], verbose: int) -> int:
     """Read and validate case files without running them."""
-    from gradcheck.cli.boundary import USAGE
+    from gradcheck.cli.group import USAGE
     from gradcheck.cli.output import write_stdout
     from gradcheck.cli.select import select
     from gradcheck.reports.text import count, plain

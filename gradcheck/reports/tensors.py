@@ -37,13 +37,16 @@ def numbers(array: np.ndarray) -> np.ndarray:
 def _short(value: Any) -> str:
     """One number in four digits; integers up to a million whole."""
     if isinstance(value, complex):
-        imaginary = _short(value.imag)
-        return f"{_short(value.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+        return _complex(_short(value.real), _short(value.imag))
     if isinstance(value, bool) or not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:
         return str(int(value))
     return f"{value:.4g}"
+
+
+def _complex(real: str, imaginary: str) -> str:
+    return f"{real}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
 
 
 def _nested(value: Any) -> str:
@@ -157,15 +160,11 @@ def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:
     """One format for all elements, with as few digits as keep every marked pair apart."""
     places = [(i, j) for i, row in enumerate(marks) for j, wrong in enumerate(row) if wrong]
     pairs = [(got[i][j], want[i][j]) for i, j in places if got[i][j] != want[i][j]]
-    values = [part for row in (*got, *want) for value in row for part in _parts(value)]
+    values = [part for row in (*got, *want) for value in row for part in (value.real, value.imag)]
     for text_of in _candidates([v for v in values if math.isfinite(v)]):
         if all(text_of(a) != text_of(b) for a, b in pairs):
             break
     return text_of
-
-
-def _parts(value: Any) -> tuple[float, ...]:
-    return (value.real, value.imag) if isinstance(value, complex) else (float(value),)
 
 
 def _candidates(values: list[float]) -> Iterator[Callable[[Any], str]]:
@@ -192,8 +191,7 @@ def _uniform(spec: str) -> Callable[[Any], str]:
         if isinstance(value, bool):
             return str(value)
         if isinstance(value, complex):
-            imaginary = one(value.imag)
-            return one(value.real) + (imaginary if imaginary.startswith("-") else "+" + imaginary) + "j"
+            return _complex(one(value.real), one(value.imag))
         return one(value)
 
     return text_of

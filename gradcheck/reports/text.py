@@ -40,11 +40,11 @@ def brief(value: float | None) -> str:
 
 def pair(got: float | complex | None, want: float | complex | None) -> tuple[str, str]:
     """Two values in as few digits as show that they differ."""
-    for digits in range(6, 17):
+    for digits in range(6, 18):
         texts = (_digits(got, digits), _digits(want, digits))
         if texts[0] != texts[1]:
-            return texts
-    return _digits(got, 17), _digits(want, 17)
+            break
+    return texts
 
 
 def _digits(value: float | complex | None, digits: int) -> str:

@@ -100,9 +100,8 @@ def _shown(array: np.ndarray | None) -> str:
     """The shape and a short form of the values."""
     if array is None:
         return ""
-    text = np.array2string(array, threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, separator=", ",
-                           max_line_width=10**6)  # fmt: skip
-    text = re.sub(r"\s+", " ", text)
+    with np.printoptions(threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, linewidth=10**6):
+        text = " ".join(np.array2string(array, separator=", ").split())
     text = text if len(text) <= _VALUES else text[: _VALUES - 1] + "…"
     return f"{_shape(array.shape)} {text}" if array.shape else text
 
@@ -165,16 +164,10 @@ def _latex(e: Explanation, width: int) -> Iterator[str]:
     lines = [(name_to_latex(name), claim.expr) for name, claim in e.case.graph.items()]
     lines += [(name_to_latex(name), expr) for name, expr in e.let.items()]
     lines += [(rf"\nabla_{{{name_to_latex(formula.tensor)}}}", formula.expr) for formula in e.formulas]
-    yield from _aligned(lines)
+    yield " \\\\\n".join(f"  {left} &= {to_latex(expr)}" for left, expr in lines)
     yield r"\end{align*}"
     if e.why_not:
         yield f"% no gradients: {plain(say(e.why_not))}"
-
-
-def _aligned(lines: list[tuple[str, Expr]]) -> Iterator[str]:
-    for index, (left, expr) in enumerate(lines):
-        end = r" \\" if index < len(lines) - 1 else ""
-        yield f"  {left} &= {to_latex(expr)}{end}"
 
 
 FORMATS: dict[str, Callable[[Explanation, int], Iterator[str]]] = {"text": _text, "yaml": _yaml, "latex": _latex}

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import gradcheck.autograd.ops
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
 from gradcheck.autograd.op import ALIASES, TABLE, Op
 from gradcheck.oracles.exact.rules import EXACT_RULES
 
-#: The columns and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
-_COLUMNS = {"SIGNATURE": 36, "RULE": 9, "ORACLES": 19, "KINKS": 24, "TORCH": 24, "ALIASES": 16, "DOMAIN": 20, "DOC": 80}
-#: Those that a narrow terminal does without, the first to go first.
-_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
-#: What is left for the doc at least.
-_DOC = 24
-
-
-def _aliases() -> dict[str, list[str]]:
-    known: dict[str, list[str]] = {}
-    for alias, name in ALIASES.items():
-        known.setdefault(name, []).append(alias)
-    return known
-
 
 def _rule(entry: Op) -> str:
     return "composite" if entry.composite else "yes" if any(entry.rules) else "no"
 
 
-def _oracles(entry: Op) -> list[str]:
+def _oracles(entry: Op) -> str:
     """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
     if entry.composite or not any(entry.rules):
-        return []
+        return ""
     numeric = "complex step" if entry.analytic else "differences"
-    return ["exact", numeric] if entry.name in EXACT_RULES else [numeric]
+    return f"exact, {numeric}" if entry.name in EXACT_RULES else numeric
+
+
+def _aliases(entry: Op) -> str:
+    return ", ".join(alias for alias, name in ALIASES.items() if name == entry.name)
 
 
 def _domain(entry: Op) -> str:
@@ -41,13 +32,29 @@ def _domain(entry: Op) -> str:
     return " x ".join(f"[{low:g}, {high:g}]" for low, high in entry.domain) if entry.elementwise else ""
 
 
+#: The columns, and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
+_COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
+    "SIGNATURE": (36, lambda entry: entry.signature),
+    "RULE": (9, _rule),
+    "ORACLES": (19, _oracles),
+    "KINKS": (24, lambda entry: entry.kinks),
+    "TORCH": (24, lambda entry: entry.torch),
+    "ALIASES": (16, _aliases),
+    "DOMAIN": (20, _domain),
+    "DOC": (80, lambda entry: entry.doc.partition("\n")[0]),
+}
+#: Those that a narrow terminal does without, the first to go first.
+_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
+#: What is left for the doc at least.
+_DOC = 24
+
+
 def table(room: int | None) -> list[str]:
     """A line an op. `room` are the columns of a terminal, which gets those of the table that fit; None is a pipe, which
     gets them all, uncut."""
-    aliases = _aliases()
     rows = [{title: title for title in _COLUMNS}]
-    rows += [_cells(entry, aliases.get(name, [])) for name, entry in sorted(TABLE.items())]
-    widths = {title: min(most, max(len(row[title]) for row in rows)) for title, most in _COLUMNS.items()}
+    rows += [{title: cell(entry) for title, (_, cell) in _COLUMNS.items()} for _, entry in sorted(TABLE.items())]
+    widths = {title: min(most, max(len(row[title]) for row in rows)) for title, (most, _) in _COLUMNS.items()}
     if room is not None:
         widths = _fitting(widths, room)
     return ["  ".join(_cell(row[title], most, room) for title, most in widths.items()).rstrip() for row in rows]
@@ -56,28 +63,11 @@ def table(room: int | None) -> list[str]:
 def _fitting(widths: dict[str, int], room: int) -> dict[str, int]:
     """Without as many columns as there is no room for; the doc gets what is left."""
     kept = dict(widths)
-
-    def taken() -> int:
-        return sum(width + 2 for title, width in kept.items() if title != "DOC")
-
+    taken = sum(width + 2 for title, width in kept.items() if title != "DOC")
     for title in _SPARED:
-        if taken() + _DOC <= room:
-            break
-        del kept[title]
-    return kept | {"DOC": room - taken()}
-
-
-def _cells(entry: Op, aliases: list[str]) -> dict[str, str]:
-    return {
-        "SIGNATURE": entry.signature,
-        "RULE": _rule(entry),
-        "ORACLES": ", ".join(_oracles(entry)),
-        "KINKS": entry.kinks,
-        "TORCH": entry.torch,
-        "ALIASES": ", ".join(aliases),
-        "DOMAIN": _domain(entry),
-        "DOC": entry.doc.partition("\n")[0],
-    }
+        if taken + _DOC > room:
+            taken -= kept.pop(title) + 2
+    return kept | {"DOC": room - taken}
 
 
 def _cell(text: str, most: int, room: int | None) -> str:
@@ -89,11 +79,11 @@ def detail(entry: Op) -> list[str]:
     facts = {
         "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
         "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",
-        "oracles": ", ".join(_oracles(entry)) or ("those of its parts" if entry.composite else ""),
+        "oracles": _oracles(entry) or ("those of its parts" if entry.composite else ""),
         "domain": _domain(entry),
         "kinks": entry.kinks,
         "torch": f"torch.{entry.torch}" if entry.torch else "",
-        "aliases": ", ".join(_aliases().get(entry.name, ())),
+        "aliases": _aliases(entry),
         "method": f"x.{entry.name}(…)" if entry.method and "." not in entry.name else "",
         "complex": "" if entry.holomorphic else "not holomorphic: the rule handles complex numbers itself",
     }
