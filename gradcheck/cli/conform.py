@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.output import width, write_stdout
+from gradcheck.reports import Look
 
 
 @click.command("conform", cls=ConfiguredCommand)
@@ -25,12 +28,8 @@ def command(
     ENGINE is a name, FILE.py:CLASS or PACKAGE.MODULE:CLASS: any Tensor class in the usual style will do. Cases are
     those below the paths, by default cases/ where there is such a folder.
     """
-    import sys
-
     from gradcheck.checks.conformance.conform import conform
-    from gradcheck.cli.output import width, write_stdout
     from gradcheck.engines.resolve import engine as engine_of
-    from gradcheck.reports import Look
     from gradcheck.reports.commands import conform as report
 
     chosen = engine_of(engine)

@@ -134,11 +134,7 @@ def of_table(table: Sequence[Option]) -> Callable[[Function], Function]:
     return decorated
 
 
-def paths(function: Function) -> Function:
-    """Files, folders and single cases."""
-    return click.argument("paths", nargs=-1, metavar="[PATH | FILE::NAME]...")(function)
-
-
-def selection(function: Function) -> Function:
-    """`-k` and `-t`."""
-    return KEYWORD(TAG(function))
+#: Files, folders and single cases.
+paths = click.argument("paths", nargs=-1, metavar="[PATH | FILE::NAME]...")
+#: `-k` and `-t`.
+selection = of_table((KEYWORD, TAG))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gradcheck.errors import UsageError
+from gradcheck.reports import Look, render
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
@@ -116,8 +117,6 @@ class Outputs:
 
     def write(self, result: RunResult) -> None:
         """Everything. Raises UsageError where a file cannot be written."""
-        from gradcheck.reports import Look, render
-
         for format, path in self.reports:
             write_file(path, render(result, format, Look(verbosity=self.verbosity)))
         if self.file:

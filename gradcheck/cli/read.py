@@ -6,6 +6,9 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.group import USAGE
+from gradcheck.cli.output import write_stdout
+from gradcheck.reports.text import count, plain
 
 
 @click.command("validate", cls=ConfiguredCommand)
@@ -13,10 +16,7 @@ from gradcheck.cli.config import ConfiguredCommand
 @options.VERBOSE
 def validate(paths: tuple[str, ...], verbose: int) -> int:
     """Read and validate case files without running them."""
-    from gradcheck.cli.group import USAGE
-    from gradcheck.cli.output import write_stdout
     from gradcheck.cli.select import select
-    from gradcheck.reports.text import count, plain
 
     selection = select(paths)
     lines = [plain(str(error)) for error in selection.errors]
@@ -36,12 +36,10 @@ def validate(paths: tuple[str, ...], verbose: int) -> int:
 @options.VERBOSE
 def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], verbose: int) -> int:
     """List the ids of cases, one a line; -v adds their tags."""
-    from gradcheck.cli.output import write_stdout
-    from gradcheck.cli.select import select
-    from gradcheck.reports.text import plain
+    from gradcheck.cli.select import select, tell_errors
 
     selection = select(paths, keyword, tags)
     labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags else "" for case in selection.cases]
     ids = (plain(case.id + label) + "\n" for case, label in zip(selection.cases, labels, strict=True))
     write_stdout("".join(ids))
-    return selection.tell_errors()
+    return tell_errors(selection)

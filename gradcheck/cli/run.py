@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +12,12 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
+from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.options import Effort
     from gradcheck.checks.result import RunResult
-    from gradcheck.cli.select import Selection
+    from gradcheck.language.case import Loaded
 
 
 @click.command("run", cls=ConfiguredCommand)
@@ -62,20 +65,15 @@ def _effort(asked: bool | None, outputs: Outputs) -> Effort | None:
     return THOROUGH if asked else None
 
 
-def _run(selection: Selection, given: dict[str, Any]) -> RunResult:
+def _run(selection: Loaded, given: dict[str, Any]) -> RunResult:
     """The checks, with a bar meanwhile; what was not given is the run's to choose."""
-    import sys
-
     from gradcheck.checks.options import Options
     from gradcheck.checks.run import run
-    from gradcheck.language.case import Loaded
     from gradcheck.reports.commands.progress import Progress
-    from gradcheck.reports.text import count
 
     total = len(selection.cases) + len({error.place.file for error in selection.errors})
-    loaded = Loaded(selection.cases, selection.errors)
     with Progress(total, sys.stderr if is_terminal(sys.stderr) else None) as progress:
-        result = run(loaded, Options(**given), on_result=lambda case, _: progress.advance(case))
+        result = run(selection, Options(**given), on_result=lambda case, _: progress.advance(case))
     rest = total - len(result.cases)
     if rest and not result.interrupted:
         write_stderr(f"stopped early: {count(rest, 'case')} not run")
@@ -84,8 +82,6 @@ def _run(selection: Selection, given: dict[str, Any]) -> RunResult:
 
 def _with_files(result: RunResult) -> RunResult:
     """The smallest reproductions, each in a file of its own."""
-    from dataclasses import replace
-
     cases = tuple(
         replace(case, smallest=replace(case.smallest, file=keep(case.id, case.smallest.case)))
         if case.smallest

@@ -4,58 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradcheck.cli.group import USAGE, NothingToDo
 from gradcheck.cli.options import DEFAULT_PATHS
 from gradcheck.cli.output import write_stderr
-from gradcheck.errors import InvalidCase, UsageError
+from gradcheck.errors import UsageError
+from gradcheck.language.case import Case, Loaded
+from gradcheck.language.loader import load
+from gradcheck.language.loader.discover import split_id
 from gradcheck.language.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from gradcheck.language.case import Case
+from gradcheck.reports.text import plain
 
 _TOKEN = re.compile(r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<mark>[()])|(?P<word>[^\s()'"]+))""")
 _BINDING = {"or": 1, "and": 2, "not": 3}
 _HINT = "write words with 'and', 'or', 'not' and brackets, and quote words that contain blanks"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The cases chosen, and every error of the files read."""
-
-    cases: tuple[Case, ...]
-    errors: tuple[InvalidCase, ...]
-
-    def tell_errors(self) -> int:
-        """Write them to stderr, a line each; the exit code that follows from them."""
-        from gradcheck.reports.text import plain
-
-        for error in self.errors:
-            write_stderr(plain(str(error)))
-        return USAGE if self.errors else 0
-
-
-def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Selection:
+def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Loaded:
     """Read the paths and keep what is asked for; `NothingToDo` where that is nothing."""
-    from gradcheck.language.loader import load
-    from gradcheck.language.loader.discover import split_id
-
     matches = compile_keywords(keyword) if keyword is not None else None
     targets = [split_id(path) for path in paths or _default()]
-    loaded = load(list(dict.fromkeys(file for file, _ in targets)))
-    cases, errors = _named(targets, loaded.cases, loaded.errors)
-    wanted = set(tags)
+    cases, errors = _named(targets, load(list(dict.fromkeys(file for file, _ in targets))))
     kept = tuple(
         case
         for case in cases
-        if (matches is None or matches(case.id)) and (not wanted or not wanted.isdisjoint(case.tags))
+        if (matches is None or matches(case.id)) and (not tags or not set(tags).isdisjoint(case.tags))
     )
     if not kept and not errors:
         raise _nothing(paths, cases)
-    return Selection(kept, errors)
+    return Loaded(kept, errors)
+
+
+def tell_errors(selection: Loaded) -> int:
+    """Write them to stderr, a line each; the exit code that follows from them."""
+    for error in selection.errors:
+        write_stderr(plain(str(error)))
+    return USAGE if selection.errors else 0
 
 
 def select_one(path: str) -> Case:
@@ -76,13 +61,12 @@ def _default() -> tuple[str, ...]:
     return DEFAULT_PATHS
 
 
-def _named(
-    targets: list[tuple[str, str | None]], cases: tuple[Case, ...], errors: tuple[InvalidCase, ...]
-) -> tuple[list[Case], tuple[InvalidCase, ...]]:
+def _named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
     """What the targets name. Errors beside a case that was named and is valid are not its business."""
+    cases, errors = loaded
     names = {(_key(file), name) for file, name in targets if name is not None}
     if not names:
-        return list(cases), errors
+        return loaded
     whole = {Path(file).resolve() for file, name in targets if name is None}
     by_file: dict[str, list[str]] = {}
     for case in cases:
@@ -97,9 +81,9 @@ def _named(
         path = Path(file)
         return not whole.isdisjoint((path, *path.parents))
 
-    kept = [c for c in cases if (_key(c.place.file), c.name) in names or below(_key(c.place.file))]
+    kept = tuple(c for c in cases if (_key(c.place.file), c.name) in names or below(_key(c.place.file)))
     files = {file for file, _ in lacking}
-    return kept, tuple(e for e in errors if _key(e.place.file) in files or below(_key(e.place.file)))
+    return Loaded(kept, tuple(e for e in errors if _key(e.place.file) in files or below(_key(e.place.file))))
 
 
 def _key(file: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.output import is_terminal, width, write_stdout
+from gradcheck.errors import UsageError
+from gradcheck.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from gradcheck.autograd.op import Op
@@ -17,9 +21,6 @@ if TYPE_CHECKING:
 @options.UNREAD_VERBOSE
 def ops(name: str | None) -> None:
     """Show the op table, or everything about one op."""
-    import sys
-
-    from gradcheck.cli.output import is_terminal, width, write_stdout
     from gradcheck.reports.commands.ops import detail, table
 
     lines = detail(_find(name)) if name else table(width() if is_terminal(sys.stdout) else None)
@@ -30,8 +31,6 @@ def _find(name: str) -> Op:
     """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one."""
     import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
     from gradcheck.autograd.op import ALIASES, TABLE, lookup
-    from gradcheck.errors import UsageError
-    from gradcheck.language.suggest import did_you_mean
 
     short = name
     for prefix in ("torch.", "nn.functional.", "F.", "Tensor."):
@@ -49,7 +48,6 @@ def print_schema() -> None:
     """Print the JSON Schema (draft-07) of a case, for editors."""
     import json
 
-    from gradcheck.cli.output import write_stdout
     from gradcheck.language.schema import schema
 
     write_stdout(json.dumps(schema(), indent=2) + "\n")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from gradcheck.checks.conformance.conform import Conformance, Standing, standing
 from gradcheck.checks.lacking import lacking
+from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.findings import problems
 from gradcheck.reports.phrases import say
@@ -22,7 +24,7 @@ def render(found: Conformance, look: Look) -> str:
     if found.cases is not None:
         counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
         lines += [f"  cases       {counts}"]
-        lines += _wrong_cases(found, look)
+        lines += _wrong(found.cases, "id", look)
     lines += _ops(found, look)
     lines += ["", "  properties"]
     room = max(len(one.name) for one in found.properties)
@@ -45,15 +47,12 @@ def verdict(found: Conformance) -> str:
     return f"{plain(found.engine)} is wrong in {', '.join(parts)}"
 
 
-def _wrong_cases(found: Conformance, look: Look) -> list[str]:
-    assert found.cases is not None
-    lines: list[str] = []
-    for case in found.cases.cases:
+def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
+    """The cases that are wrong, by this name of theirs; with -v also why."""
+    for case in result.cases:
         if standing(case) == "wrong":
-            reason = problems(case)[0].message if look.verbosity > 0 else ""
-            text = f"wrong: {plain(case.id)}" + (f": {reason}" if reason else "")
-            lines += wrap(text, look.width, " " * 14, " " * 16)
-    return lines
+            reason = f": {problems(case)[0].message}" if look.verbosity > 0 else ""
+            yield from wrap(f"wrong: {plain(getattr(case, name))}{reason}", look.width, " " * 14, " " * 16)
 
 
 def _ops(found: Conformance, look: Look) -> list[str]:
@@ -64,10 +63,7 @@ def _ops(found: Conformance, look: Look) -> list[str]:
         text = f"{len(names)} {word}" + (f": {', '.join(names)}" if names else "")
         lines += wrap(text, look.width, f"  {title:12}", " " * 16)
     if look.verbosity > 0:
-        for case in found.op_results.cases:
-            if standing(case) == "wrong":
-                text = f"wrong: {plain(case.name)}: {problems(case)[0].message}"
-                lines += wrap(text, look.width, " " * 14, " " * 16)
+        lines += _wrong(found.op_results, "name", look)
     return lines
 
 

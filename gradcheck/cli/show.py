@@ -1,4 +1,4 @@
-"""`gradcheck trace`: the backward pass of one case, event by event."""
+"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass."""
 
 from __future__ import annotations
 
@@ -7,9 +7,48 @@ from typing import TYPE_CHECKING
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.output import width, write_stdout
+from gradcheck.errors import UsageError
+from gradcheck.language.suggest import did_you_mean
+from gradcheck.reports import Look
+from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.engines.trace import TracedCase
+
+
+@click.command("explain", cls=ConfiguredCommand)
+@options.paths
+@options.selection
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "yaml", "latex"]),
+    default="text",
+    show_default=True,
+    help="For reading, for pasting into a case, for a paper.",
+)
+@click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
+@options.SEED
+@options.UNREAD_VERBOSE
+def explain(
+    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None
+) -> int:
+    """Explain cases: the graph, its values, and each gradient as a formula in the case language.
+
+    Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
+    and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
+    """
+    from gradcheck.checks.derivation import explain as derive
+    from gradcheck.cli.select import select, tell_errors
+    from gradcheck.reports.commands.explain import render
+
+    selection = select(paths, keyword, tags)
+    for number, case in enumerate(selection.cases):
+        text = render(derive(case, seed, expand=expand), format, width())
+        write_stdout(("\n" if number else "") + text)
+    return tell_errors(selection)
 
 
 @click.command("trace")
@@ -19,17 +58,15 @@ if TYPE_CHECKING:
 @options.SEED
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, with every event.")
 @options.VERBOSE
-def command(case: str, step: int | None, tensor: str, seed: int | None, as_json: bool, verbose: int) -> int:
+def trace(case: str, step: int | None, tensor: str, seed: int | None, as_json: bool, verbose: int) -> int:
     """Show the backward pass of one case, event by event.
 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
     order. The engine is gradcheck's own.
     """
-    from gradcheck.cli.output import width, write_stdout
     from gradcheck.cli.select import select_one
     from gradcheck.engines.trace import trace_case
     from gradcheck.language.sampling import draw
-    from gradcheck.reports import Look
 
     traced = trace_case(draw(select_one(case), seed))
     _check(traced, step, tensor)
@@ -39,18 +76,15 @@ def command(case: str, step: int | None, tensor: str, seed: int | None, as_json:
 
         write_stdout(trace_json.render(traced, step=index, tensor=tensor))
     else:
-        from gradcheck.reports.commands import trace
+        from gradcheck.reports.commands.trace import render
 
-        write_stdout(trace.render(traced, Look(width=width(), verbosity=min(1, verbose)), step=index, tensor=tensor))
+        write_stdout(render(traced, Look(width=width(), verbosity=min(1, verbose)), step=index, tensor=tensor))
     return 1 if traced.error is not None or any(one.unexpected for one in traced.steps) else 0
 
 
 def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
     """Raises UsageError for a step or a tensor that is not there."""
-    from gradcheck.errors import UsageError
-    from gradcheck.language.suggest import did_you_mean
     from gradcheck.reports.commands.trace import called
-    from gradcheck.reports.text import count
 
     steps = traced.case.steps
     if step is not None and step > len(steps):
