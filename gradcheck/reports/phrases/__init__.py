@@ -6,6 +6,6 @@ behaviour: nothing below `reports` can import this package, and nothing reads wh
 """
 
 from gradcheck.reports.phrases import claims, diagnoses, engines, formulas, verdicts  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases.table import PHRASES, listed, named, phrases, say
+from gradcheck.reports.phrases.table import PHRASES, phrases, say
 
-__all__ = ["PHRASES", "listed", "named", "phrases", "say"]
+__all__ = ["PHRASES", "phrases", "say"]
