@@ -28,7 +28,7 @@ class Selection:
 def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Selection:
     """Read the paths and keep what is asked for; `NothingToDo` where that is nothing."""
     from gradcheck.language.loader import load
-    from gradcheck.language.loader.discover import split_id
+    from gradcheck.language.loader.files import split_id
 
     matches = compile_keywords(keyword) if keyword is not None else None
     targets = [split_id(path) for path in paths or _default()]

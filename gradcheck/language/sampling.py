@@ -19,8 +19,7 @@ from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.parts import part_of
-from gradcheck.language.problem import Drawn, Problem
+from gradcheck.language.problem import Drawn, Problem, part_of
 from gradcheck.language.random import Drawing, stream
 from gradcheck.language.trials import nudged, other_numbers, trial_sizes
 

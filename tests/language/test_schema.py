@@ -11,7 +11,7 @@ import pytest
 
 from gradcheck.language.loader import load_text, model
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.limits import DEFAULT
+from gradcheck.language.loader.document import DEFAULT
 from gradcheck.language.loader.text import decode, documents
 from gradcheck.language.schema import schema
 from tests.paths import CASES

@@ -9,8 +9,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase
-from gradcheck.language.loader.document import BROKEN, Document, Path
-from gradcheck.language.loader.wording import describe
+from gradcheck.language.loader.document import BROKEN, Document, Path, describe
 
 _MAX_DIMENSIONS = 64
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1

@@ -7,15 +7,13 @@ from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
-from gradcheck.language.loader import model, tolerances
-from gradcheck.language.loader.document import Document, Path
+from gradcheck.language.loader import model
+from gradcheck.language.loader.document import Document, Limits, Path, way
 from gradcheck.language.loader.expressions import Expressions
-from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
 from gradcheck.language.loader.validate import Checked, check
-from gradcheck.language.loader.values import Values
-from gradcheck.language.loader.wording import way
+from gradcheck.language.loader.values import Values, read_tolerances
 from gradcheck.language.suggest import did_you_mean
 
 #: What may be claimed about: anything has a value, but only these have gradients.
@@ -57,7 +55,7 @@ class _Reader:
         self._require()
         self._check_name()
         inputs, constants = self._leaf_values()
-        tolerance, engine_tolerance = tolerances.read(self.scope, said.tolerance)
+        tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
             id=f"{file}::{name}",
             name=name,

@@ -21,9 +21,8 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.loader.core_schema import resolve
-from gradcheck.language.loader.document import BROKEN, Branch, Document, Mark, Spot
-from gradcheck.language.loader.limits import Limits
+from gradcheck.language.loader.document import BROKEN, Branch, Document, Limits, Mark, Spot
+from gradcheck.language.loader.text import resolve
 
 
 class PythonParser(Reader, Scanner, EventParser):

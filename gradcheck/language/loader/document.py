@@ -1,8 +1,9 @@
-"""What a YAML document holds: plain data and, beside it, the position of every key and value."""
+"""What a YAML document holds: plain data, the position of every key and value, and how errors name them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from gradcheck.errors import Place
@@ -117,3 +118,45 @@ class Document:
                 break
             spot = below
         return spot
+
+
+def way(path: Iterable[str | int]) -> str:
+    """The way to a value as a person writes it: `steps[0].expected.x`, in quotes."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return f"'{shorten(text, 60)}'"
+
+
+def describe(value: Any) -> str:
+    """What stands there, in a few words."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return f"the number {shorten(str(value), 24)}"
+    if isinstance(value, str):
+        return f"the text '{shorten(value, 40)}'"
+    kind = "mapping" if isinstance(value, dict) else "list"
+    return f"a {kind}" if value else f"an empty {kind}"
+
+
+def shorten(text: str, length: int) -> str:
+    """The text, cut to so many characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`numbers` counts the values that one file writes out, `elements` those of one tensor."""
+
+    bytes: int = 10_000_000
+    depth: int = 100
+    numbers: int = 100_000
+    elements: int = 100_000_000
+    #: Errors shown of one file; the last says how many more there are.
+    errors: int = 100
+
+
+DEFAULT = Limits()

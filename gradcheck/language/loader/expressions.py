@@ -17,9 +17,8 @@ from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.expr.notation import constant
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import walk
-from gradcheck.language.loader.document import BROKEN, Path
+from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, listing
-from gradcheck.language.loader.wording import describe, way
 from gradcheck.language.random import RANDOM
 
 #: The names that an expression may use.

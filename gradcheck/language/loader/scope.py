@@ -10,8 +10,7 @@ from keyword import iskeyword
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.notation import is_usable
-from gradcheck.language.loader.document import Document, Path
-from gradcheck.language.loader.wording import shorten
+from gradcheck.language.loader.document import Document, Path, shorten
 from gradcheck.language.suggest import did_you_mean
 
 #: What a name of each section is, in words.

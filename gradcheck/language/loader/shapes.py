@@ -9,10 +9,9 @@ from gradcheck.language.case import Value
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.notation import constant, is_usable
 from gradcheck.language.expr.traverse import walk
-from gradcheck.language.loader.document import BROKEN
+from gradcheck.language.loader.document import BROKEN, describe
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.validate import Everything
-from gradcheck.language.loader.wording import describe
 
 Shape = tuple[str | int, ...] | Expr
 #: The sizes of these are written out, or one list; those of the others are one argument, at this position.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.parts import split_name
+from gradcheck.language.problem import split_name
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
 from gradcheck.language.symbolic.simplify.product import integer, is_call
 from gradcheck.language.symbolic.simplify.products import size_of
