@@ -14,6 +14,6 @@ def command() -> None:
     import json
 
     from gradcheck.cli.output import write_stdout
-    from gradcheck.language.schema import schema
+    from gradcheck.language.loader.model import schema
 
     write_stdout(json.dumps(schema(), indent=2) + "\n")

@@ -17,8 +17,8 @@ from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Drawn, Problem, part_of
 from gradcheck.language.random import Drawing, stream
 from gradcheck.language.trials import nudged, other_numbers, trial_sizes

@@ -22,8 +22,8 @@ import numpy as np
 
 from gradcheck.autograd.arrays import largest_finite
 from gradcheck.language.case import Case
-from gradcheck.language.expr.mentions import free_names, ops_in
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.random import RANDOM, stream
 
 BOUNDS = (1, 7)

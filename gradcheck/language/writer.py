@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import Case, Claim, Generalize, StatedTolerance, Step, Value
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Call, Dtype, Expr
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.loader.text import resolve
 
 #: Plain scalars that no YAML reader takes for anything else, also inside brackets.

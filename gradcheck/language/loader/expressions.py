@@ -12,11 +12,10 @@ from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.mentions import Mentions, free_names, mentions
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.expr.notation import constant
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import walk
+from gradcheck.language.expr.traverse import Mentions, free_names, mentions
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, listing
 from gradcheck.language.random import RANDOM
@@ -175,7 +174,7 @@ def _read(text: str) -> _Read:
     found = mentions(expr)
     creators = []
     if not _CREATORS.isdisjoint(found.ops):
-        creators = [node for node in walk(expr) if isinstance(node, Call) and node.op in _CREATORS]
+        creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in _CREATORS]
     return _Read(expr, found, creators)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from gradcheck.language.case import Value
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.notation import constant, is_usable
-from gradcheck.language.expr.traverse import walk
 from gradcheck.language.loader.document import BROKEN, describe
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.validate import Everything
@@ -103,7 +102,7 @@ def _words(shape: Shape) -> set[str]:
     if isinstance(shape, tuple):
         return {size for size in shape if isinstance(size, str)}
     sized = {size for size in creator_sizes(shape) or () if isinstance(size, str)}
-    return sized | {node.name for node in walk(shape) if isinstance(node, Name) and constant(node.name) is None}
+    return sized | {node.name for node in shape.walk() if isinstance(node, Name) and constant(node.name) is None}
 
 
 def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
@@ -112,7 +111,7 @@ def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
     Only those of the outermost creator are the tensor's own; an expression around creators (`rand(n, n) + 1`) is
     looked into for the first.
     """
-    for node in walk(expr):
+    for node in expr.walk():
         if isinstance(node, Call):
             sizes = _sizes(node)
             if sizes is not None:
