@@ -67,9 +67,7 @@ class Composer:
             raise self._syntax_error(error) from None
         if root is None:
             return None
-        document = Document(self.file, text, first, data, root)
-        document.broken, document.incomplete = bool(self.errors), self.incomplete
-        return document
+        return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
 
     def _build(self, parser: Any) -> tuple[Any, Spot | None]:
         """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""

@@ -17,15 +17,13 @@ class Mark(Protocol):
     column: int
 
 
+@dataclass(slots=True, eq=False)
 class Branch:
     """The positions below a mapping (`keys` holds those of its keys) or a list (`keys` is None)."""
 
-    __slots__ = ("children", "keys", "mark")
-
-    def __init__(self, mark: Mark, keys: dict[str, Mark] | None, children: Any) -> None:
-        self.mark = mark
-        self.keys = keys
-        self.children = children
+    mark: Mark
+    keys: dict[str, Mark] | None
+    children: Any
 
     def child(self, part: str | int) -> Spot | None:
         """The position below a key or an index; None if there is none."""
@@ -51,22 +49,20 @@ BROKEN = Broken()
 Path: TypeAlias = Sequence["str | int"]
 
 
+@dataclass(slots=True, eq=False)
 class Document:
     """One YAML document: its plain `data`, and the place of everything in it.
 
     Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool, None.
     """
 
-    __slots__ = ("broken", "data", "file", "first", "incomplete", "root", "text")
-
-    def __init__(self, file: str, text: str, first: int, data: Any, root: Spot) -> None:
-        self.file = file
-        self.text = text
-        self.first = first  # the line of the file on which `text` begins, from 1
-        self.data = data
-        self.root = root
-        self.broken = False  # whether BROKEN may stand somewhere in `data`
-        self.incomplete = False  # whether keys were left out of it
+    file: str
+    text: str
+    first: int  # the line of the file on which `text` begins, from 1
+    data: Any
+    root: Spot
+    broken: bool = False  # whether BROKEN may stand somewhere in `data`
+    incomplete: bool = False  # whether keys were left out of it
 
     def place(self, path: Path = ()) -> Place:
         """Where the value at `path` begins, or the nearest one above that is there."""

@@ -52,8 +52,7 @@ class Expressions:
         if text is None:
             what = "has no value" if data is None else f"takes an expression, not {describe(data)}"
             hint = "write one, such as x * 2" if data is None else "an expression that begins with [ or { needs quotes"
-            place = self.document.key_place(path) if data is None else self.document.place(path)
-            self.scope.refuse(f"{way(path)} {what}", place, hint)
+            self.scope.refuse(f"{way(path)} {what}", path, hint, key=data is None)
             return None
         try:
             read = _read(text)

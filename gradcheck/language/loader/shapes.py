@@ -42,8 +42,7 @@ class Shapes:
         if not isinstance(data, list):
             if data is not BROKEN:
                 message = f"a shape is a list of sizes or a creator, not {describe(data)}"
-                place = self.scope.document.place(("shapes", name))
-                self.scope.refuse(message, place, "write [a, b], or uniform(0.1, 2, [a, b])")
+                self.scope.refuse(message, ("shapes", name), "write [a, b], or uniform(0.1, 2, [a, b])")
             return None
         good = [self._size(name, i, size) for i, size in enumerate(data)]
         return tuple(data) if all(good) else None
@@ -52,8 +51,8 @@ class Shapes:
         if (isinstance(size, str) and is_usable(size)) or (type(size) is int and 0 <= size <= 100_000_000):
             return True
         if size is not BROKEN:
-            place = self.scope.document.place(("shapes", name, index))
-            self.scope.refuse(f"a size is a word or an integer, not {describe(size)}", place, "write [a, b] or [n, 3]")
+            message = f"a size is a word or an integer, not {describe(size)}"
+            self.scope.refuse(message, ("shapes", name, index), "write [a, b] or [n, 3]")
         return False
 
     def settle(self, values: Mapping[str, Value]) -> dict[str, int]:
@@ -64,9 +63,8 @@ class Shapes:
             if value is None:
                 continue
             if value.array is None:
-                place = self.scope.document.key_place(("shapes", name))
                 hint = "shapes are for literals: write the size into the expression, with a word of `dims`"
-                self.scope.refuse(f"'{name}' is given as an expression", place, hint)
+                self.scope.refuse(f"'{name}' is given as an expression", ("shapes", name), hint, key=True)
                 continue
             symbols = shape if isinstance(shape, tuple) else creator_sizes(shape)
             if symbols is not None:
@@ -76,10 +74,8 @@ class Shapes:
             for name, shape in self.shapes.items():
                 unknown = sorted(_words(shape) & missing)
                 if unknown:
-                    place = self.scope.document.place(("shapes", name))
-                    self.scope.refuse(
-                        f"the size '{unknown[0]}' cannot be read off the literal", place, "give it in `dims`"
-                    )
+                    message = f"the size '{unknown[0]}' cannot be read off the literal"
+                    self.scope.refuse(message, ("shapes", name), "give it in `dims`")
         return {word: size for word, (size, _) in sizes.items() if word in self.words}
 
     def _settle_one(
@@ -88,14 +84,14 @@ class Shapes:
         path: tuple[str | int, ...] = ("shapes", name)
         if len(symbols) != len(actual):
             message = f"'{name}' has {len(actual)} dimensions, {len(symbols)} sizes are given"
-            self.scope.refuse(message, self.scope.document.place(path), f"its shape is {list(actual)}")
+            self.scope.refuse(message, path, f"its shape is {list(actual)}")
             return
         for index, (symbol, size) in enumerate(zip(symbols, actual, strict=True)):
             known, source = (symbol, "") if isinstance(symbol, int) else sizes.setdefault(symbol, (size, f"'{name}'"))
             if known != size:
                 where = f"it is {known} in {source}" if source else f"its shape is {list(actual)}"
                 message = f"the size '{symbol}' is {size} in '{name}'"
-                self.scope.refuse(message, self.scope.document.place((*path, index)), where)
+                self.scope.refuse(message, (*path, index), where)
 
 
 def _words(shape: Shape) -> set[str]:
