@@ -107,15 +107,10 @@ def _spell(expr: Expr) -> Spelling:
         case Dtype(name):
             return ATOM, [rf"\mathtt{{{name}}}"]
         case Slice(start, stop, step):
-            return ATOM, _spell_slice([start, stop] if step is None else [start, stop, step])
+            bounds = (start, stop) if step is None else (start, stop, step)
+            shown: list[list[Piece]] = [[] if bound is None else [(bound, _COMPARISON)] for bound in bounds]
+            return ATOM, [piece for part in shown for piece in (":", *part)][1:]
     raise TypeError(f"{type(expr).__name__} is no expression")
-
-
-def _spell_slice(bounds: list[Expr | None]) -> list[Piece]:
-    pieces: list[Piece] = []
-    for bound in bounds:
-        pieces += [":"] if bound is None else [":", (bound, _COMPARISON)]
-    return pieces[1:]
 
 
 def _spell_call(call: Call) -> Spelling:
