@@ -132,9 +132,6 @@ class Case(Strict):
     xfail: Text = Field(default="", description="Why the case must fail.")
 
 
-DRAFT = "http://json-schema.org/draft-07/schema#"
-TITLE = "gradcheck case"
-
 _LIST = {
     "type": "array",
     "items": {"anyOf": [{"type": ["number", "boolean", "string"]}, {"$ref": "#/definitions/List"}]},
@@ -212,9 +209,8 @@ def schema() -> dict[str, Any]:
     made["properties"]["tolerance"]["properties"] = {
         name: {"type": "number", "minimum": 0} for name in ("rtol", "atol")
     }
-    whole = {"$schema": DRAFT, **made, "title": TITLE, "definitions": dict(sorted(definitions.items()))}
-    cleaned: dict[str, Any] = _clean(whole)
-    return cleaned
+    made |= {"title": "gradcheck case", "definitions": dict(sorted(definitions.items()))}
+    return cast(dict[str, Any], _clean({"$schema": "http://json-schema.org/draft-07/schema#", **made}))
 
 
 class _Draft7(GenerateJsonSchema):

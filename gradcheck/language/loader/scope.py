@@ -46,8 +46,6 @@ class Scope:
             at = self.document.key_place(at) if key else self.document.place(at)
         self.errors.append(InvalidCase(message, place=at, hint=hint))
 
-    # Definitions --------------------------------------------------------------------------------
-
     def define(self, section: str, names: Iterable[str]) -> None:
         """Enter the names of a section. One that is taken already keeps its first meaning."""
         for name in names:
@@ -64,8 +62,6 @@ class Scope:
     def line(self, name: str) -> int:
         """The line on which a name is defined."""
         return self.document.key_place((self.defined[name], name)).line
-
-    # References ---------------------------------------------------------------------------------
 
     def refers(
         self, path: Path, sections: Collection[str], what: str, name: str = "", place: Place | None = None
