@@ -190,16 +190,19 @@ def _function(site: CallSite, namespace: str, name: str) -> Plan:
     if op is None:
         called = f"{namespace}.{name}" if namespace else name
         at = site.source.name_at(site.node.func, name)
-        raise site.source.error(at, f"there is no op '{called}'", _op_hint(namespace, name))
+        raise site.source.error(at, f"there is no op '{called}'", _instead(name, "{}") or _op_hint(namespace, name))
     return _op_call(site, op, [(arg, site.depth + 1) for arg in site.node.args])
 
 
-def _op_hint(namespace: str, name: str) -> str:
+def _instead(name: str, written: str) -> str:
+    """What to write for a word that torch or Python has and the language has not; ops are `written` so."""
     plain = name.rstrip("_")
-    if name in INSTEAD:
-        return INSTEAD[name]
-    if plain != name and lookup(plain):
-        return f"an op in place is not part of the language; write {plain}"
+    if name in INSTEAD or plain == name or not lookup(plain):
+        return INSTEAD.get(name, "")
+    return f"an op in place is not part of the language; write {written.format(plain)}"
+
+
+def _op_hint(namespace: str, name: str) -> str:
     if namespace and (found := lookup(name)):
         return f"write {found.name}(…)"
     if name in PROPERTIES:
@@ -220,7 +223,7 @@ def _method(site: CallSite, func: ast.Attribute) -> Plan:
     if name in PROPERTIES:
         raise site.source.error(at, f"'{name}' is not called", f"write x.{name}")
     if op is None:
-        raise site.source.error(at, f"there is no method '{name}'", _method_hint(name))
+        raise site.source.error(at, f"there is no method '{name}'", _instead(name, ".{}(…)") or _method_hint(name))
     if not op.method:
         raise site.source.error(at, f"'{name}' is no method", f"it is a function: {op.signature}")
     args = [(func.value, site.depth), *((arg, site.depth + 1) for arg in site.node.args)]
@@ -230,11 +233,6 @@ def _method(site: CallSite, func: ast.Attribute) -> Plan:
 
 
 def _method_hint(name: str) -> str:
-    plain = name.rstrip("_")
-    if name in INSTEAD:
-        return INSTEAD[name]
-    if plain != name and lookup(plain):
-        return f"an op in place is not part of the language; write .{plain}(…)"
     ops = ((word, lookup(word)) for word in (*TABLE, *ALIASES) if "." not in word)
     methods = [word for word, op in ops if op is not None and op.method]
     return did_you_mean(name, [*methods, *METHODS], "`gradcheck ops` lists the ops")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from gradcheck.errors import Place
 
@@ -28,8 +28,7 @@ class Branch:
     def child(self, part: str | int) -> Spot | None:
         """The position below a key or an index; None if there is none."""
         if self.keys is not None:
-            found: Spot | None = self.children.get(part)
-            return found
+            return cast("Spot | None", self.children.get(part))
         return self.children[part] if isinstance(part, int) and part < len(self.children) else None
 
 

@@ -48,12 +48,12 @@ class Expressions:
         """
         if data is BROKEN:
             return None
-        text = _as_text(data)
-        if text is None:
+        if not isinstance(data, (str, bool, int, float)):
             what = "has no value" if data is None else f"takes an expression, not {describe(data)}"
             hint = "write one, such as x * 2" if data is None else "an expression that begins with [ or { needs quotes"
             self.scope.refuse(f"{way(path)} {what}", path, hint, key=data is None)
             return None
+        text = str(data)  # YAML takes `1` and `true` for more than text
         try:
             read = _read(text)
         except InvalidCase as error:
@@ -175,10 +175,3 @@ def _read(text: str) -> _Read:
     if not _CREATORS.isdisjoint(found.ops):
         creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in _CREATORS]
     return _Read(expr, found, creators)
-
-
-def _as_text(data: Any) -> str | None:
-    """The expression that a scalar stands for: YAML takes `1` and `true` for more than text."""
-    if type(data) is str:
-        return data
-    return str(data) if isinstance(data, (bool, int, float)) else None

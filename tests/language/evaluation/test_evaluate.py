@@ -21,14 +21,7 @@ from gradcheck.errors import (
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node, program
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse
-
-X = np.arange(6.0).reshape(2, 3)
-Y = np.array([[2.0, 3.0], [1.0, 4.0], [0.5, 6.0]])
-NAMES = {"x": X, "y": Y, "n": 3, "idx": np.array([1, 0]), "e": np.array(5.0)}
-
-
-def value(text, **names):
-    return evaluate(parse(text), NAMES | names)
+from tests.language.evaluation.names import X, Y, value
 
 
 @pytest.mark.parametrize(

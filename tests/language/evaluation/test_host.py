@@ -17,11 +17,7 @@ from gradcheck.language.evaluation.budget import shape_of
 from gradcheck.language.evaluation.evaluate import evaluate, program
 from gradcheck.language.evaluation.host import NUMPY, Application, apply, operate
 from gradcheck.language.expr.parser import parse
-
-X = np.arange(6.0).reshape(2, 3)
-
-
-NAMES = {"x": X, "n": 3}
+from tests.language.evaluation.names import NAMES, X
 
 
 def test_the_host_is_given_calls_as_they_were_written():
