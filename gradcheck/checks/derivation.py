@@ -31,7 +31,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import MAX_NODES, derive
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
-from gradcheck.language.symbolic.simplify.simplifier import Simplifier
+from gradcheck.language.symbolic.simplify.rules import Simplifier
 from gradcheck.language.trials import is_general
 from gradcheck.oracles.exact.prove import prove
 

@@ -12,7 +12,7 @@ from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
-from gradcheck.language.loader.discover import split_id
+from gradcheck.language.loader.files import split_id
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.reports.text import plain
 

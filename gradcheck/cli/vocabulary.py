@@ -48,6 +48,6 @@ def print_schema() -> None:
     """Print the JSON Schema (draft-07) of a case, for editors."""
     import json
 
-    from gradcheck.language.schema import schema
+    from gradcheck.language.loader.model import schema
 
     write_stdout(json.dumps(schema(), indent=2) + "\n")

@@ -21,7 +21,6 @@ from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.formula import Formula, call
 
@@ -198,7 +197,7 @@ def _is_number(array: np.ndarray) -> bool:
 
 
 def _is_short(expr: Expr) -> bool:
-    return all(count <= MAX_PARTS for count, _ in enumerate(walk(expr), 1))
+    return all(count <= MAX_PARTS for count, _ in enumerate(expr.walk(), 1))
 
 
 def _owners(names: Mapping[Tensor, str]) -> dict[Tensor, str]:

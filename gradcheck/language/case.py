@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import free_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,9 @@ from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.parts import part_of
-from gradcheck.language.problem import Drawn, Problem
+from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.problem import Drawn, Problem, part_of
 from gradcheck.language.random import Drawing, stream
 from gradcheck.language.trials import nudged, other_numbers, trial_sizes
 
@@ -98,8 +99,6 @@ class _Sampler:
         of_trial = () if self.drawn.trial is None else (self.drawn.trial, self.drawn.attempt)
         return stream(self.drawn.seed, name, *of_trial)
 
-    # Leaves -------------------------------------------------------------------------------------
-
     def _leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
         """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
         array = self._value(key, value, self.case.shapes.get(name), is_input)
@@ -138,8 +137,6 @@ class _Sampler:
                 raise
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
 
-    # Incoming gradients -------------------------------------------------------------------------
-
     def _incoming_gradients(
         self, forwards: tuple[Mapping[str, np.ndarray], ...]
     ) -> tuple[dict[str, np.ndarray | None], ...]:
@@ -158,7 +155,7 @@ class _Sampler:
         generator = self._stream(f"backward[{index}].{root}")
         if value.expr is not None:
             uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
-            names = forward.values() if uses_graph else forward.names
+            names = forward.values if uses_graph else forward.names
             return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
         array = np.asarray(value.array)
         target = forward.value(root) if self.is_trial or self.dtype.kind == "c" else None
@@ -179,26 +176,25 @@ class _Sampler:
         return _copied(array, root.dtype)
 
 
+@dataclass
 class _Forward:
     """The forward values over some `names`, computed by NumPy when an incoming gradient first depends on them."""
 
-    def __init__(self, case: Case, names: Mapping[str, Any]) -> None:
-        self.case, self.names = case, names
-        self._values: dict[str, Any] | None = None
+    case: Case
+    names: Mapping[str, Any]
 
+    @cached_property
     def values(self) -> dict[str, Any]:
         """Every name's value. Ops that change their arguments get copies. Raises TensorError."""
-        if self._values is None:
-            values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.names.items()}
-            for name, claim in self.case.graph.items():
-                values[name] = evaluate(claim.expr, values)
-            self._values = values
-        return self._values
+        values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.names.items()}
+        for name, claim in self.case.graph.items():
+            values[name] = evaluate(claim.expr, values)
+        return values
 
     def value(self, root: str) -> np.ndarray | None:
         """The tensor of a root, which may be a part such as `m[0]`; None if there is none."""
         try:
-            value = part_of(self.values(), root)
+            value = part_of(self.values, root)
         except LookupError:
             return None
         return value if isinstance(value, np.ndarray) else None

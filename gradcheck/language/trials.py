@@ -22,8 +22,8 @@ import numpy as np
 
 from gradcheck.autograd.arrays import largest_finite
 from gradcheck.language.case import Case
-from gradcheck.language.expr.mentions import free_names, ops_in
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.random import RANDOM, stream
 
 BOUNDS = (1, 7)
@@ -87,7 +87,9 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0) -> dict[str
     else:
         drawn = _distinct(generator, bounds, _shuffled(generator) if attempt else _order(seed, trial))
     if trial == 2:
-        _put_a_one(generator, bounds, drawn)
+        able = [word for word, (low, high) in bounds.items() if low <= 1 <= high]
+        if able:
+            drawn[able[int(generator.integers(len(able)))]] = 1
     return {**sizes, **drawn}
 
 
@@ -118,12 +120,6 @@ def _distinct(
         drawn[word] = size
         taken.add(size)
     return drawn
-
-
-def _put_a_one(generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], drawn: dict[str, int]) -> None:
-    able = [word for word, (low, high) in bounds.items() if low <= 1 <= high]
-    if able:
-        drawn[able[int(generator.integers(len(able)))]] = 1
 
 
 def _mixed(generator: np.random.Generator, low: int, high: int) -> int:

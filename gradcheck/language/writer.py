@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import Case, Claim, Generalize, StatedTolerance, Step, Value
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Call, Dtype, Expr
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.loader.core_schema import resolve
+from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.loader.text import resolve
 
 #: Plain scalars that no YAML reader takes for anything else, also inside brackets.
 _PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")

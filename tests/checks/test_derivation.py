@@ -15,8 +15,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.simplify.rules import RULES
-from gradcheck.language.symbolic.simplify.simplifier import Simplifier
+from gradcheck.language.symbolic.simplify.rules import RULES, Simplifier
 from gradcheck.oracles.exact.prove import Proof
 from gradcheck.reports.commands.explain import FORMATS, render
 from gradcheck.reports.phrases import say

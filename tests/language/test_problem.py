@@ -1,12 +1,13 @@
-"""A problem: concrete arrays, and by what they were drawn."""
+"""A problem: concrete arrays, and by what they were drawn, and the names of their tensors."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gradcheck.errors import Place
 from gradcheck.language.case import Case
-from gradcheck.language.problem import Drawn, Problem
+from gradcheck.language.problem import Drawn, Problem, part_of, split_name, with_part
 
 CASE = Case(id="c", name="c", place=Place(), inputs={}, graph={}, steps=())
 
@@ -21,3 +22,28 @@ def test_the_environment_of_the_graph() -> None:
 def test_the_seed_is_that_of_the_drawing() -> None:
     assert Problem(CASE, {}, {}).drawn == Drawn(seed=0, trial=None, attempt=0, nudged=False)
     assert Problem(CASE, {}, {}, drawn=Drawn(seed=-7, trial=2)).seed == -7
+
+
+def test_a_name_is_an_entry_and_indices() -> None:
+    assert split_name("m") == ("m", ())
+    assert split_name("m[0]") == ("m", (0,))
+    assert split_name("m[10][2]") == ("m", (10, 2))
+
+
+def test_parts_are_found() -> None:
+    values = {"m": ("a", ("b", "c")), "x": "d"}
+    assert part_of(values, "x") == "d"
+    assert part_of(values, "m[0]") == "a"
+    assert part_of(values, "m[1][1]") == "c"
+    for missing in ("y", "m[2]", "x[0]", "m[0][0]"):
+        with pytest.raises(LookupError):
+            part_of(values, missing)
+
+
+def test_one_part_is_replaced() -> None:
+    assert with_part("a", (), "b") == "b"
+    assert with_part(("a", "b"), (1,), "c") == ("a", "c")
+    assert with_part(("a", ("b", "c")), (1, 0), "d") == ("a", ("d", "c"))
+    for whole, indices in (("a", (0,)), (("a",), (1,))):
+        with pytest.raises(LookupError):
+            with_part(whole, indices, "b")

@@ -29,7 +29,7 @@ from gradcheck.engines.second_order import Gradients, SecondOrder, last_pass, se
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
-from gradcheck.language.expr.mentions import ops_in
+from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.oracles.numeric.differences import array_derivative

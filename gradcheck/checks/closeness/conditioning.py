@@ -33,7 +33,6 @@ from gradcheck.engines.perturbation import Perturbation, PerturbingHost, PlainAr
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Dtype
-from gradcheck.language.expr.traverse import walk
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 
@@ -238,7 +237,7 @@ def _answers(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndarray | N
 def _units(problem: Problem) -> Iterable[float]:
     """The rounding units of the dtypes that a graph's expressions name."""
     for claim in problem.case.graph.values():
-        for node in walk(claim.expr):
+        for node in claim.expr.walk():
             if isinstance(node, Dtype):
                 yield epsilon(dtypes.BY_NAME[node.name])
 

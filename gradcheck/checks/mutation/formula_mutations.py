@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
-from gradcheck.language.expr.traverse import walk, with_children
+from gradcheck.language.expr.traverse import with_children
 
 #: Of a longer formula so many parts are mutated, spread evenly.
 MAX_PARTS = 24
@@ -35,7 +35,7 @@ def mutations_of(formula: Expr, factor: float = 1.001) -> Iterator[tuple[Fact, E
     yield fact("factor_added", factor=2.0), Call("mul", (Literal(2), formula))
     yield fact("factor_added", factor=factor), Call("mul", (Literal(factor), formula))
     yield fact("transpose_added"), Call("mT", (formula,))
-    parts = list(walk(formula))
+    parts = list(formula.walk())
     step = max(1, -(-len(parts) // MAX_PARTS))
     seen: set[Expr] = set()
     for index in range(0, len(parts), step):
@@ -99,7 +99,7 @@ def _other(dim: Expr) -> Literal | None:
 def _replaced(root: Expr, index: int, new: Expr) -> Expr:
     """The expression with another part at this place in `walk`'s order. (Told by identity, as `replace_part` does it,
     every use of a part that occurs twice would change.)"""
-    parts = list(walk(root))
+    parts = list(root.walk())
     made: list[Expr] = []
     for at in range(len(parts) - 1, -1, -1):  # parts stand before what is below them
         node = parts[at]

@@ -15,12 +15,11 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.expr.traverse import walk
 
 
 def operations(case: Case) -> int:
     """How many ops the graph's expressions apply."""
-    return sum(isinstance(node, Call) for claim in case.graph.values() for node in walk(claim.expr))
+    return sum(isinstance(node, Call) for claim in case.graph.values() for node in claim.expr.walk())
 
 
 # What tensors come to --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from gradcheck.checks.shrinking.case_edits import fresh_name, value_of, values_o
 from gradcheck.checks.shrinking.unused import without_unused
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Call, Expr, Name
-from gradcheck.language.expr.traverse import postorder, replace_part, walk
+from gradcheck.language.expr.traverse import postorder, replace_part
 
 #: Entries of a graph, and parts of an expression, that are looked at one by one.
 _MOST = 60
@@ -43,7 +43,7 @@ def simpler_parts(case: Case) -> Iterator[Case]:
     values = values_of(case)
     fresh = fresh_name(case)
     for name, claim in list(case.graph.items())[:_MOST]:
-        for index, node in enumerate(walk(claim.expr)):
+        for index, node in enumerate(claim.expr.walk()):
             if index > _MOST:
                 break
             if not isinstance(node, Call):

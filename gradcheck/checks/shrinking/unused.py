@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.expr.mentions import free_names, gradient_names
+from gradcheck.language.expr.traverse import free_names, gradient_names
 
 
 def unused(case: Case) -> Iterator[Case]:

@@ -1,22 +1,62 @@
-"""The value of an expression: ops go to a host (NumPy, an engine's tensors), all else is plain Python."""
+"""The value of an expression: ops go to a host (NumPy, an engine's tensors), all else is plain Python.
+
+It is compiled to a flat list of instructions for a stack, so that its evaluation neither recurses nor dawdles.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.errors import ArgumentError, InvalidCase
 from gradcheck.language.evaluation import scalars
-from gradcheck.language.evaluation.apply import apply, operate
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
-from gradcheck.language.evaluation.host import NUMPY, Host
-from gradcheck.language.evaluation.program import program
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence
+from gradcheck.language.evaluation.host import NUMPY, Application, Host, apply, operate
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation import constant
-from gradcheck.language.expr.traverse import with_children
+from gradcheck.language.expr.traverse import postorder, with_children
 from gradcheck.language.suggest import did_you_mean
+
+#: A kind of node; its op, name, constant or form; and how many values it takes from the stack, to push one.
+Instruction: TypeAlias = tuple[type[Expr], Any, int]
+Program: TypeAlias = tuple[Instruction, ...]
+
+
+_CACHE_SIZE = 20_000
+#: By identity: hashing an expression would cost as much as compiling it. The expression is kept, so its id is its own.
+_cache: dict[int, tuple[Expr, Program]] = {}
+
+
+def program(expr: Expr) -> Program:
+    """The instructions of an expression, kept for the next time. Raises InvalidCase for an op that does not exist."""
+    known = _cache.get(id(expr))
+    if known is not None:
+        return known[1]
+    made = tuple(map(_instruction, postorder(expr)))
+    if len(_cache) >= _CACHE_SIZE:
+        _cache.clear()
+    _cache[id(expr)] = (expr, made)
+    return made
+
+
+def _instruction(node: Expr) -> Instruction:
+    what: Any
+    match node:
+        case Call(op, args, kwargs):
+            what = Application.of(op, len(args), tuple(key for key, _ in kwargs))
+        case Name(name) | Dtype(name) | Gradient(name) | Attribute(_, name):
+            what = name
+        case Literal(value):
+            what = value
+        case Sequence(_, is_tuple):
+            what = is_tuple
+        case Slice():
+            what = node.label
+        case _:
+            raise TypeError(f"{type(node).__name__} is no expression")
+    return type(node), what, len(node.children)
 
 
 def evaluate(

@@ -1,11 +1,15 @@
-"""Who applies the ops of an expression."""
+"""Who applies the ops of an expression, and how: tensors go to the host, plain values stay plain."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import Op, lookup
+from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase
+from gradcheck.language.evaluation import budget, scalars
+from gradcheck.language.evaluation.budget import shape_of
+from gradcheck.language.evaluation.scalars import ARITHMETIC, PLAIN
 
 
 class Host(Protocol):
@@ -33,9 +37,120 @@ class NumPy:
 NUMPY = NumPy()
 
 
-def shape_of(value: Any) -> tuple[int, ...] | None:
-    """The shape of a tensor, whosoever it is; None for what is none."""
-    if not hasattr(value, "dtype"):  # NumPy's dtypes have a shape as well
-        return None
-    shape = getattr(value, "shape", None)
-    return None if shape is None else tuple(shape)
+_OPERATORS = frozenset({*ARITHMETIC, "neg", "bitwise_not"})
+_NOT_PLAIN: Any = object()
+_CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
+_NO_OPERANDS = frozenset({str, list, tuple})
+_NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
+
+
+class Application(NamedTuple):
+    """An op with what is known of its call beforehand."""
+
+    op: Op
+    positional: int
+    keys: tuple[str, ...]
+    operator: bool  # it is written as an operator, which plain values have too
+    infix: bool  # as one between two operands
+    measured: bool  # its result may be larger than its arguments
+    needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
+    repeats: bool  # it is written in Python's operators, which would repeat a list
+
+    @classmethod
+    def of(cls, name: str, positional: int, keys: tuple[str, ...]) -> Application:
+        """What is known of a call of the op of this name. Raises InvalidCase where there is none."""
+        op = lookup(name)
+        if op is None:
+            raise InvalidCase(f"there is no op '{name}'")
+        operator = name in _OPERATORS and not keys
+        of_tensors = op.method or op.composite or any(op.rules)
+        return cls(
+            op,
+            positional,
+            keys,
+            operator=operator,
+            infix=operator and positional == 2,
+            measured=op.elements is not None or positional + len(keys) > 1 or not op.elementwise,
+            needs_tensor=of_tensors or (bool(op.parameters) and op.parameters[0].name == "input"),
+            repeats=op.composite and not any(parameter.name in ("size", op.variadic) for parameter in op.parameters),
+        )
+
+
+def operate(call: Application, a: Any, b: Any, host: Host, limit: int) -> Any:
+    """What an operator makes of two operands."""
+    if type(b) in PLAIN:
+        if type(a) in PLAIN:
+            return scalars.binary(call.op.name, a, b)
+        direct = hasattr(a, "dtype")
+    elif type(a) in PLAIN:
+        direct = hasattr(b, "dtype")
+    else:
+        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and shape_of(a) == shape_of(b)
+    return _hand(host, call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
+
+
+def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
+    """The result of an op; `given` are its positional arguments and then its keyword arguments."""
+    op = call.op
+    if call.keys:
+        args = tuple(given[: call.positional])
+        kwargs = dict(zip(call.keys, given[call.positional :], strict=True))
+    else:
+        args, kwargs = tuple(given), {}
+    if args and (type(args[0]) in _NO_TENSORS or not hasattr(args[0], "dtype")):
+        value = _apply_plain(call, args, kwargs)
+        if value is not _NOT_PLAIN:
+            return value
+    if call.measured:
+        if op.elementwise:
+            _check_operands(op, args)
+        elif call.repeats:
+            _check_repetition(op, (*args, *kwargs.values()), limit)
+        budget.check(op, args, kwargs, limit)
+    return _hand(host, op, args, kwargs)
+
+
+def _check_operands(op: Op, args: tuple[Any, ...]) -> None:
+    for arg in args[: len(op.rules)]:
+        if type(arg) in _NO_OPERANDS:
+            message = f"{op.name} takes tensors and numbers, not {scalars.kind(arg)}"
+            raise ArgumentError(message, hint=scalars.tensor_hint(arg))
+
+
+def _check_repetition(op: Op, args: tuple[Any, ...], limit: int) -> None:
+    """What is written in Python's operators would repeat a list or a text: `addcmul(x, [y], 10 ** 18)`."""
+    kinds = set(map(type, args))
+    if kinds & _NO_OPERANDS and any(type(arg) is int and abs(arg) > limit for arg in args):
+        raise ArgumentError(f"{op.name} takes no integer beyond {limit:,} beside a list or a text")
+
+
+def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return host.call(op, args, kwargs)
+    except GradcheckError:
+        raise
+    except _CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
+        raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
+
+
+def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result where no tensor takes part, or `_NOT_PLAIN` where it needs the host after all."""
+    op = call.op
+    if op.name == "getitem" and isinstance(args[0], (tuple, list)):
+        return scalars.index(args[0], args[1])
+    if all(type(arg) in PLAIN for arg in args):
+        if call.operator:
+            return scalars.binary(op.name, *args) if len(args) == 2 else scalars.unary(op.name, *args)
+        if op.elementwise and not any(hasattr(value, "dtype") for value in kwargs.values()):
+            return scalars.elementwise(op, args, kwargs)
+        if op.name in ("max", "min") and len(args) == 2 and not kwargs:
+            return scalars.extreme(op.name, args)
+    elif call.operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
+        return scalars.among_sequences(op.name, *args)
+    if call.needs_tensor and not any(map(_holds_tensor, (*args, *kwargs.values()))):
+        raise ArgumentError(f"{op.name} takes a tensor, not {scalars.kind(args[0])}", hint=scalars.tensor_hint(*args))
+    return _NOT_PLAIN
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else hasattr(value, "dtype")

@@ -1,20 +1,152 @@
-"""What is called in an expression: an op by one of its names, as a function or as a method, or a special form."""
+"""What is called in an expression: an op by one of its names, as a function or as a method, or a special form.
+
+Special forms are no ops: `grad(x)`, `len(x.shape)`, `x.size(0)`, `x.double()`, `slice(1, 3)`. A further one is a reader
+here, and an entry in `FUNCTIONS` or `METHODS`.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
-from gradcheck.errors import ArgumentError
-from gradcheck.language.expr import special_forms
-from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMPY, find_op
-from gradcheck.language.expr.special_forms import CallSite
-from gradcheck.language.expr.syntax import Plan, dotted, signed
+from gradcheck.errors import ArgumentError, InvalidCase
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
+from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMPY, find_op, torch_dtype
+from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
 from gradcheck.language.suggest import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that is to be read: `node` in its `source`, so many brackets deep."""
+
+    source: Source
+    node: ast.Call
+    depth: int
+
+    @property
+    def at(self) -> int:
+        """Where it begins in the text."""
+        return self.source.at(self.node)
+
+    def error(self, message: str, hint: str = "", at: ast.expr | None = None) -> InvalidCase:
+        """An error at the call's beginning, or at that of one of its arguments."""
+        return self.source.error(self.source.at(at or self.node), message, hint)
+
+    def arguments(self, counts: tuple[int, ...], usage: str) -> list[ast.expr]:
+        """Its arguments. Raises InvalidCase unless there are as many as one of `counts`, and no keywords."""
+        if self.node.keywords or len(self.node.args) not in counts:
+            raise self.error("wrong arguments", f"it is written {usage}")
+        return self.node.args
+
+
+def _grad(site: CallSite) -> Plan:
+    arg = first = site.arguments((1,), "grad(x), with the name of a tensor")[0]
+    index = ""
+    if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Constant) and type(arg.slice.value) is int:
+        index = f"[{arg.slice.value}]"
+        arg = arg.value
+    if not isinstance(arg, ast.Name):
+        hint = "give the expression a name of its own, in `graph`"
+        raise site.error("grad(…) takes the name of a tensor", hint, at=first)
+    gradient = Gradient(arg.id + index, at=site.at)
+    return [], lambda parts: gradient
+
+
+def _no_grad(site: CallSite) -> Plan:
+    (arg,) = site.arguments((1,), "no_grad(expression)")
+    return [(arg, site.depth + 1)], lambda parts: Call("detach", (parts[0],), at=site.at)
+
+
+def _measure(site: CallSite, name: str) -> Plan:
+    """`len(x)` and `numel(x)`."""
+    (arg,) = site.arguments((1,), f"{name}(x)")
+    return [(arg, site.depth + 1)], lambda parts: Attribute(parts[0], name, at=site.at)
+
+
+def _slice(site: CallSite) -> Plan:
+    """`slice(1, None)` is what `1:` is inside an index; an op that takes an index is called with it."""
+    args = site.arguments((1, 2, 3), "slice(stop), slice(start, stop) or slice(start, stop, step)")
+
+    def build(parts: list[Expr]) -> Expr:
+        given = [None if part == Literal(None) else part for part in parts]
+        return Slice(*([None, *given] if len(given) == 1 else given), at=site.at)
+
+    return [(arg, site.depth + 1) for arg in args], build
+
+
+def _float(site: CallSite) -> Plan:
+    (arg,) = site.arguments((1,), "float('inf'), float('-inf') or float('nan')")
+    given = arg.value if isinstance(arg, ast.Constant) and isinstance(arg.value, str) else signed(arg)
+    try:
+        if given is None or isinstance(given, complex):
+            raise ValueError
+        value = float(given)
+    except (ValueError, OverflowError):
+        message = "float(…) takes a number written out, as in float('-inf')"
+        raise site.error(message, at=arg) from None
+    return [], lambda parts: Literal(value, at=site.at)
+
+
+def _complex(site: CallSite) -> Plan | None:
+    """`complex(1, 2)` is a number; anything else is the op of that name."""
+    numbers = [signed(arg) for arg in site.node.args]
+    real = [number for number in numbers if isinstance(number, (int, float))]
+    if site.node.keywords or len(numbers) != 2 or len(real) != 2:
+        return None
+    return [], lambda parts: Literal(complex(*real), at=site.at)
+
+
+def _size(site: CallSite, owner: ast.expr) -> Plan:
+    """`x.size(0)` is `x.shape[0]`."""
+    keywords = [keyword for keyword in site.node.keywords if keyword.arg == "dim"]
+    args = [*site.node.args, *(keyword.value for keyword in keywords)]
+    if len(args) > 1 or len(keywords) < len(site.node.keywords):
+        raise site.error("wrong arguments", "it is written x.size() or x.size(0)")
+
+    def build(parts: list[Expr]) -> Expr:
+        shape = Attribute(parts[0], "shape", at=site.at)
+        return Call("getitem", (shape, parts[1]), at=site.at) if parts[1:] else shape
+
+    return [(owner, site.depth), *((arg, site.depth + 1) for arg in args)], build
+
+
+def _attribute(site: CallSite, owner: ast.expr, name: str, usage: str) -> Plan:
+    """`x.dim()` is `x.ndim`."""
+    site.arguments((0,), usage)
+    return [(owner, site.depth)], lambda parts: Attribute(parts[0], name, at=site.at)
+
+
+def _cast(site: CallSite, owner: ast.expr, name: str) -> Plan:
+    """`x.double()` is `x.to(torch.float64)`."""
+    site.arguments((0,), f"x.to(torch.{name})")
+    return [(owner, site.depth)], lambda parts: Call("to", (parts[0], Dtype(name, at=site.at)), at=site.at)
+
+
+#: How to read `name(…)`.
+FUNCTIONS: dict[str, Callable[[CallSite], Plan | None]] = {
+    "grad": _grad,
+    "no_grad": _no_grad,
+    "len": partial(_measure, name="len"),
+    "numel": partial(_measure, name="numel"),
+    "slice": _slice,
+    "float": _float,
+    "complex": _complex,
+}
+#: How to read `owner.name(…)`.
+METHODS: dict[str, Callable[[CallSite, ast.expr], Plan]] = {
+    "size": _size,
+    "dim": partial(_attribute, name="ndim", usage="x.dim()"),
+    "ndimension": partial(_attribute, name="ndim", usage="x.dim()"),
+    "numel": partial(_attribute, name="numel", usage="x.numel()"),
+    "nelement": partial(_attribute, name="numel", usage="x.numel()"),
+}
+
 
 #: Who would call a tensor so?
 _NO_TENSORS = frozenset({"torch", "math", *NUMPY})
@@ -24,13 +156,14 @@ def plan_call(site: CallSite) -> Plan:
     """How to read a call. Raises InvalidCase where nothing of that name can be called, or not with these keywords."""
     node, func = site.node, site.node.func
     if isinstance(func, ast.Name):
-        return special_forms.plan_function(site, func.id) or _function(site, "", func.id)
+        read = FUNCTIONS.get(func.id)
+        return (read(site) if read else None) or _function(site, "", func.id)
     if not isinstance(func, ast.Attribute):
         raise site.error("only a function or a method can be called")
     owner = dotted(func.value)
     if owner in NAMESPACES or owner in NUMPY:
         if owner == "torch" and func.attr == "numel" and node.args:
-            return special_forms.measure(site, "numel")
+            return _measure(site, "numel")
         if "." in owner or not _reads_as_method(node, owner, func.attr):
             return _function(site, owner, func.attr)
     return _method(site, func)
@@ -40,7 +173,7 @@ def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
     """Whether `F.sum(0)` can only be meant for a tensor called F: the function would lack its tensor."""
     op = lookup(name)
     if op is None:
-        return name in special_forms.METHODS
+        return name in METHODS
     if not op.method or not op.parameters or any(key.arg == op.parameters[0].name for key in node.keywords):
         return False
     if owner in _NO_TENSORS:
@@ -52,29 +185,29 @@ def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
     return all(numbers) or (numbers[0] and not op.elementwise)
 
 
-# Ops --------------------------------------------------------------------------------------------
-
-
 def _function(site: CallSite, namespace: str, name: str) -> Plan:
     op = find_op(namespace, name) if namespace not in NUMPY else None
     if op is None:
         called = f"{namespace}.{name}" if namespace else name
         at = site.source.name_at(site.node.func, name)
-        raise site.source.error(at, f"there is no op '{called}'", _op_hint(namespace, name))
+        raise site.source.error(at, f"there is no op '{called}'", _instead(name, "{}") or _op_hint(namespace, name))
     return _op_call(site, op, [(arg, site.depth + 1) for arg in site.node.args])
 
 
-def _op_hint(namespace: str, name: str) -> str:
+def _instead(name: str, written: str) -> str:
+    """What to write for a word that torch or Python has and the language has not; ops are `written` so."""
     plain = name.rstrip("_")
-    if name in INSTEAD:
-        return INSTEAD[name]
-    if plain != name and lookup(plain):
-        return f"an op in place is not part of the language; write {plain}"
+    if name in INSTEAD or plain == name or not lookup(plain):
+        return INSTEAD.get(name, "")
+    return f"an op in place is not part of the language; write {written.format(plain)}"
+
+
+def _op_hint(namespace: str, name: str) -> str:
     if namespace and (found := lookup(name)):
         return f"write {found.name}(…)"
     if name in PROPERTIES:
         return f"write x.{name}"
-    words = [*TABLE, *ALIASES, *special_forms.FUNCTIONS]
+    words = [*TABLE, *ALIASES, *FUNCTIONS]
     prefix = NAMESPACES.get(namespace, ("",))[0]
     known = [word.removeprefix(prefix) for word in words if word.startswith(prefix)]
     return did_you_mean(name, known, "`gradcheck ops` lists them all")
@@ -82,14 +215,15 @@ def _op_hint(namespace: str, name: str) -> str:
 
 def _method(site: CallSite, func: ast.Attribute) -> Plan:
     name, at = func.attr, site.source.name_at(func, func.attr)
-    form = special_forms.plan_method(site, func.value, name)
-    if form is not None:
-        return form
+    if name in METHODS:
+        return METHODS[name](site, func.value)
+    op = lookup(name)
+    if op is None and torch_dtype(name):
+        return _cast(site, func.value, torch_dtype(name))
     if name in PROPERTIES:
         raise site.source.error(at, f"'{name}' is not called", f"write x.{name}")
-    op = lookup(name)
     if op is None:
-        raise site.source.error(at, f"there is no method '{name}'", _method_hint(name))
+        raise site.source.error(at, f"there is no method '{name}'", _instead(name, ".{}(…)") or _method_hint(name))
     if not op.method:
         raise site.source.error(at, f"'{name}' is no method", f"it is a function: {op.signature}")
     args = [(func.value, site.depth), *((arg, site.depth + 1) for arg in site.node.args)]
@@ -99,14 +233,9 @@ def _method(site: CallSite, func: ast.Attribute) -> Plan:
 
 
 def _method_hint(name: str) -> str:
-    plain = name.rstrip("_")
-    if name in INSTEAD:
-        return INSTEAD[name]
-    if plain != name and lookup(plain):
-        return f"an op in place is not part of the language; write .{plain}(…)"
     ops = ((word, lookup(word)) for word in (*TABLE, *ALIASES) if "." not in word)
     methods = [word for word, op in ops if op is not None and op.method]
-    return did_you_mean(name, [*methods, *special_forms.METHODS], "`gradcheck ops` lists the ops")
+    return did_you_mean(name, [*methods, *METHODS], "`gradcheck ops` lists the ops")
 
 
 def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> Plan:

@@ -41,21 +41,23 @@ _WORDS = {
     "sigmoid": r"\sigma",
     "logdet": r"\log\det",
 }
-_AROUND = {
-    "abs": (r"\left|", r"\right|"),
-    "sqrt": (r"\sqrt{", "}"),
-    "conj": (r"\overline{", "}"),
-    "floor": (r"\left\lfloor ", r" \right\rfloor"),
-    "ceil": (r"\left\lceil ", r" \right\rceil"),
-    "linalg.vector_norm": (r"\left\| ", r" \right\|"),
-    "ones_like": (r"\mathbf{1}_{", "}"),
-    "zeros_like": (r"\mathbf{0}_{", "}"),
-    "eye": ("I_{", "}"),
-}
-_AFTER = {
-    **dict.fromkeys(("T", "mT"), r"^{\top}"),
-    **dict.fromkeys(("H", "mH"), r"^{\dagger}"),
-    **dict.fromkeys(("linalg.inv", "inv"), "^{-1}"),
+#: Of one operand: what stands before and after it, how strongly it must bind, how strongly the whole does.
+_SINGLE = {
+    "neg": ("-", "", UNARY, UNARY),
+    "bitwise_not": (r"\lnot ", "", UNARY, UNARY),
+    "sum": (r"\sum ", "", _PRODUCT, SUM),
+    "abs": (r"\left|", r"\right|", 0, ATOM),
+    "sqrt": (r"\sqrt{", "}", 0, ATOM),
+    "conj": (r"\overline{", "}", 0, ATOM),
+    "floor": (r"\left\lfloor ", r" \right\rfloor", 0, ATOM),
+    "ceil": (r"\left\lceil ", r" \right\rceil", 0, ATOM),
+    "linalg.vector_norm": (r"\left\| ", r" \right\|", 0, ATOM),
+    "ones_like": (r"\mathbf{1}_{", "}", 0, ATOM),
+    "zeros_like": (r"\mathbf{0}_{", "}", 0, ATOM),
+    "eye": ("I_{", "}", 0, ATOM),
+    **dict.fromkeys(("T", "mT"), ("", r"^{\top}", ATOM, _POWER)),
+    **dict.fromkeys(("H", "mH"), ("", r"^{\dagger}", ATOM, _POWER)),
+    **dict.fromkeys(("linalg.inv", "inv"), ("", "^{-1}", ATOM, _POWER)),
 }
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
@@ -107,15 +109,10 @@ def _spell(expr: Expr) -> Spelling:
         case Dtype(name):
             return ATOM, [rf"\mathtt{{{name}}}"]
         case Slice(start, stop, step):
-            return ATOM, _spell_slice([start, stop] if step is None else [start, stop, step])
+            bounds = (start, stop) if step is None else (start, stop, step)
+            shown: list[list[Piece]] = [[] if bound is None else [(bound, _COMPARISON)] for bound in bounds]
+            return ATOM, [piece for part in shown for piece in (":", *part)][1:]
     raise TypeError(f"{type(expr).__name__} is no expression")
-
-
-def _spell_slice(bounds: list[Expr | None]) -> list[Piece]:
-    pieces: list[Piece] = []
-    for bound in bounds:
-        pieces += [":"] if bound is None else [":", (bound, _COMPARISON)]
-    return pieces[1:]
 
 
 def _spell_call(call: Call) -> Spelling:
@@ -123,8 +120,9 @@ def _spell_call(call: Call) -> Spelling:
     found = None
     if not call.kwargs and len(args) == 2:
         found = _spell_pair(op, *args)
-    elif not call.kwargs and len(args) == 1:
-        found = _spell_single(op, args[0])
+    elif not call.kwargs and len(args) == 1 and op in _SINGLE:
+        before, after, least, binds = _SINGLE[op]
+        return binds, [before, (args[0], least), after]
     elif op == "where" and len(args) == 3 and not call.kwargs:
         yes, no = r" & \text{if } ", r" & \text{otherwise}"
         cases: list[Piece] = [(args[1], 0), yes, (args[0], 0), r" \\ ", (args[2], 0), no]
@@ -150,21 +148,6 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
     if op == "getitem":
         index = right.items if isinstance(right, Sequence) and right.is_tuple and right.items else (right,)
         return ATOM, [(left, ATOM), "_{[", *commas(index), "]}"]
-    return None
-
-
-def _spell_single(op: str, arg: Expr) -> Spelling | None:
-    if op == "neg":
-        return UNARY, ["-", (arg, UNARY)]
-    if op == "bitwise_not":
-        return UNARY, [r"\lnot ", (arg, UNARY)]
-    if op in _AFTER:
-        return _POWER, [(arg, ATOM), _AFTER[op]]
-    if op in _AROUND:
-        left, right = _AROUND[op]
-        return ATOM, [left, (arg, 0), right]
-    if op == "sum":
-        return SUM, [r"\sum ", (arg, _PRODUCT)]
     return None
 
 

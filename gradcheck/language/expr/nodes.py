@@ -11,8 +11,6 @@ from itertools import zip_longest
 from types import EllipsisType
 from typing import Any
 
-from gradcheck.language.expr.traverse import walk
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Expr:
@@ -35,18 +33,26 @@ class Expr:
         """The same kind of node over other children, as many as it has. See `traverse.with_children`."""
         raise TypeError(f"{type(self).__name__} has no children")
 
+    def walk(self) -> abc.Iterator[Expr]:
+        """It and everything below it in reading order, parents first; what occurs twice comes twice."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Expr):
             return self is other
-        pairs = zip_longest(walk(self), walk(other))
+        pairs = zip_longest(self.walk(), other.walk())
         return all(type(a) is type(b) and a.label == b.label for a, b in pairs)
 
     def __hash__(self) -> int:
-        return hash(tuple((type(node), node.label) for node in walk(self)))
+        return hash(tuple((type(node), node.label) for node in self.walk()))
 
     def __repr__(self) -> str:
         """Every part by its kind and label, in reading order; `printer.to_text` writes it as a person would."""
-        return " ".join(f"{type(node).__name__}({', '.join(map(repr, node.label))})" for node in walk(self))
+        return " ".join(f"{type(node).__name__}({', '.join(map(repr, node.label))})" for node in self.walk())
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

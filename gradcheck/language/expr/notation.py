@@ -15,11 +15,9 @@ NUMBERS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e}
 #: Python's own words, which torch takes for dtypes: `x.to(float)`.
 _PYTHON_DTYPES = {"float": "float64", "int": "int64", "complex": "complex128"}
 
-_NO_DEVICE = "leave it out: everything runs on the CPU"
 #: What to write for words of torch and Python that the language does not have.
 INSTEAD = {
-    "allclose": "write x == y: in `checks` it holds within the tolerance",
-    "equal": "write x == y: in `checks` it holds within the tolerance",
+    **dict.fromkeys(("allclose", "equal"), "write x == y: in `checks` it holds within the tolerance"),
     "empty": "write zeros(…)",
     "empty_like": "write zeros_like(x)",
     "range": "write arange(…)",
@@ -31,25 +29,18 @@ INSTEAD = {
     "grad": "write grad(x), with the name of a tensor",
     "astype": "write .to(torch.float32)",
     "backward": "the pass is the case's: `backward: x`",
-    "cpu": _NO_DEVICE,
-    "cuda": _NO_DEVICE,
+    **dict.fromkeys(("cpu", "cuda", "device"), "leave it out: everything runs on the CPU"),
     "numpy": "leave it out",
-    "device": _NO_DEVICE,
-    "requires_grad": "leave it out: `inputs` require a gradient, `constants` do not",
-    "requires_grad_": "leave it out: `inputs` require a gradient, `constants` do not",
+    **dict.fromkeys(
+        ("requires_grad", "requires_grad_"), "leave it out: `inputs` require a gradient, `constants` do not"
+    ),
 }
 
 #: Where torch keeps functions, to the prefixes that their names have in the op table.
 NAMESPACES = {
-    "torch": ("",),
-    "torch.nn.functional": ("",),
-    "nn.functional": ("",),
-    "F": ("",),
-    "torch.linalg": ("linalg.",),
-    "linalg": ("linalg.",),
-    "torch.special": ("special.", ""),
-    "special": ("special.", ""),
-    "math": ("",),
+    **dict.fromkeys(("torch", "torch.nn.functional", "nn.functional", "F", "math"), ("",)),
+    **dict.fromkeys(("torch.linalg", "linalg"), ("linalg.",)),
+    **dict.fromkeys(("torch.special", "special"), ("special.", "")),
 }
 #: Names of NumPy, whose functions are not the language's.
 NUMPY = frozenset({"np", "numpy", "jnp"})

@@ -15,10 +15,9 @@ from typing import Any
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.expr.calls import plan_call
+from gradcheck.language.expr.calls import CallSite, plan_call
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
-from gradcheck.language.expr.special_forms import CallSite
 from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Plan, Source, dotted, fits, signed, unsigned
 from gradcheck.language.suggest import nearest
 
@@ -53,9 +52,7 @@ UNARY: dict[type[ast.AST], str] = {ast.USub: "neg", ast.Invert: "bitwise_not"}
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lambda: ("a lambda", ""),
     ast.ListComp: ("a comprehension", "write the elements out, or use `arange`"),
-    ast.SetComp: ("a comprehension", ""),
-    ast.DictComp: ("a comprehension", ""),
-    ast.GeneratorExp: ("a comprehension", ""),
+    **dict.fromkeys((ast.SetComp, ast.DictComp, ast.GeneratorExp), ("a comprehension", "")),
     ast.NamedExpr: ("an assignment", "give it a name of its own, in `graph` or `let`"),
     ast.IfExp: ("a conditional", "write where(condition, x, y)"),
     ast.BoolOp: ("`and` or `or`", "write & or |, with brackets: (x > 0) & (x < 1)"),
@@ -63,12 +60,10 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.UAdd: ("a unary plus", "leave it out"),
     ast.Dict: ("a dictionary", ""),
     ast.Set: ("a set", "a list is written [1, 2]"),
-    ast.JoinedStr: ("an f-string", "write the text out"),
-    ast.FormattedValue: ("an f-string", "write the text out"),
+    **dict.fromkeys((ast.JoinedStr, ast.FormattedValue), ("an f-string", "write the text out")),
     ast.Starred: ("an unpacking *", "write the arguments out, or as one tuple: x.shape[:-1] + (2,)"),
     ast.Await: ("an await", ""),
-    ast.Yield: ("a yield", ""),
-    ast.YieldFrom: ("a yield", ""),
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), ("a yield", "")),
     ast.BitXor: ("the operator ^", "a power is written **"),
     ast.LShift: ("the operator <<", "write * 2 ** n"),
     ast.RShift: ("the operator >>", "write // 2 ** n"),
@@ -109,9 +104,6 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
 def _refused(source: Source, node: ast.expr, kind: type[ast.AST]) -> InvalidCase:
     what, hint = REFUSED.get(kind, (f"a {kind.__name__}", ""))
     return source.error(source.at(node), f"{what} is not part of the language", hint)
-
-
-# Leaves -----------------------------------------------------------------------------------------
 
 
 def _constant(source: Source, node: ast.Constant, depth: int) -> Plan:
@@ -155,9 +147,6 @@ def _bad_attribute(owner: str, name: str) -> tuple[str, str]:
         return f"'{name}' is not an attribute of the language", f"call it: .{name}()"
     close = nearest(name, PROPERTIES | ATTRIBUTES)
     return f"'{name}' is not an attribute of the language", f"did you mean '.{close}'?" if close else _LISTED
-
-
-# Operators ---------------------------------------------------------------------------------------
 
 
 def _build_call(op: str, at: int, parts: list[Expr]) -> Expr:
@@ -205,9 +194,6 @@ def _compare(source: Source, node: ast.Compare, depth: int) -> Plan:
     if op is None:
         raise _refused(source, node, type(node.ops[0]))
     return [(node.left, depth + 1), (node.comparators[0], depth + 1)], partial(_build_call, op, at)
-
-
-# What has parts ---------------------------------------------------------------------------------
 
 
 def _sequence(source: Source, node: ast.List | ast.Tuple, depth: int) -> Plan:

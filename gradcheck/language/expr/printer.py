@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
+from gradcheck.language.expr.calls import FUNCTIONS
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.special_forms import FUNCTIONS
 from gradcheck.language.expr.syntax import is_number
 
 #: How strongly sums, signs and names bind; the other operators' strengths stand in the table.
@@ -151,12 +151,9 @@ def _spell_entry(entry: Expr) -> list[Piece]:
     """One part of an index, where a slice is written with colons."""
     if not isinstance(entry, Slice):
         return [(entry, 0)]
-    last: list[Piece] = [] if entry.step is None else [":", (entry.step, 1)]
-    return [*_bound(entry.start), ":", *_bound(entry.stop), *last]
-
-
-def _bound(expr: Expr | None) -> list[Piece]:
-    return [] if expr is None else [(expr, 1)]
+    bounds = (entry.start, entry.stop, entry.step)
+    start, stop, step = (list[Piece]() if bound is None else [(bound, 1)] for bound in bounds)
+    return [*start, ":", *stop, *([":", *step] if step else [])]
 
 
 def _is_plain_number(expr: Expr) -> bool:
@@ -169,9 +166,6 @@ def _is_complex_sum(op: str, left: Expr, right: Expr) -> bool:
     real = isinstance(left, Literal) and is_number(left.value) and not isinstance(left.value, complex)
     imaginary = isinstance(right, Literal) and isinstance(right.value, complex) and _is_plain_number(right)
     return op in ("add", "sub") and real and imaginary
-
-
-# Literals ---------------------------------------------------------------------------------------
 
 
 def _spell_literal(value: object) -> Spelling:

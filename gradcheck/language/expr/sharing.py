@@ -40,6 +40,13 @@ class Pool:
             self.parts.append(made)
         return self._by_content[key]
 
+    def sizes(self) -> dict[int, int]:
+        """How many nodes each part has as a tree, by its id."""
+        found: dict[int, int] = {}
+        for part in self.parts:
+            found[id(part)] = 1 + sum(found[id(child)] for child in part.children)
+        return found
+
 
 class Derivation(NamedTuple):
     """Steps in order (a case's `let`), each of which may use those above it, and formulas that use them."""
@@ -59,7 +66,7 @@ def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int 
     for part in pool.parts:
         uses.update(map(id, part.children))
     names = (name for name in (f"t{number}" for number in count(1)) if name not in taken)
-    sizes = _sizes(pool)
+    sizes = pool.sizes()
     let: dict[str, Expr] = {}
     written: dict[int, Expr] = {}
     for part in pool.parts:
@@ -76,12 +83,5 @@ def sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:
     """How many nodes each formula has as a tree, the way it is printed; found without walking over all of them."""
     pool = Pool()
     roots = {name: pool.intern(formula) for name, formula in formulas.items()}
-    found = _sizes(pool)
+    found = pool.sizes()
     return {name: found[id(root)] for name, root in roots.items()}
-
-
-def _sizes(pool: Pool) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for part in pool.parts:
-        found[id(part)] = 1 + sum(found[id(child)] for child in part.children)
-    return found

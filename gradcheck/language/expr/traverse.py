@@ -1,45 +1,22 @@
-"""Walking over expressions, and making something of them: the one place with a stack for it.
+"""Making something of expressions: folded, rewritten, and what names they mention. (`Expr.walk` goes over them.)
 
-Nothing here recurses, so that a sum of ten thousand terms is handled like any other. It knows of a node only that it
-has `children` and can be built anew `over` others, and stands below `nodes`, which compares and hashes by it.
+Nothing here recurses, so that a sum of ten thousand terms is handled like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
-Node = TypeVar("Node", bound="Tree[Any]", covariant=True)
-N = TypeVar("N", bound="Tree[Any]")
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
+
 R = TypeVar("R")
 
 
-class Tree(Protocol[Node]):
-    """What can be walked over: an expression."""
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The nodes right below, in reading order."""
-        ...
-
-    def over(self, children: Sequence[Any]) -> Node:
-        """The same kind of node over other children, as many as it has."""
-        ...
-
-
-def walk(root: Tree[N]) -> Iterator[N]:
-    """The root and everything below it in reading order, parents first; what occurs twice comes twice."""
-    stack = [cast(N, root)]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(node.children))
-
-
-def postorder(root: Tree[N]) -> Iterator[N]:
-    """The same nodes in reading order with children before parents: the order in which they are computed."""
-    found: list[N] = []
-    stack = [cast(N, root)]
+def postorder(root: Expr) -> Iterator[Expr]:
+    """The nodes of `root.walk()` with children before parents: the order in which they are computed."""
+    found: list[Expr] = []
+    stack = [root]
     while stack:
         node = stack.pop()
         found.append(node)
@@ -47,14 +24,14 @@ def postorder(root: Tree[N]) -> Iterator[N]:
     yield from reversed(found)
 
 
-def with_children(node: Tree[N], children: Sequence[N]) -> N:
+def with_children(node: Expr, children: Sequence[Expr]) -> Expr:
     """The same kind of node over these children; the node itself, if it has just these already."""
     if all(new is old for new, old in zip(children, node.children, strict=True)):
-        return cast(N, node)
+        return node
     return node.over(children)
 
 
-def fold(root: Tree[N], combine: Callable[[N, list[R]], R], known: dict[int, tuple[N, R]] | None = None) -> R:
+def fold(root: Expr, combine: Callable[[Expr, list[R]], R], known: dict[int, tuple[Expr, R]] | None = None) -> R:
     """What `combine(node, results of its children)` makes of the root, computed from the leaves up.
 
     Each object is combined once, however often it occurs, so the work is linear in the number of different objects.
@@ -62,7 +39,7 @@ def fold(root: Tree[N], combine: Callable[[N, list[R]], R], known: dict[int, tup
     was made of it; a node that is already there is not looked into.
     """
     done = {} if known is None else known
-    stack = [cast(N, root)]
+    stack = [root]
     while stack:
         node = stack[-1]
         missing = [] if id(node) in done else [child for child in node.children if id(child) not in done]
@@ -75,7 +52,7 @@ def fold(root: Tree[N], combine: Callable[[N, list[R]], R], known: dict[int, tup
     return done[id(root)][1]
 
 
-def rewrite(root: Tree[N], change: Callable[[N], N]) -> N:
+def rewrite(root: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The expression with `change` applied to every node from the leaves up, to each object once.
 
     `change` is given a node whose children are changed already, and returns it or what stands in its place. Where
@@ -84,6 +61,42 @@ def rewrite(root: Tree[N], change: Callable[[N], N]) -> N:
     return fold(root, lambda node, children: change(with_children(node, children)))
 
 
-def replace_part(root: Tree[N], old: N, new: N) -> N:
+def replace_part(root: Expr, old: Expr, new: Expr) -> Expr:
     """The expression with one of its parts, told by identity, replaced; `old` is not looked into."""
-    return fold(root, lambda node, children: with_children(node, children), {id(old): (old, new)})
+    return fold(root, with_children, {id(old): (old, new)})
+
+
+class Mentions(NamedTuple):
+    """What an expression mentions, in reading order."""
+
+    names: dict[str, int]
+    gradients: dict[str, int]
+    ops: dict[str, int]
+
+
+def mentions(expr: Expr) -> Mentions:
+    """All that an expression mentions. `grad(p)` mentions the gradient of `p`, and not the name."""
+    found = Mentions({}, {}, {})
+    for node in expr.walk():
+        if isinstance(node, Name):
+            found.names.setdefault(node.name, node.at)
+        elif isinstance(node, Gradient):
+            found.gradients.setdefault(node.name, node.at)
+        elif isinstance(node, Call):
+            found.ops.setdefault(node.op, node.at)
+    return found
+
+
+def free_names(expr: Expr) -> dict[str, int]:
+    """The names that it uses."""
+    return mentions(expr).names
+
+
+def gradient_names(expr: Expr) -> dict[str, int]:
+    """The names in its `grad(…)`s."""
+    return mentions(expr).gradients
+
+
+def ops_in(expr: Expr) -> dict[str, int]:
+    """The ops that it applies."""
+    return mentions(expr).ops

@@ -1,15 +1,15 @@
 """From case files to Cases: YAML with a position for everything, read and checked to the last name.
 
-A path goes through these in turn: `discover` finds the files and reads their bytes, `text` decodes them and divides
-them into documents, `compose` makes of each a `Document` that knows the place of everything, `validate` holds it
-against the `model`, and `build` makes the Case, with `values`, `expressions`, `shapes` and `tolerances` for what stands
-in it. `files` is all of it. A new key of case files is a field in `model`, and what becomes of it in `build`.
+A path goes through these in turn: `files` finds the files and reads their bytes, `text` decodes them and divides them
+into documents, `compose` makes of each a `Document` that knows the place of everything, `validate` holds it against the
+`model`, and `build` makes the Case, with `values`, `expressions` and `shapes` for what stands in it. A new key of case
+files is a field in `model`, and what becomes of it in `build`.
 
 Nothing here computes a tensor or knows an engine. Every mistake is an `InvalidCase` with its place; reading goes on
 after it, so that all of a file's mistakes are told at once.
 """
 
+from gradcheck.language.loader.document import Limits
 from gradcheck.language.loader.files import load, load_text
-from gradcheck.language.loader.limits import Limits
 
 __all__ = ["Limits", "load", "load_text"]

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.errors import InvalidCase
-from gradcheck.language.loader.document import BROKEN, Document, Path
-from gradcheck.language.loader.wording import describe
+from gradcheck.language.loader.document import BROKEN, describe
 
 _MAX_DIMENSIONS = 64
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
@@ -107,15 +105,6 @@ def _text_hint(text: str) -> str:
     if text.isidentifier():
         return "a list holds numbers; an expression stands in place of the whole list"
     return 'numbers are written without quotes, complex ones as "1+2j"'
-
-
-def read_list(document: Document, path: Path, data: Any) -> np.ndarray:
-    """`to_array`, with errors at their place in the document. Raises InvalidCase."""
-    try:
-        return to_array(data)
-    except ListError as error:
-        place = document.place((*path, *error.indices))
-        raise InvalidCase(error.message, place=place, hint=error.hint) from None
 
 
 def has_broken(data: Any) -> bool:

@@ -7,15 +7,13 @@ from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
-from gradcheck.language.loader import model, tolerances
-from gradcheck.language.loader.document import Document, Path
+from gradcheck.language.loader import model
+from gradcheck.language.loader.document import Document, Limits, Path, way
 from gradcheck.language.loader.expressions import Expressions
-from gradcheck.language.loader.limits import Limits
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
 from gradcheck.language.loader.validate import Checked, check
-from gradcheck.language.loader.values import Values
-from gradcheck.language.loader.wording import way
+from gradcheck.language.loader.values import Values, read_tolerances
 from gradcheck.language.suggest import did_you_mean
 
 #: What may be claimed about: anything has a value, but only these have gradients.
@@ -57,7 +55,7 @@ class _Reader:
         self._require()
         self._check_name()
         inputs, constants = self._leaf_values()
-        tolerance, engine_tolerance = tolerances.read(self.scope, said.tolerance)
+        tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
             id=f"{file}::{name}",
             name=name,
@@ -95,15 +93,15 @@ class _Reader:
             if getattr(self.said, section) or section in self.checked.broken | self.checked.meant:
                 continue
             there = section in self.document.data
-            place = self.document.key_place((section,)) if there else self.document.place()
             message = f"'{section}' is empty" if there else f"a case needs '{section}'"
-            self.scope.refuse(message, place, f"below '{section}:' stand lines such as {example}")
+            hint = f"below '{section}:' stand lines such as {example}"
+            self.scope.refuse(message, (section,) if there else (), hint, key=there)
 
     def _check_name(self) -> None:
         name = self.said.name
         if name and (not name.isprintable() or name != name.strip() or len(name) > 200):
             hint = "one line of at most 200 characters, without blanks around it"
-            self.scope.refuse("the name cannot be used on a command line", self.document.place(("name",)), hint)
+            self.scope.refuse("the name cannot be used on a command line", ("name",), hint)
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -138,8 +136,8 @@ class _Reader:
     def _steps(self) -> tuple[Step, ...]:
         said = self.said
         if said.backward and said.steps:
-            message = "a case has either 'backward' or 'steps'"
-            self.scope.refuse(message, self.document.key_place(("steps",)), "write the backward pass as the first step")
+            hint = "write the backward pass as the first step"
+            self.scope.refuse("a case has either 'backward' or 'steps'", ("steps",), hint, key=True)
         if said.steps:
             return tuple(self._step(("steps", i), step) for i, step in enumerate(said.steps))
         if said.backward:
@@ -155,11 +153,10 @@ class _Reader:
         if len(given) != 1 and tuple(path) not in self.checked.broken:
             found = " and ".join(f"'{action}'" for action in given) or "none"
             message = f"a step is one action: backward, zero_grad or forward; found {found}"
-            self.scope.refuse(message, self.document.place(path), "write each as a step of its own")
+            self.scope.refuse(message, path, "write each as a step of its own")
         action: Any = given[0] if given else "backward"
         if "retain_graph" in said.model_fields_set and action != "backward":
-            place = self.document.key_place((*path, "retain_graph"))
-            self.scope.refuse("'retain_graph' belongs to a backward pass", place)
+            self.scope.refuse("'retain_graph' belongs to a backward pass", (*path, "retain_graph"), key=True)
         return Step(
             action=action,
             roots=self._roots((*path, "backward"), said.backward),
@@ -210,7 +207,7 @@ class _Reader:
         read = {}
         for name, at, data in self._referring((section,), said, _DIFFERENTIABLE, "the gradient of"):
             if data == []:
-                self.scope.refuse(f"{way(at)} is an empty list", self.document.place(at))
+                self.scope.refuse(f"{way(at)} is an empty list", at)
             if isinstance(data, list):
                 read[name] = self._checks(at, data)
             else:
@@ -240,9 +237,9 @@ class _Reader:
             path = ("generalize", "dims", word)
             if word not in self.sizes and word not in self.scope.excused:
                 hint = did_you_mean(word, self.sizes, "symbolic sizes are those of `dims` and the words in `shapes`")
-                self.scope.refuse(f"the size '{word}' is unknown", self.document.key_place(path), hint)
+                self.scope.refuse(f"the size '{word}' is unknown", path, hint, key=True)
             if low > high:
-                self.scope.refuse(f"the lowest size {low} is above the highest, {high}", self.document.place(path))
+                self.scope.refuse(f"the lowest size {low} is above the highest, {high}", path)
             bounds[word] = (low, high)
         case = self.said
         claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)

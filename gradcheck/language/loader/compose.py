@@ -21,9 +21,8 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.loader.core_schema import resolve
-from gradcheck.language.loader.document import BROKEN, Branch, Document, Mark, Spot
-from gradcheck.language.loader.limits import Limits
+from gradcheck.language.loader.document import BROKEN, Branch, Document, Limits, Mark, Spot
+from gradcheck.language.loader.text import resolve
 
 
 class PythonParser(Reader, Scanner, EventParser):
@@ -68,9 +67,7 @@ class Composer:
             raise self._syntax_error(error) from None
         if root is None:
             return None
-        document = Document(self.file, text, first, data, root)
-        document.broken, document.incomplete = bool(self.errors), self.incomplete
-        return document
+        return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
 
     def _build(self, parser: Any) -> tuple[Any, Spot | None]:
         """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""
@@ -113,17 +110,14 @@ class Composer:
         """The value that begins with an event, a container still empty, and its spot. Raises InvalidCase."""
         mark = event.start_mark
         value: Any = BROKEN
-        if kind is AliasEvent:
-            self._refuse("aliases", f"*{event.anchor}", mark, _STAR)
-        else:
-            if event.anchor is not None or event.tag is not None:
-                self._refuse_decoration(event)
-            if kind in _STARTS and depth >= self.limits.depth:
-                raise self._error(f"nested more than {self.limits.depth} deep", mark)
-            if kind is ScalarEvent:
-                value = event.value
-                if event.implicit[0]:
-                    value = self._resolved(value, mark)
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_decoration(event, kind)
+        if kind in _STARTS and depth >= self.limits.depth:
+            raise self._error(f"nested more than {self.limits.depth} deep", mark)
+        if kind is ScalarEvent:
+            value = event.value
+            if event.implicit[0]:
+                value = self._resolved(value, mark)
         self.values += 1
         if self.values > self.limits.numbers:
             raise self._error(f"the file writes out more than {self.limits.numbers:,} values", mark, _TOO_MANY)
@@ -141,12 +135,11 @@ class Composer:
     def _key(self, event: Any, kind: type, keys: dict[str, Mark]) -> Any:
         """The key that an event stands for, or `_DROPPED` with an error noted. Raises InvalidCase."""
         mark = event.start_mark
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_decoration(event, kind)
         if kind is AliasEvent:
-            self._refuse("aliases", f"*{event.anchor}", mark, _STAR)
             self.incomplete = True
             return _DROPPED
-        if event.anchor is not None or event.tag is not None:
-            self._refuse_decoration(event)
         if kind is not ScalarEvent:
             raise self._error("a key must be a word, not a list or a mapping", mark, _BRACES)
         key: str = event.value
@@ -161,13 +154,15 @@ class Composer:
         keys[key] = mark
         return key
 
-    # Errors -------------------------------------------------------------------------------------
-
-    def _refuse_decoration(self, event: Any) -> None:
+    def _refuse_decoration(self, event: Any, kind: type) -> None:
+        if kind is AliasEvent:
+            self._refuse("aliases", f"*{event.anchor}", event.start_mark, _STAR)
+            return
         if event.anchor is not None:
             self._refuse("anchors", f"&{event.anchor}", event.start_mark, _AMPERSAND)
         if event.tag is not None:
-            self._refuse("tags", _tag(event.tag), event.start_mark, _BANG)
+            written = event.tag.replace("tag:yaml.org,2002:", "!!", 1)  # YAML expands `!!str`
+            self._refuse("tags", written, event.start_mark, _BANG)
 
     def _refuse(self, what: str, found: str, mark: Mark, hint: str) -> None:
         """Tell of a part of YAML that is not allowed: the first few of one kind, a file full of them needs no more."""
@@ -195,11 +190,6 @@ class Composer:
         if error.context and error.context_mark and error.context_mark.line != getattr(mark, "line", None):
             message += f" ({error.context} on line {error.context_mark.line + self.first})"
         return self._error(message, mark, hint) if mark else InvalidCase(message, place=Place(self.file))
-
-
-def _tag(tag: str) -> str:
-    """A tag as it was written: YAML expands `!!str`."""
-    return tag.replace("tag:yaml.org,2002:", "!!", 1)
 
 
 _MOST_TOLD = 3

@@ -1,9 +1,10 @@
-"""What a YAML document holds: plain data and, beside it, the position of every key and value."""
+"""What a YAML document holds: plain data, the position of every key and value, and how errors name them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, cast
 
 from gradcheck.errors import Place
 
@@ -16,21 +17,18 @@ class Mark(Protocol):
     column: int
 
 
+@dataclass(slots=True, eq=False)
 class Branch:
     """The positions below a mapping (`keys` holds those of its keys) or a list (`keys` is None)."""
 
-    __slots__ = ("children", "keys", "mark")
-
-    def __init__(self, mark: Mark, keys: dict[str, Mark] | None, children: Any) -> None:
-        self.mark = mark
-        self.keys = keys
-        self.children = children
+    mark: Mark
+    keys: dict[str, Mark] | None
+    children: Any
 
     def child(self, part: str | int) -> Spot | None:
         """The position below a key or an index; None if there is none."""
         if self.keys is not None:
-            found: Spot | None = self.children.get(part)
-            return found
+            return cast("Spot | None", self.children.get(part))
         return self.children[part] if isinstance(part, int) and part < len(self.children) else None
 
 
@@ -50,22 +48,20 @@ BROKEN = Broken()
 Path: TypeAlias = Sequence["str | int"]
 
 
+@dataclass(slots=True, eq=False)
 class Document:
     """One YAML document: its plain `data`, and the place of everything in it.
 
     Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool, None.
     """
 
-    __slots__ = ("broken", "data", "file", "first", "incomplete", "root", "text")
-
-    def __init__(self, file: str, text: str, first: int, data: Any, root: Spot) -> None:
-        self.file = file
-        self.text = text
-        self.first = first  # the line of the file on which `text` begins, from 1
-        self.data = data
-        self.root = root
-        self.broken = False  # whether BROKEN may stand somewhere in `data`
-        self.incomplete = False  # whether keys were left out of it
+    file: str
+    text: str
+    first: int  # the line of the file on which `text` begins, from 1
+    data: Any
+    root: Spot
+    broken: bool = False  # whether BROKEN may stand somewhere in `data`
+    incomplete: bool = False  # whether keys were left out of it
 
     def place(self, path: Path = ()) -> Place:
         """Where the value at `path` begins, or the nearest one above that is there."""
@@ -117,3 +113,45 @@ class Document:
                 break
             spot = below
         return spot
+
+
+def way(path: Iterable[str | int]) -> str:
+    """The way to a value as a person writes it: `steps[0].expected.x`, in quotes."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return f"'{shorten(text, 60)}'"
+
+
+def describe(value: Any) -> str:
+    """What stands there, in a few words."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return f"the number {shorten(str(value), 24)}"
+    if isinstance(value, str):
+        return f"the text '{shorten(value, 40)}'"
+    kind = "mapping" if isinstance(value, dict) else "list"
+    return f"a {kind}" if value else f"an empty {kind}"
+
+
+def shorten(text: str, length: int) -> str:
+    """The text, cut to so many characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`numbers` counts the values that one file writes out, `elements` those of one tensor."""
+
+    bytes: int = 10_000_000
+    depth: int = 100
+    numbers: int = 100_000
+    elements: int = 100_000_000
+    #: Errors shown of one file; the last says how many more there are.
+    errors: int = 100
+
+
+DEFAULT = Limits()

@@ -12,14 +12,12 @@ from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.mentions import Mentions, free_names, mentions
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.expr.notation import constant
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import walk
-from gradcheck.language.loader.document import BROKEN, Path
+from gradcheck.language.expr.traverse import Mentions, free_names, mentions
+from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, listing
-from gradcheck.language.loader.wording import describe, way
 from gradcheck.language.random import RANDOM
 
 #: The names that an expression may use.
@@ -50,13 +48,12 @@ class Expressions:
         """
         if data is BROKEN:
             return None
-        text = _as_text(data)
-        if text is None:
+        if not isinstance(data, (str, bool, int, float)):
             what = "has no value" if data is None else f"takes an expression, not {describe(data)}"
             hint = "write one, such as x * 2" if data is None else "an expression that begins with [ or { needs quotes"
-            place = self.document.key_place(path) if data is None else self.document.place(path)
-            self.scope.refuse(f"{way(path)} {what}", place, hint)
+            self.scope.refuse(f"{way(path)} {what}", path, hint, key=data is None)
             return None
+        text = str(data)  # YAML takes `1` and `true` for more than text
         try:
             read = _read(text)
         except InvalidCase as error:
@@ -176,12 +173,5 @@ def _read(text: str) -> _Read:
     found = mentions(expr)
     creators = []
     if not _CREATORS.isdisjoint(found.ops):
-        creators = [node for node in walk(expr) if isinstance(node, Call) and node.op in _CREATORS]
+        creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in _CREATORS]
     return _Read(expr, found, creators)
-
-
-def _as_text(data: Any) -> str | None:
-    """The expression that a scalar stands for: YAML takes `1` and `true` for more than text."""
-    if type(data) is str:
-        return data
-    return str(data) if isinstance(data, (bool, int, float)) else None

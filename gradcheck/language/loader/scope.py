@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from keyword import iskeyword
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.notation import is_usable
-from gradcheck.language.loader.document import Document, Path
-from gradcheck.language.loader.wording import shorten
+from gradcheck.language.loader.document import Document, Path, shorten
 from gradcheck.language.suggest import did_you_mean
 
 #: What a name of each section is, in words.
@@ -30,45 +30,38 @@ _WRITTEN = {"true": "True", "false": "False", "null": "None"}
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
 
 
+@dataclass(slots=True)
 class Scope:
-    """All the names of one case. What is wrong with their use becomes one of the `errors`.
+    """All the names of one case. What is wrong with their use becomes one of the `errors`."""
 
-    excused   names that an error may have kept from being defined: that they are unknown is no error
-    sizes     those of `dims`
-    defined   every name, and the section that defines it
-    """
+    document: Document
+    errors: list[InvalidCase]
+    excused: set[str]  # names that an error may have kept from being defined: that they are unknown is no error
+    sizes: Mapping[str, int]  # those of `dims`
+    defined: dict[str, str] = field(default_factory=dict)  # every name, and the section that defines it
 
-    def __init__(
-        self, document: Document, errors: list[InvalidCase], excused: set[str], sizes: Mapping[str, int]
-    ) -> None:
-        self.document, self.errors = document, errors
-        self.excused, self.sizes = excused, sizes
-        self.defined: dict[str, str] = {}
-
-    def refuse(self, message: str, place: Place, hint: str = "") -> None:
-        """Add an error."""
-        self.errors.append(InvalidCase(message, place=place, hint=hint))
-
-    # Definitions --------------------------------------------------------------------------------
+    def refuse(self, message: str, at: Place | Path, hint: str = "", *, key: bool = False) -> None:
+        """Add an error, at a place or at the value to which a path leads; with `key` at the key that ends the path."""
+        if not isinstance(at, Place):
+            at = self.document.key_place(at) if key else self.document.place(at)
+        self.errors.append(InvalidCase(message, place=at, hint=hint))
 
     def define(self, section: str, names: Iterable[str]) -> None:
         """Enter the names of a section. One that is taken already keeps its first meaning."""
         for name in names:
             if not is_usable(name):
                 self.excused.add(name)
-                place = self.document.key_place((section, name))
-                self.refuse(f"no expression can use the name '{shorten(name, 40)}'", place, _better_name(name))
+                message = f"no expression can use the name '{shorten(name, 40)}'"
+                self.refuse(message, (section, name), _better_name(name), key=True)
                 continue
             first = self.defined.setdefault(name, section)
             if first != section:
                 where = f"it is {KINDS[first]} on line {self.line(name)} already"
-                self.refuse(f"the name '{name}' is defined twice", self.document.key_place((section, name)), where)
+                self.refuse(f"the name '{name}' is defined twice", (section, name), where, key=True)
 
     def line(self, name: str) -> int:
         """The line on which a name is defined."""
         return self.document.key_place((self.defined[name], name)).line
-
-    # References ---------------------------------------------------------------------------------
 
     def refers(
         self, path: Path, sections: Collection[str], what: str, name: str = "", place: Place | None = None
@@ -87,12 +80,12 @@ class Scope:
         if name in self.excused or (part and part[1] in self.excused):
             return False
         known = [name for name, section in self.defined.items() if section in sections]
-        place = place or self.document.key_place(path)
+        at = place or path
         if section is None:
-            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", place, self.near(name, known))
+            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", at, self.near(name, known), key=True)
         else:
             wanted = " or ".join(KINDS[section] for section in sections)
-            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", place, listing(known[:20]))
+            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", at, listing(known[:20]), key=True)
         return False
 
     def near(self, name: str, known: Collection[str]) -> str:

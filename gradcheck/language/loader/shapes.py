@@ -8,11 +8,9 @@ from typing import Any
 from gradcheck.language.case import Value
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.notation import constant, is_usable
-from gradcheck.language.expr.traverse import walk
-from gradcheck.language.loader.document import BROKEN
+from gradcheck.language.loader.document import BROKEN, describe
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.validate import Everything
-from gradcheck.language.loader.wording import describe
 
 Shape = tuple[str | int, ...] | Expr
 #: The sizes of these are written out, or one list; those of the others are one argument, at this position.
@@ -44,8 +42,7 @@ class Shapes:
         if not isinstance(data, list):
             if data is not BROKEN:
                 message = f"a shape is a list of sizes or a creator, not {describe(data)}"
-                place = self.scope.document.place(("shapes", name))
-                self.scope.refuse(message, place, "write [a, b], or uniform(0.1, 2, [a, b])")
+                self.scope.refuse(message, ("shapes", name), "write [a, b], or uniform(0.1, 2, [a, b])")
             return None
         good = [self._size(name, i, size) for i, size in enumerate(data)]
         return tuple(data) if all(good) else None
@@ -54,8 +51,8 @@ class Shapes:
         if (isinstance(size, str) and is_usable(size)) or (type(size) is int and 0 <= size <= 100_000_000):
             return True
         if size is not BROKEN:
-            place = self.scope.document.place(("shapes", name, index))
-            self.scope.refuse(f"a size is a word or an integer, not {describe(size)}", place, "write [a, b] or [n, 3]")
+            message = f"a size is a word or an integer, not {describe(size)}"
+            self.scope.refuse(message, ("shapes", name, index), "write [a, b] or [n, 3]")
         return False
 
     def settle(self, values: Mapping[str, Value]) -> dict[str, int]:
@@ -66,9 +63,8 @@ class Shapes:
             if value is None:
                 continue
             if value.array is None:
-                place = self.scope.document.key_place(("shapes", name))
                 hint = "shapes are for literals: write the size into the expression, with a word of `dims`"
-                self.scope.refuse(f"'{name}' is given as an expression", place, hint)
+                self.scope.refuse(f"'{name}' is given as an expression", ("shapes", name), hint, key=True)
                 continue
             symbols = shape if isinstance(shape, tuple) else creator_sizes(shape)
             if symbols is not None:
@@ -78,10 +74,8 @@ class Shapes:
             for name, shape in self.shapes.items():
                 unknown = sorted(_words(shape) & missing)
                 if unknown:
-                    place = self.scope.document.place(("shapes", name))
-                    self.scope.refuse(
-                        f"the size '{unknown[0]}' cannot be read off the literal", place, "give it in `dims`"
-                    )
+                    message = f"the size '{unknown[0]}' cannot be read off the literal"
+                    self.scope.refuse(message, ("shapes", name), "give it in `dims`")
         return {word: size for word, (size, _) in sizes.items() if word in self.words}
 
     def _settle_one(
@@ -90,21 +84,21 @@ class Shapes:
         path: tuple[str | int, ...] = ("shapes", name)
         if len(symbols) != len(actual):
             message = f"'{name}' has {len(actual)} dimensions, {len(symbols)} sizes are given"
-            self.scope.refuse(message, self.scope.document.place(path), f"its shape is {list(actual)}")
+            self.scope.refuse(message, path, f"its shape is {list(actual)}")
             return
         for index, (symbol, size) in enumerate(zip(symbols, actual, strict=True)):
             known, source = (symbol, "") if isinstance(symbol, int) else sizes.setdefault(symbol, (size, f"'{name}'"))
             if known != size:
                 where = f"it is {known} in {source}" if source else f"its shape is {list(actual)}"
                 message = f"the size '{symbol}' is {size} in '{name}'"
-                self.scope.refuse(message, self.scope.document.place((*path, index)), where)
+                self.scope.refuse(message, (*path, index), where)
 
 
 def _words(shape: Shape) -> set[str]:
     if isinstance(shape, tuple):
         return {size for size in shape if isinstance(size, str)}
     sized = {size for size in creator_sizes(shape) or () if isinstance(size, str)}
-    return sized | {node.name for node in walk(shape) if isinstance(node, Name) and constant(node.name) is None}
+    return sized | {node.name for node in shape.walk() if isinstance(node, Name) and constant(node.name) is None}
 
 
 def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
@@ -113,7 +107,7 @@ def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
     Only those of the outermost creator are the tensor's own; an expression around creators (`rand(n, n) + 1`) is
     looked into for the first.
     """
-    for node in walk(expr):
+    for node in expr.walk():
         if isinstance(node, Call):
             sizes = _sizes(node)
             if sizes is not None:

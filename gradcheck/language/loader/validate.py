@@ -9,8 +9,7 @@ from pydantic_core import ErrorDetails
 
 from gradcheck.errors import InvalidCase
 from gradcheck.language.loader import model
-from gradcheck.language.loader.document import BROKEN, Document
-from gradcheck.language.loader.wording import describe, shorten, way
+from gradcheck.language.loader.document import BROKEN, Document, describe, shorten, way
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.model_fields)

@@ -1,20 +1,21 @@
-"""Values in their places: which forms and dtypes an input, a constant, a claim may have."""
+"""Values in their places: which forms and dtypes an input, a constant, a claim may have; and `tolerance`."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase
-from gradcheck.language.case import Value
+from gradcheck.language.case import StatedTolerance, Value
 from gradcheck.language.expr.nodes import Call, Dtype, Expr, Literal, Sequence
-from gradcheck.language.loader.arrays import ListError, cast, has_broken, read_list
-from gradcheck.language.loader.document import BROKEN, Path
+from gradcheck.language.loader.arrays import ListError, cast, has_broken, to_array
+from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.expressions import Expressions, Names
-from gradcheck.language.loader.wording import describe, way
+from gradcheck.language.loader.scope import Scope
 from gradcheck.language.suggest import did_you_mean
 
 _FORM_KEYS = ("values", "shape", "dtype")
@@ -48,21 +49,20 @@ class Values:
             raise self._error(path, f"{way(path)} has no value", "write a number, a list or an expression", key=True)
         if self.document.broken and has_broken(data):
             return None
-        array = read_list(self.document, path, data)
-        if leaf and array.dtype == bool:
-            raise self._error(path, "an input holds numbers, not booleans", "masks belong in `constants`")
-        self._check_fit(path, array, dtype, leaf)
-        return Value(array=array, dtype=dtype, place=self.document.place(path))
-
-    def _check_fit(self, path: Path, array: np.ndarray, dtype: str, leaf: bool) -> None:
-        """Raises InvalidCase where a number does not fit the dtype that it will have."""
-        target = dtype or (self.dtype if leaf or array.dtype.kind == "f" else "")
-        if not target or target == "complex128" or (target == "float64" and array.dtype.kind != "c"):
-            return
         try:
-            cast(array, target)
+            array = to_array(data)
+            if leaf and array.dtype == bool:
+                raise self._error(path, "an input holds numbers, not booleans", "masks belong in `constants`")
+            self._check_fit(array, dtype, leaf)
         except ListError as error:
             raise self._error((*path, *error.indices), error.message, error.hint) from None
+        return Value(array=array, dtype=dtype, place=self.document.place(path))
+
+    def _check_fit(self, array: np.ndarray, dtype: str, leaf: bool) -> None:
+        """Raises ListError where a number does not fit the dtype that it will have."""
+        target = dtype or (self.dtype if leaf or array.dtype.kind == "f" else "")
+        if target and target != "complex128" and (target != "float64" or array.dtype.kind == "c"):
+            cast(array, target)
 
     def _form(self, path: Path, data: dict[str, Any], names: Names, leaf: bool, random: bool) -> Value | None:
         """`{values: …, shape: …, dtype: …}`."""
@@ -122,3 +122,39 @@ def _shaped(expr: Expr, shape: tuple[int, ...] | None, dtype: str) -> Expr:
     if shape is not None:
         expr = Call("reshape", (expr, Sequence(tuple(Literal(size) for size in shape))))
     return expr
+
+
+_TOLERANCE_KEYS = ("rtol", "atol")
+
+
+def read_tolerances(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, StatedTolerance], StatedTolerance | None]:
+    """What holds for claims, by tensor ("" for all others), and what for engines."""
+    claims: dict[str, StatedTolerance] = {}
+    engines = None
+    common = {key: value for key, value in said.items() if not isinstance(value, dict)}
+    if common:
+        claims[""] = _tolerance(scope, ("tolerance",), common)
+    for name, value in said.items():
+        path = ("tolerance", name)
+        if not isinstance(value, dict):
+            continue
+        if name == "engines":
+            engines = _tolerance(scope, path, value)
+        elif scope.refers(path, ("inputs", "constants", "graph"), "the tensor"):
+            claims[name] = _tolerance(scope, path, value)
+    return claims, engines
+
+
+def _tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
+    numbers = {}
+    for key, value in said.items():
+        if key not in _TOLERANCE_KEYS:
+            hint = did_you_mean(key, _TOLERANCE_KEYS, "write {rtol: 1e-6, atol: 1e-9}")
+            scope.refuse(f"unknown key '{key}'", (*path, key), hint, key=True)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            if value is not BROKEN:
+                message = f"'{key}' takes a number from 0, not {describe(value)}"
+                scope.refuse(message, (*path, key), "write it like 1e-6")
+        else:
+            numbers[key] = float(value)
+    return StatedTolerance(**numbers)

@@ -29,21 +29,18 @@ from gradcheck.language.symbolic.formula import Formula, Written, arithmetic, ca
 MAX_NODES = 20_000
 
 
-def derive(
-    problem: Problem, step: int | None = None, *, expand: bool = False, most: int | None = MAX_NODES
-) -> dict[str, Expr]:
-    """The gradient of every tensor that one backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
+def derive(problem: Problem, *, expand: bool = False, most: int | None = MAX_NODES) -> dict[str, Expr]:
+    """The gradient of every tensor that the last backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
 
-    `step` is the pass's place in the case's steps, by default the last pass. A formula speaks of the tensor's
-    children by their own gradients, `grad(child)`; with `expand` of names and of the roots' incoming gradients alone.
-    Raises what the forward pass raises, and Unsupported where a gradient cannot be written down: where its formula has
-    more than `most` parts as a tree, too. With None it may have any number; what it holds twice is one object, and
-    `sharing.share` gives it a name.
+    A formula speaks of the tensor's children by their own gradients, `grad(child)`; with `expand` of names and of the
+    roots' incoming gradients alone. Raises what the forward pass raises, and Unsupported where a gradient cannot be
+    written down: where its formula has more than `most` parts as a tree, too. With None it may have any number; what it
+    holds twice is one object, and `sharing.share` gives it a name.
     """
     passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
     if not passes:
         raise Unsupported("the case has no backward pass to derive gradients of")
-    seeds = problem.seeds[passes[-1] if step is None else step]
+    seeds = problem.seeds[passes[-1]]
     with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
         formulas = _differentiate(_Graph(problem), seeds, expand)
     if most is not None:

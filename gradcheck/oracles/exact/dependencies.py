@@ -7,8 +7,8 @@ from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.mentions import gradient_names
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive
 

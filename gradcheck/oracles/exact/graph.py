@@ -13,8 +13,7 @@ from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.parts import part_of, split_name, with_part
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Problem, part_of, split_name, with_part
 from gradcheck.language.random import is_free, stream
 from gradcheck.oracles.exact import leaves, modular
 from gradcheck.oracles.exact.dependencies import Dependencies

@@ -12,7 +12,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.expr.mentions import free_names, ops_in
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free
 from gradcheck.oracles.exact.dual import Dual, lift

@@ -18,9 +18,8 @@ from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.op import Op
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.mentions import free_names
-from gradcheck.language.parts import part_of, split_name, with_part
-from gradcheck.language.problem import Problem
+from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.problem import Problem, part_of, split_name, with_part
 from gradcheck.oracles.numeric.perturbed import ForwardPass, Perturbed
 
 

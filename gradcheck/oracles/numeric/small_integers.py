@@ -15,7 +15,7 @@ from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.expr.mentions import free_names
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free
 from gradcheck.language.sampling import draw

@@ -9,10 +9,10 @@ import numpy as np
 
 from gradcheck.checks.derivation import DerivedFormula, Explanation
 from gradcheck.language.expr.latex import name_to_latex, to_latex
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.syntax import MAX_LENGTH
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain, wrap
 

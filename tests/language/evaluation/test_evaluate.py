@@ -1,5 +1,9 @@
 """Expressions have NumPy's values; sizes stay plain numbers within bounds; nothing too large is ever made."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,16 +18,10 @@ from gradcheck.errors import (
     ShapeMismatch,
     TooLarge,
 )
-from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
+from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node, program
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse
-
-X = np.arange(6.0).reshape(2, 3)
-Y = np.array([[2.0, 3.0], [1.0, 4.0], [0.5, 6.0]])
-NAMES = {"x": X, "y": Y, "n": 3, "idx": np.array([1, 0]), "e": np.array(5.0)}
-
-
-def value(text, **names):
-    return evaluate(parse(text), NAMES | names)
+from tests.language.evaluation.names import X, Y, value
 
 
 @pytest.mark.parametrize(
@@ -165,3 +163,45 @@ def test_one_node_is_evaluated_over_the_values_of_its_children() -> None:
     assert evaluate_node(parse("x.shape"), [X]) == (2, 3)
     np.testing.assert_array_equal(evaluate_node(parse("sum(p @ q, dim=r)"), [X, 0]), X.sum(0))
     np.testing.assert_array_equal(evaluate_node(parse("sum(p @ q, dim=r)"), [X, 1]), X.sum(1))
+
+
+def steps(text: str) -> list[tuple[type[Expr], Any, int]]:
+    """The instructions, with its name for each op."""
+    return [(kind, what.op.name if kind is Call else what, count) for kind, what, count in program(parse(text))]
+
+
+def test_operands_come_before_what_takes_them() -> None:
+    assert steps("x[0, 1:] + sum(grad(y), dim=k)") == [
+        (Name, "x", 0),
+        (Literal, 0, 0),
+        (Literal, 1, 0),
+        (Slice, (False, True, True), 1),
+        (Sequence, True, 2),
+        (Call, "getitem", 2),
+        (Gradient, "y", 0),
+        (Name, "k", 0),
+        (Call, "sum", 2),
+        (Call, "add", 2),
+    ]
+    assert steps("x.shape") == [(Name, "x", 0), (Attribute, "shape", 1)]
+    assert steps("torch.float32") == [(Dtype, "float32", 0)]
+
+
+def test_what_is_known_of_a_call_beforehand() -> None:
+    def of(text: str) -> Any:
+        return program(parse(text))[-1][1]
+
+    assert (of("x + y").operator, of("x + y").infix, of("-x").operator, of("-x").infix) == (True, True, True, False)
+    assert (of("add(x, y, alpha=2)").operator, of("add(x, y, alpha=2)").keys) == (False, ("alpha",))
+    assert (of("exp(x)").measured, of("x * y").measured, of("zeros(2)").measured) == (False, True, True)
+    assert (of("sum(x)").needs_tensor, of("zeros(2)").needs_tensor) == (True, False)
+
+
+def test_a_program_is_kept_for_the_same_expression() -> None:
+    expr = parse("x + 1")
+    assert program(expr) is program(expr)
+
+
+def test_an_op_that_does_not_exist() -> None:
+    with pytest.raises(InvalidCase, match="there is no op 'wibble'"):
+        program(Call("wibble", ()))

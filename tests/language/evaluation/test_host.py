@@ -1,18 +1,23 @@
-"""Who applies the ops: NumPy as it is, or whoever is given."""
+"""Who applies the ops, and how: tensors go to the host, plain values stay plain, confusion is an error."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import NUMPY, shape_of
+from gradcheck.errors import (
+    ArgumentError,
+    ShapeMismatch,
+    TooLarge,
+)
+from gradcheck.language.evaluation.budget import shape_of
+from gradcheck.language.evaluation.evaluate import evaluate, program
+from gradcheck.language.evaluation.host import NUMPY, Application, apply, operate
 from gradcheck.language.expr.parser import parse
-
-X = np.arange(6.0).reshape(2, 3)
-
-
-NAMES = {"x": X, "n": 3}
+from tests.language.evaluation.names import NAMES, X
 
 
 def test_the_host_is_given_calls_as_they_were_written():
@@ -39,3 +44,54 @@ def test_numpy_applies_ops_as_they_are() -> None:
 
 def test_shapes_are_those_of_tensors_alone() -> None:
     assert [shape_of(v) for v in (X, np.float64(1), 2.0, [1], np.dtype("float32"))] == [(2, 3), (), None, None, None]
+
+
+def application(text: str) -> Application:
+    found = program(parse(text))[-1][1]
+    assert isinstance(found, Application)
+    return found
+
+
+def test_tensors_go_to_the_host_and_numbers_stay_plain() -> None:
+    calls: list[str] = []
+
+    class Host:
+        def call(self, op: Any, args: Any, kwargs: Any) -> Any:
+            calls.append(op.name)
+            return NUMPY.call(op, args, kwargs)
+
+        def dtype(self, name: str) -> Any:
+            return NUMPY.dtype(name)
+
+    x = np.ones(2)
+    np.testing.assert_array_equal(operate(application("a + b"), x, 1, Host(), 10), x + 1)
+    assert operate(application("a * b"), 2, 3, Host(), 10) == 6
+    np.testing.assert_array_equal(apply(application("sum(a, dim=b)"), [x, 0], Host(), 10), 2.0)
+    assert apply(application("max(a, b)"), [2, 3], Host(), 10) == 3
+    assert apply(application("a[b]"), [(4, 5), 1], Host(), 10) == 5
+    assert calls == ["add", "sum"]
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "message"),
+    [
+        ("sum(a)", [2], "sum takes a tensor, not an integer"),
+        ("add(a, b, alpha=c)", [np.ones(2), "x", 1], "add takes tensors and numbers, not a text"),
+        ("addcmul(a, b, c)", [np.ones(2), [1.0], 99], "addcmul takes no integer beyond 10 beside a list or a text"),
+        ("linear(a, b)", [np.ones((2, 2)), 2], "linear: "),
+    ],
+)
+def test_arguments_that_make_no_sense(text: str, given: list[Any], message: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        apply(application(text), given, NUMPY, 10)
+    assert message in caught.value.message
+
+
+def test_the_op_s_own_errors_pass_as_they_are() -> None:
+    with pytest.raises(ShapeMismatch):
+        operate(application("a @ b"), np.ones((2, 3)), np.ones((2, 3)), NUMPY, 100)
+
+
+def test_results_beyond_the_limit_are_refused_before_they_are_made() -> None:
+    with pytest.raises(TooLarge):
+        operate(application("a + b"), np.ones((9, 1)), np.ones((1, 9)), NUMPY, 80)

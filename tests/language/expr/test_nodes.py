@@ -6,7 +6,6 @@ import pytest
 
 from gradcheck.language.expr.nodes import Call, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import walk
 
 
 def test_equality_ignores_where_a_part_stood():
@@ -38,7 +37,7 @@ def test_nan_equals_itself():
 
 
 def test_walk_goes_in_reading_order():
-    names = [node.name for node in walk(parse("f @ x.sum(dim=k)[i, j:l]")) if isinstance(node, Name)]
+    names = [node.name for node in parse("f @ x.sum(dim=k)[i, j:l]").walk() if isinstance(node, Name)]
     assert names == ["f", "x", "k", "i", "j", "l"]
 
 

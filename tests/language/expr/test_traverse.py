@@ -1,10 +1,22 @@
-"""Walking, folding and rewriting: the order, each object once, and no recursion however deep an expression is."""
+"""Walking, folding, rewriting, mentions: the order, each object once, no recursion however deep an expression is."""
+
+from __future__ import annotations
 
 import pytest
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import fold, postorder, replace_part, rewrite, walk, with_children
+from gradcheck.language.expr.traverse import (
+    fold,
+    free_names,
+    gradient_names,
+    mentions,
+    ops_in,
+    postorder,
+    replace_part,
+    rewrite,
+    with_children,
+)
 
 TEXT = "sum(x[1:n, 0] * (y, [x.shape]), dim=k)"
 
@@ -21,7 +33,7 @@ def deep(count: int) -> Expr:
 
 
 def test_walk_gives_parents_first_in_reading_order() -> None:
-    nodes = list(walk(parse(TEXT)))
+    nodes = list(parse(TEXT).walk())
     assert names(nodes) == ["x", "n", "y", "x", "k"]
     assert [node.op for node in nodes if isinstance(node, Call)] == ["sum", "mul", "getitem"]
 
@@ -39,7 +51,7 @@ def test_postorder_gives_children_first_in_reading_order() -> None:
 def test_what_occurs_twice_is_walked_twice_and_folded_once() -> None:
     part = parse("x + 1")
     whole = Call("mul", (part, part))
-    assert len(list(walk(whole))) == len(list(postorder(whole))) == 7
+    assert len(list(whole.walk())) == len(list(postorder(whole))) == 7
     combined: list[Expr] = []
     size = fold(whole, lambda node, sizes: combined.append(node) or 1 + sum(sizes))  # type: ignore[func-returns-value]
     assert size == 7
@@ -84,7 +96,7 @@ def test_one_part_is_replaced_by_identity() -> None:
 
 @pytest.mark.parametrize("text", ["f", "x.shape", "(x, y)", "[x, y]", "x[1:]", "sum(x, dim=1)", "x[::2]", "len(x)"])
 def test_a_node_over_equal_children_is_equal(text: str) -> None:
-    for node in walk(parse(text)):
+    for node in parse(text).walk():
         again = with_children(node, [with_children(child, list(child.children)) for child in node.children])
         assert again is node
         if node.children:
@@ -102,7 +114,21 @@ def test_a_node_over_other_children() -> None:
 
 def test_depth_is_no_matter() -> None:
     tree = deep(20_000)
-    assert sum(1 for _ in walk(tree)) == sum(1 for _ in postorder(tree)) == 40_001
+    assert sum(1 for _ in tree.walk()) == sum(1 for _ in postorder(tree)) == 40_001
     assert fold(tree, lambda node, below: 1 + max(below, default=0)) == 20_001
     renamed = rewrite(tree, lambda node: Name("y") if node == Name("x") else node)
-    assert names(walk(renamed)) == ["y"]
+    assert names(renamed.walk()) == ["y"]
+
+
+def test_names_gradients_and_ops_are_listed_with_their_columns():
+    expr = parse("a @ grad(b) + sum(a, dim=k) * pi")
+    assert free_names(expr) == {"a": 0, "k": 25, "pi": 30}
+    assert gradient_names(expr) == {"b": 4}
+    assert ops_in(expr) == {"add": 0, "matmul": 0, "mul": 14, "sum": 14}
+
+
+def test_all_at_once_in_reading_order() -> None:
+    found = mentions(parse("b * a - grad(m[0]) + a.T"))
+    assert list(found.names) == ["b", "a"]
+    assert list(found.gradients) == ["m[0]"]
+    assert list(found.ops) == ["add", "sub", "mul", "T"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.loader.arrays import ListError, cast, has_broken, read_list, to_array
+from gradcheck.errors import Place
+from gradcheck.language.loader import load_text
+from gradcheck.language.loader.arrays import ListError, cast, has_broken, to_array
 from gradcheck.language.loader.document import BROKEN
-from tests.language.loader.cases import document
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,8 @@ def test_what_is_no_tensor(data: object, message: str, indices: tuple[int, ...],
 
 
 def test_an_error_has_its_place_in_the_document() -> None:
-    found = document("x:\n  - [1, 2]\n  - [3, oops]\n")
-    with pytest.raises(InvalidCase) as caught:
-        read_list(found, ("x",), found.data["x"])
-    assert caught.value.place == Place("f.yaml", 3, 9)
+    (error,) = load_text("inputs: \n x:\n  - [1, 2]\n  - [3, oops]\ngraph: {y: x}", "f.yaml")[1]
+    assert error.place == Place("f.yaml", 4, 9)
 
 
 def test_what_could_not_be_read_is_found_at_any_depth() -> None:

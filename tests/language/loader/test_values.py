@@ -1,12 +1,14 @@
-"""Values in their places: their forms, and which dtypes an input, a constant or a claim may have."""
+"""Values in their places: their forms, and which dtypes an input, a constant or a claim may have; and `tolerance`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from gradcheck.language.case import StatedTolerance
 from gradcheck.language.expr.printer import to_text
-from tests.language.loader.cases import VALID, with_x, wrong
+from gradcheck.language.loader.values import read_tolerances
+from tests.language.loader.cases import VALID, scope, with_x, wrong
 
 
 @pytest.mark.parametrize(
@@ -50,3 +52,30 @@ def test_a_value_of_text_with_a_dtype_and_a_shape() -> None:
 def test_values_out_of_place(section: str, text: str, message: str) -> None:
     rest = "graph: {y: x}\n" if section == "inputs" else VALID
     assert any(message in found for found, _ in wrong(f"{section}: {text}\n{rest}"))
+
+
+def test_common_tolerances_those_of_a_tensor_and_those_of_engines() -> None:
+    names, errors = scope("inputs: {x: 1}\n")
+    said = {"rtol": 1, "x": {"atol": 0.5}, "engines": {"rtol": 0}}
+    assert read_tolerances(names, said) == (
+        {"": StatedTolerance(rtol=1.0), "x": StatedTolerance(atol=0.5)},
+        StatedTolerance(rtol=0.0),
+    )
+    assert read_tolerances(names, {}) == ({}, None)
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"rtoll": 1}, "unknown key 'rtoll'"),
+        ({"rtol": -1}, "'rtol' takes a number from 0, not the number -1"),
+        ({"rtol": True}, "'rtol' takes a number from 0, not true"),
+        ({"x": {"atol": float("inf")}}, "'atol' takes a number from 0, not the number inf"),
+        ({"q": {"atol": 1}}, "the tensor 'q' is unknown"),
+    ],
+)
+def test_mistakes_in_tolerances(said: dict[str, object], message: str) -> None:
+    names, errors = scope("inputs: {x: 1}\n")
+    read_tolerances(names, said)
+    assert [error.message for error in errors] == [message]

@@ -8,9 +8,8 @@ import pytest
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.expr.mentions import ops_in
 from gradcheck.language.expr.nodes import Literal
-from gradcheck.language.expr.traverse import walk
+from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact import modular
@@ -44,7 +43,7 @@ def is_ring(case: Case) -> bool:
     if case.dtype != "float64" or unsupported(case):
         return False
     exprs = [entry.expr for entry in case.graph.values()]
-    literals = [node.value for expr in exprs for node in walk(expr) if isinstance(node, Literal)]
+    literals = [node.value for expr in exprs for node in expr.walk() if isinstance(node, Literal)]
     return all(ops_in(expr).keys() <= RING for expr in exprs) and all(
         number == int(number) for number in literals if isinstance(number, float)
     )

@@ -20,11 +20,10 @@ from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
-from gradcheck.language.expr.mentions import free_names
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import walk
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.oracles.exact.prove import prove
 
 #: The budgets of the searches (see `Search`) for one formula, and for all of a case.
@@ -123,7 +122,7 @@ class Suggester:
     def derived(self) -> dict[str, list[Expr]]:
         """Each tensor's gradient as formulas: by way of its children's gradients, and by inputs alone."""
         found: dict[str, list[Expr]] = {}
-        if sum(1 for claim in self.case.graph.values() for _ in walk(claim.expr)) > MAX_GRAPH:
+        if sum(1 for claim in self.case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH:
             return found
         for expand in (False, True):
             explanation = explain(self.case, self.context.options.seed, expand=expand)

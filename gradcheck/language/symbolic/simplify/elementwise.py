@@ -1,12 +1,17 @@
-"""Rules about elementwise ops: conjugates, casts, and operands that broadcast by themselves."""
+"""Rules about elementwise ops: products, conjugates, casts, and operands that broadcast by themselves.
+
+A product has one form, a number first, then the factors in their order, then what divides them: `grad(o) * 0.5 * 5 *
+(2 * (x + 1))` becomes `5 * grad(o) * (x + 1)`. Elementwise products commute and associate, up to rounding. Nothing is
+cancelled: `x / x` is not 1 where x is 0.
+"""
 
 from __future__ import annotations
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import lookup
-from gradcheck.language.expr.nodes import Call, Dtype, Expr, Literal
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal
 from gradcheck.language.symbolic.simplify.facts import Facts
-from gradcheck.language.symbolic.simplify.product import bare, is_call
+from gradcheck.language.symbolic.simplify.product import Product, bare, integer, is_call, slim
 
 #: Ops that `conj` can be moved through, into every tensor among the arguments.
 _CONJUGABLE = frozenset(
@@ -87,3 +92,124 @@ def operand_by_itself(node: Expr, know: Facts) -> Expr | None:
         if know.alike(node, know.pool.intern(again)):
             return again
     return None
+
+
+_OPS = frozenset({"mul", "div", "neg"})
+#: Linear ops, and how many of their arguments a number can be taken out of.
+_LINEAR = {
+    **dict.fromkeys(("matmul", "outer"), 2),
+    **dict.fromkeys(("sum", "mean", "T", "mT", "unsqueeze", "squeeze", "reshape", "flip"), 1),
+    **dict.fromkeys(("tril", "triu", "sum_to_size", "diag_embed"), 1),
+}
+
+
+def _is_product(node: Expr) -> bool:
+    return isinstance(node, Call) and node.op in _OPS and not node.kwargs
+
+
+def normal_product(node: Expr, know: Facts) -> Expr | None:
+    """The product's one form, without factors of ones where broadcasting serves."""
+    if not _is_product(node):
+        return None
+    total = know.shapes(node)
+    found = Product.of(node)
+    if total is None:
+        return found.render() if know.is_number(node) and not found.divisors else None
+    slimmer = slim(found, total, know)
+    left = (*slimmer.factors.values(), *slimmer.divisors.values())
+    return (slimmer if any(know.shapes(factor) is not None for factor, _ in left) else found).render()
+
+
+def lift_expand(node: Expr, know: Facts) -> Expr | None:
+    """`expand(g, s) * 2` as `expand(g * 2, s)`, where nothing else has the full shape: so whoever uses it can do
+    without."""
+    if not _is_product(node):
+        return None
+    product = Product.of(node)
+    if product.number == 1 and len(product.factors) + len(product.divisors) == 1:
+        return None
+    for factor, times in product.factors.values():
+        if times == 1 and isinstance(factor, Call) and factor.op == "expand" and len(factor.args) == 2:
+            return Call("expand", (product.replaced(factor, factor.args[0]).render(), factor.args[1]))
+    return None
+
+
+def expanded_one(node: Expr, know: Facts) -> Expr | None:
+    """A number, given as so many times one, expanded to the shape of x: `10 * ones_like(x)`."""
+    if not isinstance(node, Call) or node.op != "expand" or len(node.args) != 2:
+        return None
+    size = node.args[1]
+    number = Product.of(node.args[0])
+    if not isinstance(size, Attribute) or size.name != "shape" or not number.is_ones():
+        return None
+    ones = Call("ones_like", (size.value,))
+    return Product.of(ones).times(number.number).render()
+
+
+def number_outwards(node: Expr, know: Facts) -> Expr | None:
+    """`sum(-2 * x)` as `-2 * sum(x)`, and so with all that is linear."""
+    if not isinstance(node, Call) or node.op not in _LINEAR:
+        return None
+    for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
+        product = Product.of(arg)
+        if product.number in (0, 1) or not product.factors or know.shapes(arg) is None:
+            continue
+        args = (*node.args[:index], product.times(1).render(), *node.args[index + 1 :])
+        return Product.of(Call(node.op, args, node.kwargs)).times(product.number).render()
+    return None
+
+
+def all_sizes(node: Expr, know: Facts) -> Expr | None:
+    """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`."""
+    if not is_call(node, "mul", 2) or not know.is_number(node):
+        return None
+    product = Product.of(node)
+    sizes = [size_of(factor) for factor, times in product.factors.values() for _ in range(times)]
+    known = [size for size in sizes if size is not None]
+    if not known or len(known) < len(sizes) or product.divisors or product.number != 1:
+        return None
+    owner = known[0][0]
+    if any(other is not owner for other, _ in known) or know.ndim(owner) != len(known):
+        return None
+    return Attribute(owner, "numel") if {index for _, index in known} == set(range(len(known))) else None
+
+
+def size_of(node: Expr) -> tuple[Expr, int] | None:
+    """x and 0 of `x.shape[0]`."""
+    if not is_call(node, "getitem", 2):
+        return None
+    shape, index = node.args[0], integer(node.args[1])
+    is_shape = isinstance(shape, Attribute) and shape.name == "shape"
+    return (shape.children[0], index) if is_shape and index is not None else None
+
+
+def outer_product(node: Expr, know: Facts) -> Expr | None:
+    """A column times a row, `unsqueeze(u, -1) * v`, as `outer(u, v)`."""
+    if not _is_product(node) or know.ndim(node) != 2:
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        column = _unsqueezed(factor, (-1, 1), know) if times == 1 else None
+        if column is None:
+            continue
+        row = product.replaced(factor, None)
+        parts = [(_row(part, know), times) for part, times in row.factors.values()]
+        if any(part is None for part, _ in parts) or any(know.ndim(part) for part, _ in row.divisors.values()):
+            return None
+        row.factors = {id(part): (part, times) for part, times in parts if part is not None}
+        return Call("outer", (column, row.render())) if row.factors else None
+    return None
+
+
+def _unsqueezed(node: Expr, dims: tuple[int, int], know: Facts) -> Expr | None:
+    """u of `unsqueeze(u, -1)`, a vector that is given another dimension, one of these."""
+    if not isinstance(node, Call) or node.op != "unsqueeze" or know.ndim(node.args[0]) != 1:
+        return None
+    return node.args[0] if integer(node.children[-1]) in dims else None
+
+
+def _row(node: Expr, know: Facts) -> Expr | None:
+    """What varies along the last dimension alone; None for what varies along the first."""
+    if isinstance(node, Call) and node.op == "unsqueeze" and integer(node.children[-1]) is not None:
+        return _unsqueezed(node, (-2, 0), know)
+    return node if (know.ndim(node) or 0) < 2 else None

@@ -1,15 +1,17 @@
-"""All the rules, in order: those that are said as patterns, and those that must look at shapes, dtypes or numbers."""
+"""All the rules, in order, as patterns and as functions; and the Simplifier, which applies them to each part once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import rewrite
-from gradcheck.language.symbolic.simplify import call_style, elementwise, products, rearranging
+from gradcheck.language.expr.traverse import rewrite, with_children
+from gradcheck.language.symbolic.simplify import elementwise, rearranging, sums
 from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.product import Product
 
 Rule: TypeAlias = Callable[[Expr, Facts], Expr | None]
 
@@ -34,13 +36,8 @@ PATTERNS = (
     ("diagonal_scatter(zeros_like(x), expand(y, s))", "y * eye(x.shape[0], x.shape[1])"),
     # Whoever uses an expansion can often do without; so it goes outwards.
     ("to(expand(x, s), d)", "expand(to(x, d), s)"),
-    ("conj(expand(x, s))", "expand(conj(x), s)"),
     ("-expand(x, s)", "expand(-x, s)"),
-    ("exp(expand(x, s))", "expand(exp(x), s)"),
-    ("tanh(expand(x, s))", "expand(tanh(x), s)"),
-    ("sigmoid(expand(x, s))", "expand(sigmoid(x), s)"),
-    ("sin(expand(x, s))", "expand(sin(x), s)"),
-    ("cos(expand(x, s))", "expand(cos(x), s)"),
+    *((f"{op}(expand(x, s))", f"expand({op}(x), s)") for op in ("conj", "exp", "tanh", "sigmoid", "sin", "cos")),
 )
 _READ = [(parse(before), parse(after)) for before, after in PATTERNS]
 
@@ -89,13 +86,107 @@ RULES: tuple[Rule, ...] = (
     elementwise.cast_to_itself,
     elementwise.cast_of_a_half,
     elementwise.operand_by_itself,
-    products.expanded_one,
-    products.all_sizes,
-    products.lift_expand,
-    products.number_outwards,
-    products.outer_product,
-    products.normal_product,
-    call_style.dims_by_keyword,
-    call_style.lone_dim,
-    call_style.tensors_one_by_one,
+    elementwise.expanded_one,
+    elementwise.all_sizes,
+    elementwise.lift_expand,
+    elementwise.number_outwards,
+    elementwise.outer_product,
+    elementwise.normal_product,
+    rearranging.dims_by_keyword,
+    rearranging.lone_dim,
+    rearranging.tensors_one_by_one,
 )
+
+#: More rewrites than this for each part would be a circle among the rules; what is found by then is kept.
+_PATIENCE = 60
+
+
+class Simplifier:
+    """Simplifies formulas by the rules, as far as the facts bear them out."""
+
+    def __init__(self, know: Facts, rules: tuple[Rule, ...] = RULES) -> None:
+        self._know, self._rules = know, rules
+        self._done: dict[int, Expr] = {}
+        self._uses: Counter[int] = Counter()
+        self._left = 0  # rewrites
+
+    def simplify(self, formulas: Mapping[str, Expr]) -> dict[str, Expr]:
+        """The formulas, each shorter or as it was."""
+        roots = {name: self._know.pool.intern(formula) for name, formula in formulas.items()}
+        self._count(list(roots.values()))
+        return {name: _root(self._simplified(root), self._know) for name, root in roots.items()}
+
+    def _count(self, roots: list[Expr]) -> None:
+        """How many parts, and how many formulas, use each part."""
+        self._uses.update(map(id, roots))
+        seen: set[int] = set()
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                self._uses.update(map(id, node.children))
+                stack.extend(node.children)
+        self._left += _PATIENCE * len(seen)
+
+    def _is_shared(self, node: Expr) -> bool:
+        return self._uses[id(node)] > 1
+
+    def _simplified(self, root: Expr) -> Expr:
+        """The one form of an interned expression: its parts first, then it, then what was made of it."""
+        done = self._done
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in done:
+                stack.pop()
+                continue
+            is_sum = sums.is_sum(node)
+            parts = sums.spine(node, self._is_shared) if is_sum else [(child, 1) for child in node.children]
+            missing = [part for part, _ in parts if id(part) not in done]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            ready = [(done[id(part)], sign) for part, sign in parts]
+            new = self._sum(node, ready) if is_sum else self._rewritten(node, [part for part, _ in ready])
+            if new is node:
+                done[id(node)] = node
+            elif id(new) in done:
+                done[id(node)] = done[id(new)]
+            else:
+                stack.append(new)
+        return done[id(root)]
+
+    def _sum(self, node: Expr, parts: list[tuple[Expr, int]]) -> Expr:
+        total = self._know.shapes(node)
+        if self._left <= 0 or (total is None and not self._know.is_number(node)):
+            return self._rewritten(node, [self._done.get(id(child), child) for child in node.children])
+        return self._checked(node, sums.normal_sum(parts, total, self._know)) or node
+
+    def _rewritten(self, node: Expr, children: list[Expr]) -> Expr:
+        """One step: with simplified parts, or else by the first rule that applies; itself if none does."""
+        rebuilt = self._know.pool.intern(with_children(node, children))
+        if rebuilt is not node or self._left <= 0:
+            return rebuilt
+        for rule in self._rules:
+            made = rule(node, self._know)
+            new = None if made is None else self._checked(node, made)
+            if new is not None:
+                return new
+        return node
+
+    def _checked(self, node: Expr, made: Expr) -> Expr | None:
+        """What a rule made, if it is something else and as good."""
+        new = self._know.pool.intern(made)
+        if new is node or not self._know.alike(node, new):
+            return None
+        self._left -= 1
+        return new
+
+
+def _root(formula: Expr, know: Facts) -> Expr:
+    """A formula as a whole may be a number where a part may not: `1` for `ones_like(loss)`."""
+    number = Product.of(formula)
+    if number.is_ones() and know.ndim(formula) == 0:
+        return Product(number.number).render()
+    return formula

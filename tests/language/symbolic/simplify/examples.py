@@ -11,8 +11,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
-from gradcheck.language.symbolic.simplify.rules import RULES, Rule
-from gradcheck.language.symbolic.simplify.simplifier import Simplifier
+from gradcheck.language.symbolic.simplify.rules import RULES, Rule, Simplifier
 
 FLOAT64 = np.dtype(np.float64)
 

@@ -16,6 +16,20 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (elementwise.cast_of_a_half, "to(to(h, torch.float32), torch.float16)", "h"),
     (elementwise.operand_by_itself, "where(x > 0, expand(v, x.shape), y)", "where(x > 0, v, y)"),
     (elementwise.operand_by_itself, "maximum(x, unsqueeze(v, 0))", "maximum(x, v)"),
+    (elementwise.expanded_one, "expand(2 * ones_like(s), x.shape)", "2 * ones_like(x)"),
+    (elementwise.all_sizes, "x / (x.shape[0] * x.shape[1])", "x / x.numel()"),
+    (elementwise.lift_expand, "2 * expand(s, x.shape)", "expand(2 * s, x.shape)"),
+    (elementwise.number_outwards, "sum(-2 * x, dim=0)", "-2 * sum(x, dim=0)"),
+    (elementwise.number_outwards, "a @ (0.5 * x)", "0.5 * (a @ x)"),
+    (elementwise.outer_product, "unsqueeze(u, -1) * v", "outer(u, v)"),
+    (elementwise.outer_product, "unsqueeze(u, 1) * unsqueeze(v, 0)", "outer(u, v)"),
+    (elementwise.normal_product, "x * 0.5 * 5 * (2 * (y + 1))", "5 * x * (y + 1)"),
+    (elementwise.normal_product, "expand(s, x.shape) * x", "s * x"),
+    (elementwise.normal_product, "x * ones_like(y)", "x"),
+    (elementwise.normal_product, "-(x / y) * x", "-x ** 2 / y"),
+    (elementwise.normal_product, "x / 3 / y", "x / (3 * y)"),
+    (elementwise.normal_product, "x * x * x", "x ** 3"),
+    (elementwise.normal_product, "x * 1", "x"),
 ]
 
 
