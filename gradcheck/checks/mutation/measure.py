@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.mutation.core_mutants import core_mutants
-from gradcheck.checks.mutation.formula_mutants import formula_mutants
+from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.mutation.mutant_core import CoverageCore
-from gradcheck.checks.mutation.point_set import PointSet
-from gradcheck.checks.mutation.smallest_errors import smallest_errors
+from gradcheck.checks.mutation.mutants import PointSet, core_mutants, formula_mutants
 from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.points import Point
 from gradcheck.checks.power import Power
-from gradcheck.checks.result import CaseResult
+from gradcheck.checks.result import CaseResult, ClaimKind
 from gradcheck.engines.base import Evaluation
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, StatedTolerance
 
 
 def with_power(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
@@ -42,3 +44,34 @@ def measure(case: Case, options: Options, engines: Engines) -> Power | None:
 def _has_gradients(evaluation: Evaluation) -> bool:
     """Whether any gradient has arrived anywhere."""
     return any(gradient is not None for state in evaluation.states for gradient in state.gradients.values())
+
+
+def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, float]:
+    """By tensor, over all steps; a gradient of nothing but zeros, where any error is seen, has 0."""
+    found: dict[str, float] = {}
+    case = point.problem.case
+    for step, state in enumerate(point.want.states):
+        for name, gradient in state.gradients.items():
+            if gradient is None or not gradient.size:
+                continue
+            tolerance = between_engines(gradient.dtype, case.engine_tolerance, run)
+            slack = point.conditioning.slack(ClaimKind.GRADIENT, step, name)
+            smallest = _smallest(gradient, tolerance, slack)
+            if smallest is not None:
+                found[name] = min(smallest, found.get(name, smallest))
+    return found
+
+
+def _smallest(gradient: np.ndarray, tolerance: Tolerance, slack: np.ndarray | None) -> float | None:
+    """None where no element is finite."""
+    magnitude = np.abs(wide(gradient))
+    finite = np.isfinite(magnitude)
+    if not finite.any():
+        return None
+    scale = largest_finite(magnitude)
+    if scale == 0:
+        return 0.0
+    seen = finite & (magnitude > 0)
+    fitting = slack if slack is not None and slack.shape == magnitude.shape else None
+    allowed = tolerance.allowed(magnitude, scale, fitting)
+    return float(np.min(allowed[seen] / magnitude[seen]))

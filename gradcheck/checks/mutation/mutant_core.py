@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradcheck.autograd.backward import Pull, backward
+from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.mutation.core_mutation import Mutation, Shares, positions
-from gradcheck.checks.mutation.sweep_mutations import Reused, reused
+from gradcheck.checks.mutation.core_mutations import Mutation, Reused, Shares, positions, reused
 from gradcheck.engines.base import Application, Cotangents, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
@@ -28,7 +28,8 @@ class MutantCore(Core):
 
         def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
             if self.mutation.overwrites:
-                _forget(roots)
+                for tensor in walk(roots):
+                    tensor.grad = None
             return self.mutation.wrap(roots, pull)
 
         backward(roots, seeds, retain_graph=retain_graph, watch=watch)
@@ -38,19 +39,6 @@ class MutantCore(Core):
     ) -> list[Pullback]:
         """Always by a sweep, which the mutation is in."""
         return DefineByRun.pull_back(self, applications, cotangents, dtype)
-
-
-def _forget(roots: Sequence[Tensor]) -> None:
-    """No gradient below these roots yet."""
-    seen = set(roots)
-    stack = list(roots)
-    while stack:
-        tensor = stack.pop()
-        tensor.grad = None
-        for creator in tensor.creators:
-            if creator not in seen:
-                seen.add(creator)
-                stack.append(creator)
 
 
 class CoverageCore(Core):

@@ -1,4 +1,4 @@
-"""The same case with one part of it changed: an entry, a leaf, a step, a number; and what its tensors come to."""
+"""A problem as a case of its own, every number written out; and that case with one part of it changed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,47 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.shrinking.pinning import literal
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.expr.traverse import walk
+from gradcheck.language.problem import Problem
+
+
+def pin(problem: Problem) -> Case:
+    """The same case with literal inputs, constants and incoming gradients, at these sizes."""
+    case, dtype = problem.case, problem.dtype
+    steps = tuple(
+        replace(
+            step,
+            roots={name: _root(seeds[name], dtype) for name in step.roots} if step.action == "backward" else {},
+            inputs={name: literal(array, dtype, leaf=True) for name, array in forward.items()},
+        )
+        for step, seeds, forward in zip(case.steps, problem.seeds, problem.forwards, strict=True)
+    )
+    return replace(
+        case,
+        inputs={name: literal(array, dtype, leaf=True) for name, array in problem.inputs.items()},
+        constants={name: literal(array, dtype, leaf=False) for name, array in problem.constants.items()},
+        steps=steps,
+        dims=dict(problem.sizes),
+        shapes={},
+        words={},
+        generalize=None,
+        seed=0,
+    )
+
+
+def literal(array: np.ndarray, dtype: np.dtype, *, leaf: bool) -> Value:
+    """An array as a file of this dtype gives it; with a dtype of its own where it would get another."""
+    floating = dtypes.is_differentiable(array.dtype)
+    plain = array.dtype == dtype if leaf or floating else array.dtype in (np.int64, np.bool_)
+    return Value(array=array, dtype="" if plain else array.dtype.name)
+
+
+def _root(seed: np.ndarray | None, dtype: np.dtype) -> Value | None:
+    return None if seed is None else literal(seed, dtype, leaf=True)
 
 
 def operations(case: Case) -> int:
@@ -122,13 +157,10 @@ def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: M
     def changed(value: Value, *, leaf: bool) -> Value:
         return literal(change(np.asarray(value.array)), dtype, leaf=leaf)
 
-    def of_root(seed: Value | None) -> Value | None:
-        return None if seed is None else changed(seed, leaf=True)
-
     steps = tuple(
         replace(
             step,
-            roots={name: of_root(seed) for name, seed in step.roots.items()},
+            roots={name: seed and changed(seed, leaf=True) for name, seed in step.roots.items()},
             inputs={name: changed(value, leaf=True) for name, value in step.inputs.items()},
         )
         for step in case.steps

@@ -1,20 +1,23 @@
-"""The power of whole cases: what is caught, what is vacuous, what is not measured."""
+"""The power of whole cases: what is caught, what is vacuous, what is not measured; the smallest error that is seen."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from gradcheck.checks.mutation.measure import measure, with_power
-from gradcheck.checks.mutation.rule_mutations import RULE_MUTATIONS
-from gradcheck.checks.mutation.sweep_mutations import SWEEP_MUTATIONS
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.mutation.core_mutations import RULE_MUTATIONS, SWEEP_MUTATIONS
+from gradcheck.checks.mutation.measure import measure, smallest_errors, with_power
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.power import Mutant, Power
-from gradcheck.checks.result import CaseResult
+from gradcheck.checks.result import CaseResult, ClaimKind, Subject
 from gradcheck.engines.core import Core
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, StatedTolerance
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
+from tests.checks.build import point_of
 from tests.from_text import case_of
 from tests.paths import CASES
 
@@ -118,3 +121,33 @@ def test_shipped_cases_catch_every_mistake(file: str) -> None:
     for case in load([CASES / file]).cases:
         found = measured(case)
         assert found is None or (found.survivors == () and (found.mutants or "nothing" in case.description)), case.id
+
+
+# The smallest error ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rtol", [None, 1e-6])
+def test_the_smallest_error_is_where_a_comparison_turns(rtol: float | None) -> None:
+    point = point_of(CHAIN)
+    smallest = smallest_errors(point, None if rtol is None else StatedTolerance(rtol))
+    assert set(smallest) == {"x", "w", "b", "y", "h", "loss"}
+    for name, error in smallest.items():
+        want = np.asarray(point.want.states[-1].gradients[name])
+        slack = point.conditioning.slack(ClaimKind.GRADIENT, 0, name)
+        index = np.unravel_index(np.argmax(np.abs(want)), want.shape)
+        for factor, status in ((1.02, "failed"), (0.98, "passed")):
+            wrong = want.copy()
+            wrong[index] *= 1 + factor * error
+            found = compare(wrong, want, Tolerance(rtol or 1e-10, 1e-10), Subject(ClaimKind.GRADIENT, name), slack)
+            assert found.status == status, (name, factor)
+
+
+def test_a_gradient_of_zeros_shows_any_error() -> None:
+    point = point_of("{inputs: {x: [0, 0], y: [1, 2]}, graph: {loss: (x * y).sum()}}")
+    assert smallest_errors(point, None)["y"] == 0.0
+
+
+def test_a_gradient_without_a_finite_element_has_none() -> None:
+    point = point_of("{inputs: {x: [0, 0], y: [1, 2]}, graph: {loss: log(x * 0).sum() + y.sum()}}")
+    with quiet():
+        assert set(smallest_errors(point, None)) == {"y", "loss"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradcheck.checks.mutation.core_mutations import rule_mutations
 from gradcheck.checks.mutation.mutant_core import CoverageCore, MutantCore
-from gradcheck.checks.mutation.rule_mutations import rule_mutations
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
@@ -42,9 +42,7 @@ def test_an_op_alone_has_the_mutation_too() -> None:
     coverage = CoverageCore()
     coverage.evaluate(point.problem)
     (tanh,) = [one for one in point.applications if one.op.name == "tanh"]
-    mutation = next(
-        m for m in rule_mutations(list(coverage.applied)) if m.op is tanh.op and m.kind.kind == "rule_negated"
-    )
+    mutation = next(m for m in rule_mutations(coverage.applied) if m.op is tanh.op and m.kind.kind == "rule_negated")
     (right,) = Core().pull_back([tanh], [[np.ones(3)]], point.problem.dtype)
     (wrong,) = MutantCore(mutation).pull_back([tanh], [[np.ones(3)]], point.problem.dtype)
     np.testing.assert_array_equal(np.asarray(wrong.gradients[0]), -np.asarray(right.gradients[0]))

@@ -1,11 +1,64 @@
-"""Whole entries and steps left out."""
+"""What leads nowhere, whole entries, steps and parts of expressions, left out."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.shrinking.graph_moves import end_earlier, fewer_names, fewer_steps, start_later
+from gradcheck.checks.shrinking.case_edits import operations
+from gradcheck.checks.shrinking.graph_moves import (
+    end_earlier,
+    fewer_names,
+    fewer_steps,
+    simpler_parts,
+    small_parts,
+    start_later,
+    unused,
+    without_unused,
+)
 from tests.checks.shrinking.build import entries, pinned, shapes
+from tests.from_text import case_of
+
+
+def test_what_leads_nowhere_goes() -> None:
+    case = pinned("""
+        dims: {n: 2, m: 3}
+        inputs: {x: randn(n), w: randn(m)}
+        graph: {y: x * 2, dead: w + 1, z: y.sum()}
+        backward: z
+    """)
+    left = without_unused(case)
+    assert (list(left.inputs), list(left.graph), list(left.dims)) == (["x"], ["y", "z"], [])
+    assert list(unused(case)) == [left]
+
+
+def test_what_claims_speak_of_stays() -> None:
+    case = case_of("""
+        inputs: {x: [1, 2], w: [1, 2]}
+        constants: {c: [1, 2], d: [1, 2]}
+        graph: {y: x * 2, seen: w * 3, dead: w + 1, z: y.sum()}
+        backward: z
+        let: {g: c * 2, idle: d}
+        formulas: {x: g}
+        checks: ["(seen == w * 3)"]
+    """)
+    left = without_unused(case)
+    assert list(entries(left)) == ["y", "seen", "z"]
+    assert (list(left.inputs), list(left.constants), list(left.let)) == (["x", "w"], ["c"], ["g"])
+
+
+def test_steps_forget_what_is_gone() -> None:
+    case = case_of("""
+        inputs: {x: [1, 2], w: [1, 2]}
+        graph: {y: x.sum(), z: w.sum()}
+        steps:
+          - {backward: y}
+          - {zero_grad: [x, w]}
+          - {forward: {x: [3, 4], w: [3, 4]}}
+          - {backward: y}
+    """)
+    left = without_unused(case)
+    assert (left.steps[1].names, list(left.steps[2].inputs)) == (("x",), ["x"])
+
 
 CHAIN = "{inputs: {x: [1, 2]}, graph: {a: x * 2, b: exp(a), c: b.sum()}}"
 
@@ -48,3 +101,25 @@ def test_one_step_or_root_less() -> None:
     assert [("backward", ["a", "b"])] in found
     assert [("backward", ["b"]), ("zero_grad", [])] in found
     assert len(found) == 4
+
+
+def test_long_expressions_are_cut_in_few_steps() -> None:
+    case = pinned(f"{{inputs: {{x: [1, 2]}}, graph: {{y: 'x{' + x' * 500}'}}, backward: {{y: [1, 1]}}}}")
+    sizes = [operations(smaller) for smaller in small_parts(case)]
+    assert sizes == sorted(sizes)
+    assert len(sizes) < 12
+    assert sizes[0] <= 2
+
+
+def test_a_part_takes_the_place_of_the_whole_or_becomes_a_number() -> None:
+    case = pinned("{inputs: {x: [1, 2], w: [3, 4]}, graph: {y: exp(x) * sin(w)}, backward: {y: [1, 1]}}")
+    found = [(entries(smaller)["y"], sorted(shapes(smaller))) for smaller in simpler_parts(case)]
+    assert ("exp(x)", ["x"]) in found
+    assert ("x * sin(w)", ["w", "x"]) in found
+    assert ("t0 * sin(w)", ["t0", "w"]) in found
+    assert all(text != "t0" for text, _ in found)  # the whole as a number would be nothing to check
+
+
+def test_what_is_no_tensor_takes_no_place() -> None:
+    case = pinned("{inputs: {x: [[1, 2], [3, 4]]}, graph: {y: 'x.sum(dim=1)'}, backward: {y: [1, 1]}}")
+    assert [entries(smaller)["y"] for smaller in simpler_parts(case)] == ["x"]
