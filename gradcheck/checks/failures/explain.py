@@ -9,18 +9,17 @@ import numpy as np
 
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures import correction, counterexample, localize
+from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
+from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable
-from gradcheck.checks.failures.evidence.accumulation import evidence_of_accumulation
-from gradcheck.checks.failures.evidence.formula import evidence_of_formula
-from gradcheck.checks.failures.evidence.rule import evidence_of_rule
+from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.point_failures import GRADIENTS, MOST, PointFailures, why
 from gradcheck.checks.failures.three_uses import tell_apart
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, WrongOperation
-from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 
@@ -42,8 +41,8 @@ def explain(context: Context) -> None:
     if point is not None:
         _explain_at(PointFailures(context, point))
     if not context.case.xfail and any(c.what is ClaimKind.FORMULA and c.status == "failed" for c in context.found):
-        correction.suggest(context)
-        counterexample.show(context)
+        suggest(context)
+        refute(context)
 
 
 def _telling_point(context: Context) -> Point | None:
@@ -112,20 +111,11 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         failures.change(first[0], cause=cause)
         if count < MOST:
             for place in first[:MOST]:
-                _diagnose_rule(failures, place, wrong[place])
+                evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
+                failures.change(place, diagnoses=why(evidence))
         failures.follow_from(cause.origin, group)
         behind = _behind(failures, {wrong[place].application.owner for place in group})
         failures.gradients_follow_from(cause.origin, engine, behind)
-
-
-def _diagnose_rule(failures: PointFailures, place: int, wrong: WrongOperation) -> None:
-    points, point = failures.context.points, failures.point
-
-    def applications(number: int) -> Sequence[Application]:
-        return points.nearby(point, number).applications
-
-    evidence = evidence_of_rule(wrong, failures.reference, point.problem.dtype, applications)
-    failures.change(place, diagnoses=why(evidence))
 
 
 def _behind(failures: PointFailures, owners: set[str]) -> set[str]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.failures.diagnosis.confirm import confirmed
-from gradcheck.checks.failures.evidence.accumulation import evidence_of_accumulation
+from gradcheck.checks.failures.diagnosis.catalogue import confirmed
+from gradcheck.checks.failures.evidence import evidence_of_accumulation
 from gradcheck.checks.failures.localize import Fault
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Points

@@ -59,7 +59,8 @@ def _of_part(node: Expr) -> Iterator[tuple[Fact, Expr]]:
 def _other_dims(node: Call) -> Iterator[tuple[Fact, Expr]]:
     """A size of another dimension, or a reduction over another one."""
     if node.op == "getitem" and isinstance(node.args[0], Attribute) and node.args[0].name == "shape":
-        if other := _other(node.args[1]):
+        other = _other(node.args[1])
+        if other is not None:
             yield fact("size_changed"), Call("getitem", (node.args[0], other))
     if node.op not in _TAKES_DIM:
         return

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
-from gradcheck.checks.failures.correction.operands import Operands
-from gradcheck.checks.failures.correction.position import Position
+from gradcheck.checks.failures.correction.position import Operands, Position
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence
 
 _TRANSPOSES = ("T", "mT", "t", "transpose")
