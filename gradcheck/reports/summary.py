@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.lacking import lacking, lacks_of
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
+from gradcheck.checks.run import lacking, lacks_of
 from gradcheck.reports.text import plain
 
 #: In the order of the line.

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gradcheck.checks.conformance.conform import Conformance, Standing, standing
-from gradcheck.checks.lacking import lacking
+from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import say
 from gradcheck.reports.problems import problems
