@@ -1,4 +1,4 @@
-"""Mutations of the core: one thing that its reverse sweep does wrong, in a gradient rule or in how gradients add up."""
+"""Mutations of the core, and the core with one: one thing wrong in a rule, or in how gradients add up, and no other."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gradcheck.autograd.arrays import wide
-from gradcheck.autograd.backward import Pull, count_pending
-from gradcheck.autograd.node import plain
+from gradcheck.autograd.backward import Pull, backward, count_pending
+from gradcheck.autograd.node import plain, walk
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.closeness.tolerance import base
+from gradcheck.engines.base import Application, Cotangents, Pullback
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.facts import Fact, fact
 
 #: What a tensor hands down: for each use, whom to, and the gradient.
@@ -205,3 +208,59 @@ def _at(place: int, change: Callable[[np.ndarray, bool], np.ndarray]) -> Wrap:
         return wrong
 
     return wrap
+
+
+# The core --------------------------------------------------------------------------------------------
+
+
+class MutantCore(Core):
+    """Evaluates as the core does, but for one mutation."""
+
+    def __init__(self, mutation: Mutation) -> None:
+        super().__init__()
+        self.mutation = mutation
+
+    def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass, with the mutation in it."""
+
+        def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
+            if self.mutation.overwrites:
+                for tensor in walk(roots):
+                    tensor.grad = None
+            return self.mutation.wrap(roots, pull)
+
+        backward(roots, seeds, retain_graph=retain_graph, watch=watch)
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """Always by a sweep, which the mutation is in."""
+        return DefineByRun.pull_back(self, applications, cotangents, dtype)
+
+
+class CoverageCore(Core):
+    """The core, noting which rules it uses (ops and positions of their arguments) and which tensors receive several
+    contributions. Its name is no engine's of a run, so that evaluations are not mixed up."""
+
+    name = "core, noting coverage"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.applied: dict[tuple[Op, int], None] = {}
+        self.reused: dict[Reused, None] = {}
+
+    def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass, as always."""
+
+        def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
+            self.reused.update(dict.fromkeys(reused(roots)))
+
+            def noting(tensor: Tensor, gradient: np.ndarray) -> Shares:
+                op = tensor.creation_op
+                assert op is not None
+                self.applied.update(dict.fromkeys((op, position) for position in positions(tensor)))
+                return list(pull(tensor, gradient))
+
+            return noting
+
+        backward(roots, seeds, retain_graph=retain_graph, watch=watch)

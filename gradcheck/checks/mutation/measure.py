@@ -10,7 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
-from gradcheck.checks.mutation.mutant_core import CoverageCore
+from gradcheck.checks.mutation.core_mutations import CoverageCore
 from gradcheck.checks.mutation.mutants import PointSet, core_mutants, formula_mutants
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Point

@@ -19,12 +19,13 @@ from gradcheck.checks.mutation.core_mutations import (
     FACTOR,
     PASSES_OVERWRITTEN,
     TOLERANCES,
+    CoverageCore,
+    MutantCore,
     Mutation,
     rule_mutations,
     sweep_mutations,
 )
 from gradcheck.checks.mutation.formula_mutations import mutations_of
-from gradcheck.checks.mutation.mutant_core import CoverageCore, MutantCore
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.power import Mutant

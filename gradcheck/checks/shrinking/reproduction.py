@@ -14,7 +14,7 @@ from gradcheck.checks.points import redrawn
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Reproduction
 from gradcheck.checks.shrinking.case_edits import operations, pin
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, lead_of, signature_of
-from gradcheck.checks.shrinking.graph_moves import without_unused
+from gradcheck.checks.shrinking.moves import without_unused
 from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.source_code import source_code

@@ -10,8 +10,14 @@ import pytest
 from gradcheck.autograd.backward import Pull
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.mutation.core_mutations import PASSES_OVERWRITTEN, Mutation, Shares, rule_mutations
-from gradcheck.checks.mutation.mutant_core import CoverageCore, MutantCore
+from gradcheck.checks.mutation.core_mutations import (
+    PASSES_OVERWRITTEN,
+    CoverageCore,
+    MutantCore,
+    Mutation,
+    Shares,
+    rule_mutations,
+)
 from gradcheck.checks.mutation.mutants import (
     PointSet,
     changes_something,

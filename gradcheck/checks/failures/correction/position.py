@@ -11,6 +11,11 @@ from gradcheck.checks.failures.correction.expression_pool import BROKEN, Express
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 
+TRANSPOSES = ("T", "mT", "t", "transpose")
+_PRODUCTS = ("mul", "div", "matmul", "mm", "mv", "bmm", "dot", "outer")
+_RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
+#: Through these a factor, or a sign, of an operand is one of the result.
+_LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
 #: How many names, sizes and terms are tried.
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 
@@ -92,32 +97,6 @@ def _distributed(node: Expr) -> Expr:
                 pairs = [(other, part) if index else (part, other) for part in factor.args]
                 return Call(factor.op, tuple(Call("mul", pair) for pair in pairs))
     return node
-
-
-#: Through these a factor, or a sign, of an operand is one of the result.
-_LINEAR = (
-    "mul",
-    "div",
-    "matmul",
-    "mm",
-    "mv",
-    "bmm",
-    "dot",
-    "T",
-    "mT",
-    "t",
-    "transpose",
-    "neg",
-    "sum",
-    "mean",
-    "diag",
-    "reshape",
-    "view",
-    "unsqueeze",
-    "squeeze",
-    "expand",
-    "outer",
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ imported here.
 
 from __future__ import annotations
 
-from gradcheck.checks.failures.diagnosis import accumulation, precision, rules, scale, shape
+from gradcheck.checks.failures.diagnosis import accumulation, numbers, rules, shape
 from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS, confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule, Use
 
-FAMILIES = (accumulation, precision, rules, scale, shape)
+FAMILIES = (accumulation, numbers, rules, shape)
 
 __all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Evidence", "Guess", "Rule", "Use", "confirmed"]
