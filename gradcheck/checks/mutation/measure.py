@@ -16,7 +16,6 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Point
 from gradcheck.checks.power import Power
 from gradcheck.checks.result import CaseResult, ClaimKind
-from gradcheck.engines.base import Evaluation
 from gradcheck.language.case import Case, StatedTolerance
 
 
@@ -33,17 +32,13 @@ def measure(case: Case, options: Options, engines: Engines) -> Power | None:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         points = PointSet(case, options, engines)
         right = CoverageCore()
-        if not (points.own.evaluation(right).states and _has_gradients(points.own.want)):
+        arrived = (g is not None for state in points.own.want.states for g in state.gradients.values())
+        if not points.own.evaluation(right).states or not any(arrived):
             return None
         tried = [*core_mutants(points, right), *formula_mutants(points)]
         smallest = smallest_errors(points.own, options.tolerance)
     mutants = tuple(mutant for mutant in tried if mutant is not None)
     return Power(mutants, len(tried) - len(mutants), smallest)
-
-
-def _has_gradients(evaluation: Evaluation) -> bool:
-    """Whether any gradient has arrived anywhere."""
-    return any(gradient is not None for state in evaluation.states for gradient in state.gradients.values())
 
 
 def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, float]:

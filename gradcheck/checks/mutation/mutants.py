@@ -31,7 +31,7 @@ from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.power import Mutant
 from gradcheck.checks.result import UNSETTLED
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case, Claim, StatedTolerance
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.trials import trials
 from gradcheck.oracles.exact.prove import prove
@@ -49,18 +49,10 @@ class PointSet:
 
     def __init__(self, case: Case, options: Options, engines: Engines) -> None:
         """Raises InvalidCase where the case's own numbers cannot be drawn."""
-        self._context = Context.of(case, options, engines)
-        self.own: Point = self._context.points.own
-
-    @property
-    def case(self) -> Case:
-        """The case, in the run's dtype."""
-        return self._context.case
-
-    @property
-    def tolerance(self) -> StatedTolerance | None:
-        """The run's, if it has one."""
-        return self._context.options.tolerance
+        self._context = context = Context.of(case, options, engines)
+        self.own: Point = context.points.own
+        self.case = context.case  # in the run's dtype
+        self.tolerance = options.tolerance
 
     @cached_property
     def trials(self) -> list[Point]:

@@ -137,12 +137,11 @@ def given(case: Case) -> Iterator[Given]:
 
 def with_given(case: Case, old: Given, value: Value) -> Case:
     """Another value in place of one of `given`."""
-    if old.section == "inputs":
-        return replace(case, inputs={**case.inputs, old.name: value})
-    if old.section == "constants":
-        return replace(case, constants={**case.constants, old.name: value})
-    step = case.steps[old.step]
-    return with_step(case, old.step, replace(step, roots={**step.roots, old.name: value}))
+    if old.section == "roots":
+        step = case.steps[old.step]
+        return with_step(case, old.step, replace(step, roots={**step.roots, old.name: value}))
+    changed: Any = {old.section: {**getattr(case, old.section), old.name: value}}
+    return replace(case, **changed)
 
 
 def numbers_in(case: Case) -> int:
@@ -154,21 +153,14 @@ def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: M
     """Every array changed, those of later forwards too; and by `sizes` (old to new) the sizes that have names."""
     dtype = dtypes.BY_NAME[case.dtype]
 
-    def changed(value: Value, *, leaf: bool) -> Value:
+    def changed(value: Value, *, leaf: bool = True) -> Value:
         return literal(change(np.asarray(value.array)), dtype, leaf=leaf)
 
-    steps = tuple(
-        replace(
-            step,
-            roots={name: seed and changed(seed, leaf=True) for name, seed in step.roots.items()},
-            inputs={name: changed(value, leaf=True) for name, value in step.inputs.items()},
-        )
-        for step in case.steps
-    )
+    for one in given(case):
+        case = with_given(case, one, changed(one.value, leaf=one.section != "constants"))
+    forwards = ({name: changed(value) for name, value in step.inputs.items()} for step in case.steps)
     return replace(
         case,
-        inputs={name: changed(value, leaf=True) for name, value in case.inputs.items()},
-        constants={name: changed(value, leaf=False) for name, value in case.constants.items()},
         dims={name: sizes.get(size, size) for name, size in case.dims.items()},
-        steps=steps,
+        steps=tuple(replace(step, inputs=inputs) for step, inputs in zip(case.steps, forwards, strict=True)),
     )

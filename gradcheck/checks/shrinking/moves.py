@@ -217,7 +217,7 @@ def simpler_numbers(case: Case) -> Iterator[Case]:
             continue
         rounded = (_rounded(array, digits) for digits in (0, 1, 2))
         for simpler in (count_up(array), np.ones_like(array), *rounded):
-            if _is_plainer(simpler, array):
+            if _spelled(simpler) < _spelled(array):  # of integers, none is plainer than others
                 yield with_given(case, one, replace(one.value, array=simpler))
 
 
@@ -249,11 +249,6 @@ def count_up(array: np.ndarray) -> np.ndarray:
 
 def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
     return np.asarray(np.round(wide(array), digits)).astype(array.dtype)
-
-
-def _is_plainer(simpler: np.ndarray, array: np.ndarray) -> bool:
-    """Whether it takes less to write; of integers, none is plainer than others."""
-    return _spelled(simpler) < _spelled(array)
 
 
 def _spelled(array: np.ndarray) -> int:

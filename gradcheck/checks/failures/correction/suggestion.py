@@ -17,7 +17,6 @@ from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Search
-from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -112,16 +111,12 @@ class Suggester:
         claim = Claim(text, parse(text))
         if any(check_formula(claims, name, claim).status != "passed" for claims in self.claims):
             return False
-        proof = self._proof(name, claim)
-        return proof == "proved" if len(self.claims) == 1 else proof != "refuted"
-
-    def _proof(self, name: str, claim: Claim) -> str:
         problem = self.context.points.own.problem
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
         except (GradcheckError, MemoryError):
-            return "unsupported"
-        return proof.status
+            return len(self.claims) > 1
+        return proof.status == "proved" if len(self.claims) == 1 else proof.status != "refuted"
 
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
@@ -141,12 +136,8 @@ class Suggester:
         """The claims at the case's own numbers, then elsewhere: at its trials, else at numbers nearby."""
         points = self.context.points
         others = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
-        usable = [points.own, *filter(_is_usable, others)]
-        return [Claims(point, point.last, self.context.options.tolerance) for point in usable]
-
-
-def _is_usable(point: Point) -> bool:
-    return point.is_complete and not point.want.states[-1].error
+        usable = (point for point in others if point.is_complete and not point.want.states[-1].error)
+        return [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
 
 
 # Counterexamples ---------------------------------------------------------------------------------------
