@@ -11,13 +11,13 @@ import numpy as np
 
 from gradcheck.checks.claims.operations import operations_of, positions
 from gradcheck.checks.claims.stated import aligned
-from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule
+from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, over
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
 from gradcheck.checks.failures.localize import Fault, added, faults
 from gradcheck.checks.points import Point, Points, scaled_array
 from gradcheck.checks.result import Operation, WrongOperation
 from gradcheck.engines.base import Application, Engine
-from gradcheck.engines.recording import arrays, rebuild
+from gradcheck.engines.recording import arrays
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
@@ -85,9 +85,7 @@ def _counterpart(wrong: WrongOperation, applications: Sequence[Application], num
         if found.op is own.op and found.owner == own.owner and found.outputs == own.outputs:
             return found
     generator = stream(wrong.number, "counterpart", number)
-    moved = iter([scaled_array(array, generator) for array in arrays(own.args, own.kwargs)])
-    args, kwargs = rebuild(own.args, own.kwargs, lambda _: next(moved), np.dtype)
-    return replace(own, args=args, kwargs=kwargs, recorded=None)
+    return over(own, [scaled_array(array, generator) for array in arrays(own.args, own.kwargs)])
 
 
 # Of how a gradient is put together ---------------------------------------------------------------------

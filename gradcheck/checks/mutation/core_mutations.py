@@ -26,14 +26,12 @@ Wrap = Callable[[Sequence[Tensor], Pull], Pull]
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What is made wrong, and where. One of a rule shows in its `op` alone too, wherever that is applied; one that
-    `overwrites` is between passes."""
+    """What is made wrong, and where. One of a rule shows in its `op` alone too, wherever that is applied."""
 
     kind: Fact
     where: Fact
-    wrap: Wrap = field(default=lambda roots, pull: pull, compare=False)
+    wrap: Wrap = field(compare=False)
     op: Op | None = None
-    overwrites: bool = False
 
 
 def positions(tensor: Tensor) -> list[int]:
@@ -154,8 +152,15 @@ SWEEP_MUTATIONS: dict[str, Callable[[np.ndarray, bool], np.ndarray]] = {
     "uses_overwritten": lambda share, is_last: share if is_last else np.zeros_like(share),
 }
 
+
+def _forget(roots: Sequence[Tensor], pull: Pull) -> Pull:
+    for tensor in walk(roots):
+        tensor.grad = None
+    return pull
+
+
 #: Between passes: the gradient of the second replaces that of the first.
-PASSES_OVERWRITTEN = Mutation(fact("passes_overwritten"), fact("in_second_pass"), overwrites=True)
+PASSES_OVERWRITTEN = Mutation(fact("passes_overwritten"), fact("in_second_pass"), _forget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +227,8 @@ class MutantCore(Core):
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass, with the mutation in it."""
-
-        def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
-            if self.mutation.overwrites:
-                for tensor in walk(roots):
-                    tensor.grad = None
-            return self.mutation.wrap(roots, pull)
-
-        backward(roots, seeds, retain_graph=retain_graph, watch=watch)
+        wrap = self.mutation.wrap
+        backward(roots, seeds, retain_graph=retain_graph, watch=lambda roots, starts, pull: wrap(roots, pull))
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
