@@ -22,7 +22,6 @@ READS_THE_CLOCK = {
     "checks/pipeline.py",
     "checks/run.py",
     "checks/runner.py",
-    "checks/timeout.py",
     "checks/conformance/properties.py",
     "reports/commands/progress.py",
 }

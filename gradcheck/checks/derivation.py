@@ -189,7 +189,8 @@ class _Explainer:
         """
         raw = derive(self.problem, expand=self.expand, most=None)
         single = len(self.case.steps) == 1
-        chosen = simplifier(self.problem, self._simplified_at(), single).simplify(raw)
+        samples = [names_at(numbers.alone) for numbers in self.small or self.numbers]
+        chosen = simplifier(self.problem, samples, single).simplify(raw)
         bound: set[str] = set()  # what holds at the case's own numbers alone
         while True:
             let, formulas = self._written(chosen)
@@ -204,10 +205,6 @@ class _Explainer:
                     bound.add(name)
                 else:
                     raise _NotDerived(fact("derived_does_not_hold", tensor=name))
-
-    def _simplified_at(self) -> list[Sample]:
-        points = [numbers.alone for numbers in self.small or self.numbers]
-        return [names_at(point) for point in points]
 
     def _written(self, formulas: Mapping[str, Expr]) -> Derivation:
         """With steps, and as it is read back from its text."""

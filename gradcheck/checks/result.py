@@ -91,12 +91,12 @@ class Subject:
     """What a comparison is about: which claim, about which tensor, after which step, of whom against whom."""
 
     what: ClaimKind
-    tensor: str
-    step: int = 0
+    tensor: str  # of an op alone, the graph entry
+    step: int = 0  # from 0, after which it is compared
     engine: str = ""  # who made the claim: an engine's name, or "case"
     reference: str = ""  # what it is compared with: "torch", "case", …
-    place: Place = field(default_factory=Place)
-    formula: str = ""
+    place: Place = field(default_factory=Place)  # where the file makes the claim, or defines the tensor
+    formula: str = ""  # its text, or a check's
     trial: Trial | None = None  # None: the case's own numbers
 
     def passed(self, **found: Any) -> Comparison:
@@ -184,44 +184,38 @@ class Comparison:
     cause: Cause | None = None  # where gradients go wrong first, if this is the failure that shows it
     consequence_of: Fact | None = None  # the origin but for which this would be right
 
+    # The subject's, for short.
+
     @property
     def what(self) -> ClaimKind:
-        """The kind of claim."""
         return self.subject.what
 
     @property
     def tensor(self) -> str:
-        """The tensor's name; of an op alone, the graph entry."""
         return self.subject.tensor
 
     @property
     def step(self) -> int:
-        """The step, from 0, after which it was compared."""
         return self.subject.step
 
     @property
     def engine(self) -> str:
-        """Who made the claim: an engine's name, or "case"."""
         return self.subject.engine
 
     @property
     def reference(self) -> str:
-        """What it was compared with."""
         return self.subject.reference
 
     @property
     def place(self) -> Place:
-        """Where the file makes the claim, or defines the tensor."""
         return self.subject.place
 
     @property
     def formula(self) -> str:
-        """The text of a formula or a check."""
         return self.subject.formula
 
     @property
     def trial(self) -> Trial | None:
-        """At which drawn numbers; None for the case's own."""
         return self.subject.trial
 
     def about(self, **changed: Any) -> Comparison:

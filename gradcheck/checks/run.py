@@ -6,9 +6,10 @@ import os
 import platform
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -177,3 +178,41 @@ def _in_order(selected: Selected) -> list[Work]:
 
 def _position(place: Place) -> tuple[tuple[str, ...], int]:
     return PurePath(place.file).parts, place.line
+
+
+# What engines could not express --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """One engine's missing ops and abilities, those first that stand in the way of most cases."""
+
+    engine: str
+    words: tuple[str, ...]
+    unsupported: int  # cases that it could not run
+    cases: int  # cases that it was asked to run
+
+
+def lacking(result: RunResult) -> list[Lacking]:
+    """Every engine that could not express something, in the order in which they come up."""
+    words: dict[str, Counter[str]] = {}
+    affected: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for case in result.cases:
+        asked.update({comparison.engine for comparison in case.comparisons})
+        for engine, found in lacks_of(case).items():
+            words.setdefault(engine, Counter()).update(found)
+            affected[engine] += 1
+    return [
+        Lacking(engine, tuple(word for word, _ in found.most_common()), affected[engine], asked[engine])
+        for engine, found in words.items()
+    ]
+
+
+def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:
+    """What each engine lacks for one case."""
+    found: dict[str, dict[str, None]] = {}
+    for comparison in case.comparisons:
+        if comparison.status == "unsupported" and comparison.lacks:
+            found.setdefault(comparison.engine, {})[comparison.lacks] = None
+    return {engine: tuple(words) for engine, words in found.items()}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcheck.checks.lacking import lacking, lacks_of
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
+from gradcheck.checks.run import lacking, lacks_of
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain
 

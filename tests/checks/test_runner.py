@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +13,7 @@ import pytest
 
 from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.runner import check_one, crash_of, unreadable
+from gradcheck.checks.runner import OutOfTime, check_one, crash_of, deadline, limit_of, unreadable
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
@@ -121,3 +124,76 @@ def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
     assert [(error.message, error.hint) for error in found.errors] == [
         (fact("said", text="no"), "try yes"), (fact("said", text="nor this"), ""),
     ]  # fmt: skip
+
+
+class Engine:
+    """Whoever may never return says how long it may take."""
+
+    def __init__(self, timeout: float | None = None) -> None:
+        if timeout is not None:
+            self.timeout = timeout
+
+
+@pytest.mark.parametrize(
+    ("asked", "engines", "limit"),
+    [
+        (None, [Engine()], None),
+        (None, [Engine(), Engine(20.0), Engine(5.0)], 20.0),
+        (3.0, [Engine(20.0)], 3.0),
+        (None, [], None),
+    ],
+)
+def test_a_run_limits_its_cases_else_an_engine_does(asked: float | None, engines: Any, limit: float | None) -> None:
+    assert limit_of(asked, engines) == limit
+
+
+def loops() -> None:
+    while True:
+        pass
+
+
+def test_what_takes_too_long_is_stopped() -> None:
+    start = time.perf_counter()
+    with pytest.raises(OutOfTime), deadline(0.05):
+        loops()
+    assert time.perf_counter() - start < 5
+
+
+def test_it_rings_again_where_the_first_is_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcheck.checks.runner.AGAIN", 0.05)
+
+    def swallows() -> None:
+        with contextlib.suppress(BaseException):  # as somebody's code does
+            loops()
+        loops()
+
+    with pytest.raises(OutOfTime), deadline(0.05):
+        swallows()
+
+
+def test_what_is_quick_or_has_no_limit_is_left_alone() -> None:
+    with deadline(30.0):
+        pass
+    with deadline(None):
+        pass
+
+
+def test_in_another_thread_it_is_told_at_the_end() -> None:
+    found: list[str] = []
+
+    def runs() -> None:
+        try:
+            with deadline(0.01):
+                time.sleep(0.05)
+                found.append("ended")
+        except OutOfTime:
+            found.append("late")
+
+    thread = threading.Thread(target=runs)
+    thread.start()
+    thread.join()
+    assert found == ["ended", "late"]
+
+
+def test_nothing_that_takes_exceptions_takes_it_for_an_answer() -> None:
+    assert not issubclass(OutOfTime, Exception)

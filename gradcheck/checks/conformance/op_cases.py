@@ -161,15 +161,14 @@ def _written(applied: _Applied, named: Callable[[np.ndarray], Expr]) -> Call:
     """The call as an expression, its arrays by their names."""
 
     def expr_of(value: Any) -> Expr:
-        if isinstance(value, Expr):
-            return value
+        if isinstance(value, np.ndarray):
+            return named(value)
         if isinstance(value, (list, tuple)):
             return Items(tuple(map(expr_of, value)), isinstance(value, tuple))
         return to_expr(value)
 
-    args = tuple(map(expr_of, convert(applied.args, np.ndarray, named)))
-    kwargs = tuple((name, expr_of(convert(value, np.ndarray, named))) for name, value in applied.kwargs.items())
-    return Call(applied.op.name, args, kwargs)
+    args = tuple(map(expr_of, applied.args))
+    return Call(applied.op.name, args, tuple((name, expr_of(value)) for name, value in applied.kwargs.items()))
 
 
 def _roots(applied: _Applied, generator: np.random.Generator) -> dict[str, Value | None]:

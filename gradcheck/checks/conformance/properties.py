@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.runner import crash_of
-from gradcheck.checks.timeout import OutOfTime, deadline
+from gradcheck.checks.runner import OutOfTime, crash_of, deadline
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact
@@ -22,7 +21,7 @@ from gradcheck.language.problem import Problem
 
 #: Nodes of the deep graph, and uses of one tensor.
 NODES, USES = 100_000, 1_000
-#: Seconds for each property of an engine that may never return (see `timeout`), unless the run has its own limit. A
+#: Seconds for each property of an engine that may never return, unless the run has its own limit. A
 #: deep graph may well take such an engine longer than any case.
 PATIENCE = 60.0
 _RTOL = 1e-10

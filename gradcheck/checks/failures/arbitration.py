@@ -76,7 +76,7 @@ class _Arbitration:
         if dispute is None:
             return c
         if c.what.is_about_value:
-            return dispute.with_verdict(list(self._others_about_value(dispute)), dispute.allowance())
+            return dispute.with_verdict(list(self._others(dispute)), dispute.allowance())
         if not c.what.is_about_gradient and c.operation is None:
             return c
         oracle = self._oracle(c)
@@ -85,11 +85,11 @@ class _Arbitration:
             estimate = self._partials(oracle, dispute.indices[:KINKS])
         if estimate is not None:
             all_seen = len(estimate.value) >= len(dispute.indices)
-            dispute = dispute.first(len(estimate.value))
+            dispute = replace(dispute, indices=dispute.indices[: len(estimate.value)])
             kinked = at_a_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
             if kinked is not None:
                 return kinked
-        others = list(self._others_about_gradient(dispute)) if c.operation is None else []
+        others = list(self._others(dispute)) if c.operation is None else []
         if estimate is not None:
             others.append(Answer(estimate.method, estimate.value, estimate.error, independent=True))
         return dispute.with_verdict(others, dispute.allowance(self._slack(c)))
@@ -121,22 +121,18 @@ class _Arbitration:
             return None
         return self.point.conditioning.slack(ClaimKind.GRADIENT, c.step, c.tensor)
 
-    def _others_about_gradient(self, dispute: _Dispute) -> Iterator[Answer]:
+    def _others(self, dispute: _Dispute) -> Iterator[Answer]:
+        """What the other engines have, and what the file claims."""
         c = dispute.comparison
-        for name, evaluation in self.point.evaluations().items():
-            if name not in (c.engine, c.reference) and c.step < len(evaluation.states):
-                yield from dispute.answer(name, evaluation.states[c.step].gradients.get(c.tensor))
-        yield from self._claim_of_file(dispute, ClaimKind.FORMULA)
-        yield from self._claim_of_file(dispute, ClaimKind.EXPECTED)
-
-    def _others_about_value(self, dispute: _Dispute) -> Iterator[Answer]:
-        c = dispute.comparison
+        is_value = c.what.is_about_value
         evaluations = self.point.evaluations()
         for name, evaluation in evaluations.items():
             if name not in (c.engine, c.reference) and c.step < len(evaluation.states):
-                yield from dispute.answer(name, evaluation.states[c.step].values.get(c.tensor))
-        yield from self._claim_of_file(dispute, ClaimKind.EXPECTED_VALUE)
-        if "core" not in evaluations:
+                state = evaluation.states[c.step]
+                yield from dispute.answer(name, (state.values if is_value else state.gradients).get(c.tensor))
+        for what in (ClaimKind.EXPECTED_VALUE,) if is_value else (ClaimKind.FORMULA, ClaimKind.EXPECTED):
+            yield from self._claim_of_file(dispute, what)
+        if is_value and "core" not in evaluations:
             yield from dispute.answer("NumPy", self._by_numpy(c.tensor))
 
     def _claim_of_file(self, dispute: _Dispute, what: ClaimKind) -> Iterator[Answer]:
@@ -145,16 +141,15 @@ class _Arbitration:
         if c.what is what:
             return
         key = (what, c.tensor, c.step, c.trial, "passed")
-        passed = [o for o in self.context.found if (o.what, o.tensor, o.step, o.trial, o.status) == key]
-        for other in passed[:1]:
-            is_formula = what is ClaimKind.FORMULA
-            proved = other.certificate is not None
-            name = (
-                fact("proved", what=_FORMULA if is_formula else _FILE) if proved else _FORMULA if is_formula else _FILE
-            )
-            for party in dispute.answers():
-                if party.name == (other.reference if is_formula else other.engine):
-                    yield replace(party, name=name, independent=proved)
+        passed = (o for o in self.context.found if (o.what, o.tensor, o.step, o.trial, o.status) == key)
+        other = next(passed, None)
+        if other is None:
+            return
+        proved = other.certificate is not None
+        name, said_by = (_FORMULA, other.reference) if what is ClaimKind.FORMULA else (_FILE, other.engine)
+        for party in dispute.answers():
+            if party.name == said_by:
+                yield replace(party, name=fact("proved", what=name) if proved else name, independent=proved)
 
     def _by_numpy(self, tensor: str) -> np.ndarray | None:
         """The value by NumPy's forwards, where the core has not been asked."""
@@ -199,10 +194,6 @@ class _Dispute:
     got: np.ndarray
     want: np.ndarray
     indices: np.ndarray
-
-    def first(self, count: int) -> _Dispute:
-        """The same about so many elements only."""
-        return replace(self, indices=self.indices[:count])
 
     def answers(self) -> tuple[Answer, Answer]:
         """Those of the two who differ."""

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-import numpy as np
-
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures import correction, counterexample, localize
+from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
+from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable
-from gradcheck.checks.failures.evidence.accumulation import evidence_of_accumulation
-from gradcheck.checks.failures.evidence.formula import evidence_of_formula
-from gradcheck.checks.failures.evidence.rule import evidence_of_rule
+from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
+from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.point_failures import GRADIENTS, MOST, PointFailures, why
-from gradcheck.checks.failures.three_uses import tell_apart
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, WrongOperation
-from gradcheck.engines.base import Application, Engine
+from gradcheck.checks.result import ClaimKind, WrongOperation
+from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 
@@ -41,9 +37,9 @@ def explain(context: Context) -> None:
     point = _telling_point(context)
     if point is not None:
         _explain_at(PointFailures(context, point))
-    if not context.case.xfail and any(c.what is ClaimKind.FORMULA and c.status == "failed" for c in context.found):
-        correction.suggest(context)
-        counterexample.show(context)
+    if not context.case.xfail:
+        suggest(context)
+        refute(context)
 
 
 def _telling_point(context: Context) -> Point | None:
@@ -112,26 +108,12 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         failures.change(first[0], cause=cause)
         if count < MOST:
             for place in first[:MOST]:
-                _diagnose_rule(failures, place, wrong[place])
+                evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
+                failures.change(place, diagnoses=why(evidence))
         failures.follow_from(cause.origin, group)
-        behind = _behind(failures, {wrong[place].application.owner for place in group})
+        owners, flow = {wrong[place].application.owner for place in group}, failures.flow(0)
+        behind = flow.below(*(name for name in flow.tensors if name.partition("[")[0] in owners))
         failures.gradients_follow_from(cause.origin, engine, behind)
-
-
-def _diagnose_rule(failures: PointFailures, place: int, wrong: WrongOperation) -> None:
-    points, point = failures.context.points, failures.point
-
-    def applications(number: int) -> Sequence[Application]:
-        return points.nearby(point, number).applications
-
-    evidence = evidence_of_rule(wrong, failures.reference, point.problem.dtype, applications)
-    failures.change(place, diagnoses=why(evidence))
-
-
-def _behind(failures: PointFailures, owners: set[str]) -> set[str]:
-    """The tensors that a gradient reaches through these entries."""
-    flow = failures.flow(0)
-    return flow.below(*(name for name in flow.tensors if name.partition("[")[0] in owners))
 
 
 # Gradients that do not follow from each other ----------------------------------------------------------
@@ -161,8 +143,10 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
         _blame_fault(failures, engine, fault, uses)
         failures.gradients_follow_from(fault.origin, engine, flow.below(fault.tensor) - {fault.tensor})
-        later = [p for p in failures.failed(GRADIENTS, engine.name) if _is_later(failures.comparisons[p], fault)]
-        failures.follow_from(fault.origin, later)
+        for place in failures.failed(GRADIENTS, engine.name):
+            c = failures.comparisons[place]
+            if c.tensor == fault.tensor and c.step > fault.step:  # what goes wrong in one pass stays wrong
+                failures.follow_from(fault.origin, [place])
 
 
 def _blame_fault(failures: PointFailures, engine: Engine, fault: localize.Fault, uses: int) -> None:
@@ -174,11 +158,6 @@ def _blame_fault(failures: PointFailures, engine: Engine, fault: localize.Fault,
         c = failures.comparisons[place]
         if (c.tensor, c.step) == (fault.tensor, fault.step):
             failures.blame(place, cause, diagnoses)
-
-
-def _is_later(c: Comparison, fault: localize.Fault) -> bool:
-    """What goes wrong in one pass stays wrong in those that follow."""
-    return c.tensor == fault.tensor and c.step > fault.step
 
 
 def _explain_left_over(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:
@@ -208,17 +187,14 @@ def _explain_expected(failures: PointFailures) -> None:
         judge = next((c for c in found if c.engine == failures.reference.name), None)
         if judge is None or judge.got_array is None or judge.want_array is None or judge.want_array.size < _FEW:
             continue
-        others = {name: g for name, g in _right(failures, judge.step).items() if name != judge.tensor}
+        states = failures.point.want.states
+        right = states[judge.step].gradients if judge.step < len(states) else {}
+        others = {name: g for name, g in right.items() if g is not None and name != judge.tensor}
         evidence = Evidence(judge.want_array, judge.got_array, others=others, rounded=judge.rtol or 0.0)
         diagnoses = why([evidence])
         if diagnoses[0].kind != "unknown":
             for place in places:
                 failures.change(place, diagnoses=diagnoses)
-
-
-def _right(failures: PointFailures, step: int) -> dict[str, np.ndarray]:
-    states = failures.point.want.states
-    return {name: g for name, g in states[step].gradients.items() if g is not None} if step < len(states) else {}
 
 
 def _explain_formulas(failures: PointFailures) -> None:

@@ -26,8 +26,7 @@ def at_a_kink(
 ) -> Comparison | None:
     """What becomes of a failed comparison where there is no derivative; None where there is one, somewhere in dispute.
 
-    `answers` are those of the two who differ, at the elements of `estimate`; `all_seen` says whether these are all
-    that differ.
+    `answers` are of the two who differ, at the elements of `estimate`; `all_seen` if these are all that differ.
     """
     if not np.any(estimate.kinked):
         return None

@@ -6,6 +6,6 @@ on Test Data Selection). A mutation that changes nothing, here or at other point
 counted: a zero gradient's sign, a transpose of what is symmetric.
 
 This folder knows points and claims, and asks them as a run does; it must not know how a failure is explained. A new
-mutation is a function and its entry in `rule_mutations`, `sweep_mutations` or `formula_mutations`, and a phrase in
+mutation is an entry in a table of `core_mutations`, or a line in `formula_mutations`, and a phrase in
 `reports/phrases/engines`.
 """

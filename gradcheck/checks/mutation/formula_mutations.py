@@ -11,20 +11,8 @@ from gradcheck.language.expr.traverse import with_children
 #: Of a longer formula so many parts are mutated, spread evenly.
 MAX_PARTS = 24
 
-_SWAPPED = {
-    "add": "sub",
-    "sub": "add",
-    "mul": "div",
-    "div": "mul",
-    "sum": "mean",
-    "mean": "sum",
-    "sin": "cos",
-    "cos": "sin",
-    "tril": "triu",
-    "triu": "tril",
-    "maximum": "minimum",
-    "minimum": "maximum",
-}
+_PAIRS = (("add", "sub"), ("mul", "div"), ("sum", "mean"), ("sin", "cos"), ("tril", "triu"), ("maximum", "minimum"))
+_SWAPPED = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}}
 _REDUCTIONS = frozenset({"amax", "amin", "logsumexp", "mean", "prod", "std", "sum", "var"})
 _TAKES_DIM = _REDUCTIONS | {"cumprod", "cumsum", "log_softmax", "softmax", "squeeze", "unsqueeze"}
 
@@ -76,10 +64,8 @@ def _other_dims(node: Call) -> Iterator[tuple[Fact, Expr]]:
             yield fact("size_changed"), Call("getitem", (node.args[0], other))
     if node.op not in _TAKES_DIM:
         return
-    if len(node.args) > 1:
-        other = _other(node.args[1])
-        if other is not None:
-            yield fact("dimension_changed"), Call(node.op, (node.args[0], other, *node.args[2:]), node.kwargs)
+    if len(node.args) > 1 and (other := _other(node.args[1])):
+        yield fact("dimension_changed"), Call(node.op, (node.args[0], other, *node.args[2:]), node.kwargs)
     for index, (name, value) in enumerate(node.kwargs):
         other = _other(value) if name == "dim" else None
         if other is not None:

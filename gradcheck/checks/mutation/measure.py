@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.mutation.core_mutants import core_mutants
-from gradcheck.checks.mutation.formula_mutants import formula_mutants
-from gradcheck.checks.mutation.mutant_core import CoverageCore
-from gradcheck.checks.mutation.point_set import PointSet
-from gradcheck.checks.mutation.smallest_errors import smallest_errors
+from gradcheck.checks.claims.engines import check_engine
+from gradcheck.checks.claims.formulas import check_general
+from gradcheck.checks.claims.operations import check_operations
+from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, of_claim
+from gradcheck.checks.context import Context
+from gradcheck.checks.mutation.core_mutations import (
+    FACTOR,
+    PASSES_OVERWRITTEN,
+    TOLERANCES,
+    CoverageCore,
+    MutantCore,
+    Mutation,
+    rule_mutations,
+    sweep_mutations,
+)
+from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.power import Power
-from gradcheck.checks.result import CaseResult
-from gradcheck.engines.base import Evaluation
-from gradcheck.language.case import Case
+from gradcheck.checks.points import Point, unusable
+from gradcheck.checks.power import Mutant, Power
+from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case, Claim, StatedTolerance
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.trials import trials
+from gradcheck.oracles.exact.prove import prove
+
+#: What NumPy raises when a mutation has made shapes that do not go together: a crash, which a run reports as well.
+CRASHES = (ValueError, TypeError, ArithmeticError, LookupError)
+#: Gradients that differ by less are the same.
+_LAST_DIGITS = Tolerance(0.0, 1e-14)
+#: At how many unseen points an equivalent mutation must leave everything as it is.
+_UNSEEN = 3
 
 
 def with_power(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
@@ -31,7 +58,8 @@ def measure(case: Case, options: Options, engines: Engines) -> Power | None:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         points = PointSet(case, options, engines)
         right = CoverageCore()
-        if not (points.own.evaluation(right).states and _has_gradients(points.own.want)):
+        arrived = (g is not None for state in points.own.want.states for g in state.gradients.values())
+        if not points.own.evaluation(right).states or not any(arrived):
             return None
         tried = [*core_mutants(points, right), *formula_mutants(points)]
         smallest = smallest_errors(points.own, options.tolerance)
@@ -39,6 +67,191 @@ def measure(case: Case, options: Options, engines: Engines) -> Power | None:
     return Power(mutants, len(tried) - len(mutants), smallest)
 
 
-def _has_gradients(evaluation: Evaluation) -> bool:
-    """Whether any gradient has arrived anywhere."""
-    return any(gradient is not None for state in evaluation.states for gradient in state.gradients.values())
+class PointSet:
+    """The case's own numbers, its trials, and points at which no run looks; each drawn when first asked for."""
+
+    def __init__(self, case: Case, options: Options, engines: Engines) -> None:
+        """Raises InvalidCase where the case's own numbers cannot be drawn."""
+        self._context = context = Context.of(case, options, engines)
+        self.own: Point = context.points.own
+        self.case = context.case  # in the run's dtype
+        self.tolerance = options.tolerance
+
+    @cached_property
+    def trials(self) -> list[Point]:
+        """The trials of a run."""
+        numbers = trials(self.case, self._context.options.trials)
+        drawn = [self._context.points.trial(number, unusable) for number in numbers]
+        return [point for point in drawn if isinstance(point, Point)]
+
+    @cached_property
+    def unseen(self) -> list[Point]:
+        """Points at which no run looks."""
+        drawn = [self._context.points.unseen(number) for number in range(_UNSEEN)]
+        return [point for point in drawn if point is not None]
+
+
+# Mutants of the core -----------------------------------------------------------------------------------------
+
+
+def core_mutants(points: PointSet, right: CoverageCore) -> Iterator[Mutant | None]:
+    """Every mutation of the rules and of the sweep that the case makes use of; None for one that changes nothing.
+
+    `right` has evaluated the case's own numbers.
+    """
+    mutations = [*rule_mutations(right.applied), *sweep_mutations(right.reused)]
+    if sum(step.action == "backward" for step in points.case.steps) > 1:
+        mutations.append(PASSES_OVERWRITTEN)
+    for mutation in mutations:
+        caught_by = core_evidence(points, mutation)
+        counts = caught_by or changes_something(points, mutation, right)
+        yield Mutant(mutation.kind, mutation.where, caught_by) if counts else None
+
+
+def core_evidence(points: PointSet, mutation: Mutation) -> str:
+    """What shows the mutation: a gradient, an op's rule alone, a trial at other numbers; empty where nothing does."""
+    engine = MutantCore(mutation)
+    if _differs(points, points.own, engine):
+        return "gradient"
+    if mutation.op is not None and _node_differs(points, engine):
+        return "node"
+    return "trial" if any(_differs(points, point, engine) for point in points.trials) else ""
+
+
+def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
+    """Whether a run would say that this engine is wrong here."""
+    try:
+        got = engine.evaluate(point.problem)
+    except CRASHES:
+        return True
+    return any(c.status in UNSETTLED for c in check_engine(point, got, points.tolerance))
+
+
+def _node_differs(points: PointSet, engine: MutantCore) -> bool:
+    """Whether the check of each op alone would say that this engine's rule is wrong."""
+    try:
+        return any(c.status in UNSETTLED for c in check_operations(points.own, [engine], points.tolerance))
+    except CRASHES:
+        return True
+
+
+def changes_something(points: PointSet, mutation: Mutation, right: CoverageCore) -> bool:
+    """Whether the gradients are others than the core's, at the case's own numbers or at unseen points."""
+    engine = MutantCore(mutation)
+    return any(not same_gradients(point, engine, right) for point in (points.own, *points.unseen))
+
+
+def same_gradients(point: Point, engine: MutantCore, right: CoverageCore) -> bool:
+    """Whether both raise the same, or leave the same, up to the last digits."""
+    try:
+        got = engine.evaluate(point.problem)
+    except CRASHES:
+        return False
+    want = point.evaluation(right)
+    if len(got.states) != len(want.states):
+        return False
+    for mine, theirs in zip(got.states, want.states, strict=True):
+        if bool(mine.error) != bool(theirs.error):
+            return False
+        if not all(_is_same(mine.gradients.get(name), gradient) for name, gradient in theirs.gradients.items()):
+            return False
+    return True
+
+
+def _is_same(got: np.ndarray | None, want: np.ndarray | None) -> bool:
+    if got is None or want is None:
+        return got is want
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return False
+    first, second = wide(got), wide(want)
+    allowed = _LAST_DIGITS.allowed(np.abs(second), largest_finite(second))
+    same = (got == want) | (np.isnan(first) & np.isnan(second)) | (np.abs(first - second) <= allowed)
+    return bool(same.all())
+
+
+# Mutants of formulas ----------------------------------------------------------------------------------------
+
+
+def formula_mutants(points: PointSet) -> Iterator[Mutant | None]:
+    """Every mutation of the formulas, and of the steps that they are derived in; None for one that changes nothing."""
+    for kind, where, mutated in _mutated_cases(points):
+        caught_by = formula_evidence(points, mutated)
+        yield None if caught_by is None else Mutant(kind, where, caught_by)
+
+
+def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, Case]]:
+    """What is done, where, and the case with it."""
+    case = points.case
+    for name, claims in case.formulas.items():
+        for claim in claims:
+            for kind, wrong in mutations_of(claim.expr, _factor(points, name)):
+                where = fact("in_formula", tensor=name, formula=to_text(wrong))
+                yield kind, where, replace(case, formulas={name: (Claim.of(wrong),)}, checks=())
+    for name, claim in case.let.items() if case.formulas or case.checks else ():
+        for kind, wrong in mutations_of(claim.expr, _factor(points, "")):
+            where = fact("in_step", name=name, formula=to_text(wrong))
+            yield kind, where, replace(case, let={**case.let, name: Claim.of(wrong)})
+
+
+def _factor(points: PointSet, name: str) -> float:
+    """The smallest factor that must be seen in the formula for a tensor; of "", in a step."""
+    gradient = points.own.want.states[-1].gradients.get(name)
+    dtype = points.own.problem.dtype if gradient is None else gradient.dtype
+    tolerance = of_claim(points.case.tolerance, name, dtypes.real_of(dtype), points.tolerance)
+    return 1 + max(FACTOR, TOLERANCES * (tolerance.rtol + tolerance.atol))
+
+
+def formula_evidence(points: PointSet, mutated: Case) -> str | None:
+    """What shows that the case's formulas, or checks, are wrong: its own numbers, a trial, or a proof. Empty where
+    nothing does; None where nothing is wrong at unseen points either."""
+    if _fails(points, points.own, mutated):
+        return "formula"
+    if any(_fails(points, point, mutated) for point in points.trials):
+        return "trial"
+    if not any(_fails(points, point, mutated) for point in points.unseen):
+        return None
+    own = points.own.problem
+    claims = [(name, claim) for name, listed in mutated.formulas.items() for claim in listed]
+    proofs = prove(replace(own, case=mutated), claims, own.seed)
+    return "proof" if any(proof.status == "refuted" for proof in proofs) else ""
+
+
+def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
+    """Whether a formula, or a check that steps lead to, would not pass here."""
+    if not point.is_complete:
+        return False
+    return any(c.status != "passed" for c in check_general(point.claiming(mutated), points.tolerance))
+
+
+# The smallest error ----------------------------------------------------------------------------------
+
+
+def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, float]:
+    """By tensor, over all steps; a gradient of nothing but zeros, where any error is seen, has 0."""
+    found: dict[str, float] = {}
+    case = point.problem.case
+    for step, state in enumerate(point.want.states):
+        for name, gradient in state.gradients.items():
+            if gradient is None or not gradient.size:
+                continue
+            tolerance = between_engines(gradient.dtype, case.engine_tolerance, run)
+            slack = point.conditioning.slack(ClaimKind.GRADIENT, step, name)
+            smallest = _smallest(gradient, tolerance, slack)
+            if smallest is not None:
+                found[name] = min(smallest, found.get(name, smallest))
+    return found
+
+
+def _smallest(gradient: np.ndarray, tolerance: Tolerance, slack: np.ndarray | None) -> float | None:
+    """None where no element is finite."""
+    magnitude = np.abs(wide(gradient))
+    finite = np.isfinite(magnitude)
+    if not finite.any():
+        return None
+    scale = largest_finite(magnitude)
+    if scale == 0:
+        return 0.0
+    seen = finite & (magnitude > 0)
+    fitting = slack if slack is not None and slack.shape == magnitude.shape else None
+    allowed = tolerance.allowed(magnitude, scale, fitting)
+    return float(np.min(allowed[seen] / magnitude[seen]))

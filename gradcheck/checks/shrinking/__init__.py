@@ -2,6 +2,6 @@
 
 Delta debugging (Zeller and Hildebrandt 2002) on what a case is made of: operations, tensors, sizes, numbers. This room
 knows how to write and change cases, and runs them by a function that it is given; it must not know how claims are
-checked or why they fail. A new way to make a case smaller is a function in `graph_moves`, `expression_moves` or
-`number_moves`, which yields smaller cases, the smallest first, and an entry in the table of `shrinker`.
+checked or why they fail. A new way to make a case smaller is a function in `moves`, which yields smaller cases, the
+smallest first, and an entry in the table of `shrinker`.
 """

@@ -1,4 +1,4 @@
-"""The same case with one part of it changed: an entry, a leaf, a step, a number; and what its tensors come to."""
+"""A problem as a case of its own, every number written out; and that case with one part of it changed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,46 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.shrinking.pinning import literal
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.problem import Problem
+
+
+def pin(problem: Problem) -> Case:
+    """The same case with literal inputs, constants and incoming gradients, at these sizes."""
+    case, dtype = problem.case, problem.dtype
+    steps = tuple(
+        replace(
+            step,
+            roots={name: _root(seeds[name], dtype) for name in step.roots} if step.action == "backward" else {},
+            inputs={name: literal(array, dtype, leaf=True) for name, array in forward.items()},
+        )
+        for step, seeds, forward in zip(case.steps, problem.seeds, problem.forwards, strict=True)
+    )
+    return replace(
+        case,
+        inputs={name: literal(array, dtype, leaf=True) for name, array in problem.inputs.items()},
+        constants={name: literal(array, dtype, leaf=False) for name, array in problem.constants.items()},
+        steps=steps,
+        dims=dict(problem.sizes),
+        shapes={},
+        words={},
+        generalize=None,
+        seed=0,
+    )
+
+
+def literal(array: np.ndarray, dtype: np.dtype, *, leaf: bool) -> Value:
+    """An array as a file of this dtype gives it; with a dtype of its own where it would get another."""
+    floating = dtypes.is_differentiable(array.dtype)
+    plain = array.dtype == dtype if leaf or floating else array.dtype in (np.int64, np.bool_)
+    return Value(array=array, dtype="" if plain else array.dtype.name)
+
+
+def _root(seed: np.ndarray | None, dtype: np.dtype) -> Value | None:
+    return None if seed is None else literal(seed, dtype, leaf=True)
 
 
 def operations(case: Case) -> int:
@@ -101,12 +136,11 @@ def given(case: Case) -> Iterator[Given]:
 
 def with_given(case: Case, old: Given, value: Value) -> Case:
     """Another value in place of one of `given`."""
-    if old.section == "inputs":
-        return replace(case, inputs={**case.inputs, old.name: value})
-    if old.section == "constants":
-        return replace(case, constants={**case.constants, old.name: value})
-    step = case.steps[old.step]
-    return with_step(case, old.step, replace(step, roots={**step.roots, old.name: value}))
+    if old.section == "roots":
+        step = case.steps[old.step]
+        return with_step(case, old.step, replace(step, roots={**step.roots, old.name: value}))
+    changed: Any = {old.section: {**getattr(case, old.section), old.name: value}}
+    return replace(case, **changed)
 
 
 def numbers_in(case: Case) -> int:
@@ -118,24 +152,14 @@ def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: M
     """Every array changed, those of later forwards too; and by `sizes` (old to new) the sizes that have names."""
     dtype = dtypes.BY_NAME[case.dtype]
 
-    def changed(value: Value, *, leaf: bool) -> Value:
+    def changed(value: Value, *, leaf: bool = True) -> Value:
         return literal(change(np.asarray(value.array)), dtype, leaf=leaf)
 
-    def of_root(seed: Value | None) -> Value | None:
-        return None if seed is None else changed(seed, leaf=True)
-
-    steps = tuple(
-        replace(
-            step,
-            roots={name: of_root(seed) for name, seed in step.roots.items()},
-            inputs={name: changed(value, leaf=True) for name, value in step.inputs.items()},
-        )
-        for step in case.steps
-    )
+    for one in given(case):
+        case = with_given(case, one, changed(one.value, leaf=one.section != "constants"))
+    forwards = ({name: changed(value) for name, value in step.inputs.items()} for step in case.steps)
     return replace(
         case,
-        inputs={name: changed(value, leaf=True) for name, value in case.inputs.items()},
-        constants={name: changed(value, leaf=False) for name, value in case.constants.items()},
         dims={name: sizes.get(size, size) for name, size in case.dims.items()},
-        steps=steps,
+        steps=tuple(replace(step, inputs=inputs) for step, inputs in zip(case.steps, forwards, strict=True)),
     )

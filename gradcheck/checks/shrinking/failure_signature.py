@@ -1,12 +1,15 @@
-"""In which way a case fails, so that a smaller one can be held to failing in the same way and in no other."""
+"""In which way a case fails, so that a smaller one is held to failing in the same way; and the case with only that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
 from gradcheck.facts import Fact
+from gradcheck.language.case import Case, Claim, Generalize, Step, Value
+from gradcheck.language.trials import is_general
 
 #: What cannot be tried over and over.
 _HOPELESS = ("timeout", "memory")
@@ -80,3 +83,54 @@ def _kinds(found: Fact) -> Iterator[str]:
             yield from _kinds(value)
         elif name == "error" and found.kind in _OF_ERRORS:
             yield str(value)
+
+
+# What is left of the case -----------------------------------------------------------------------------
+
+
+def bare(case: Case, signature: Signature) -> Case:
+    """The case with nothing said but what fails with this signature."""
+    kept = replace(
+        case,
+        name=f"{case.name}, smallest"[:200],
+        description="",
+        source="",
+        tags=(),
+        only=(),
+        skip=None,
+        xfail=None,
+        values={},
+        expected={},
+        formulas={},
+        wrong_formulas={},
+        checks=(),
+        steps=tuple(replace(step, values={}, expected={}, checks=()) for step in case.steps),
+    )
+    kind = signature.kind
+    if kind is None or not kind.is_of_file:
+        return replace(kept, let={}, tolerance={})
+    if case.generalize is None and kind.is_general and not is_general(case):
+        kept = replace(kept, generalize=Generalize())  # which goes without saying
+    if kind is ClaimKind.FORMULA:
+        return replace(kept, formulas=_first(case.formulas, signature))
+    if kind is ClaimKind.WRONG_FORMULA:
+        return replace(kept, wrong_formulas=_first(case.wrong_formulas, signature))
+    steps = tuple(
+        replace(step, **_stated(old, kind, signature)) for step, old in zip(kept.steps, case.steps, strict=True)
+    )
+    return replace(kept, steps=steps, **_stated(case, kind, signature))
+
+
+def _first(claims: Mapping[str, tuple[Claim, ...]], signature: Signature) -> dict[str, tuple[Claim, ...]]:
+    """The formula that fails, once."""
+    chosen = tuple(claim for claim in claims.get(signature.tensor, ()) if claim.text == signature.formula)
+    return {signature.tensor: chosen[:1]}
+
+
+def _stated(level: Case | Step, kind: ClaimKind, signature: Signature) -> dict[str, Any]:
+    """Of what is stated after a step, or for the last, the check or the known numbers that fail."""
+    if kind is ClaimKind.CHECK:
+        return {"checks": tuple(claim for claim in level.checks if claim.text == signature.formula)}
+    section = "values" if kind is ClaimKind.EXPECTED_VALUE else "expected"
+    stated: Mapping[str, Value | None] = getattr(level, section)
+    return {section: {name: value for name, value in stated.items() if name == signature.tensor}}

@@ -7,20 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.options import Effort, Engines, Options
 from gradcheck.checks.points import redrawn
-from gradcheck.checks.result import CaseResult, ClaimKind, Reproduction
-from gradcheck.checks.shrinking.case_edits import operations
-from gradcheck.checks.shrinking.failure_signature import Signature, lead_of, signature_of
-from gradcheck.checks.shrinking.pinning import bare, pin
+from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Reproduction
+from gradcheck.checks.shrinking.case_edits import operations, pin
+from gradcheck.checks.shrinking.failure_signature import Signature, bare, lead_of, signature_of
+from gradcheck.checks.shrinking.moves import without_unused
 from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
-from gradcheck.checks.shrinking.snippet import snippet
-from gradcheck.checks.shrinking.unused import without_unused
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.engines.tensor_class.source_code import source_code
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
 from gradcheck.language.writer import write
 
 #: A case of more numbers is not written out.
@@ -108,11 +110,8 @@ class Reproductions:
     def _in_python(self, case: Case, result: CaseResult) -> str:
         """For an engine that is somebody's Tensor class, the case in a few lines of Python."""
         lead = lead_of(result)
-        engines = [
-            e
-            for e in self.engines.tested
-            if isinstance(e, TensorClassEngine) and (lead is None or lead.engine == e.name)
-        ]
+        named = [e for e in self.engines.tested if lead is None or lead.engine == e.name]
+        engines = [e for e in named if isinstance(e, TensorClassEngine)]
         if not engines:
             return ""
         if lead is None or lead.what is not ClaimKind.GRADIENT:
@@ -123,3 +122,14 @@ class Reproductions:
 
 def _numbers(problem: Problem) -> int:
     return sum(array.size for array in (*problem.inputs.values(), *problem.constants.values()))
+
+
+def snippet(case: Case, engine: TensorClassEngine, lead: Comparison | None) -> str:
+    """The case in the class's own words, with the gradient that the lead is about; empty where it takes more than
+    constructors, calls and backward passes."""
+    wanted = None if lead is None or lead.want_array is None else (lead.tensor, lead.want_array)
+    try:
+        with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
+            return source_code(engine, draw(case), wanted)
+    except (GradcheckError, KeyError):
+        return ""

@@ -7,11 +7,20 @@ from collections.abc import Callable, Iterator
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.result import CaseResult, ClaimKind
 from gradcheck.checks.shrinking.case_edits import numbers_in, operations
-from gradcheck.checks.shrinking.expression_moves import simpler_parts, small_parts
 from gradcheck.checks.shrinking.failure_signature import Signature, signature_of
-from gradcheck.checks.shrinking.graph_moves import end_earlier, fewer_names, fewer_steps, start_later
-from gradcheck.checks.shrinking.number_moves import integers, plain_dtype, simpler_numbers, smaller_sizes
-from gradcheck.checks.shrinking.unused import unused
+from gradcheck.checks.shrinking.moves import (
+    end_earlier,
+    fewer_names,
+    fewer_steps,
+    integers,
+    plain_dtype,
+    simpler_numbers,
+    simpler_parts,
+    small_parts,
+    smaller_sizes,
+    start_later,
+    unused,
+)
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.writer import write

@@ -99,12 +99,13 @@ def evaluate(
 _over_parts: dict[tuple[type[Expr], tuple[Any, ...]], Expr] = {}
 
 
-def evaluate_node(node: Expr, parts: list[Any]) -> Any:
+def evaluate_node(node: Expr, parts: list[Any], *, max_elements: int = MAX_ELEMENTS) -> Any:
     """The value of a node whose children have the values `parts`. Raises what `evaluate` does."""
     key = (type(node), node.label)
     if key not in _over_parts:  # the same object each time, so that it is compiled once
         _over_parts[key] = with_children(node, [Name(str(index)) for index in range(len(parts))])
-    return evaluate(_over_parts[key], {str(index): part for index, part in enumerate(parts)})
+    names = {str(index): part for index, part in enumerate(parts)}
+    return evaluate(_over_parts[key], names, max_elements=max_elements)
 
 
 def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
-from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
+from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import say
 

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd.op import TABLE
 from gradcheck.checks.conformance.conform import conform, standing
-from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import engine
-from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
 from tests.conftest import WithRules
@@ -34,23 +31,6 @@ def test_the_core_conforms() -> None:
     assert found.ops == dict.fromkeys(("matmul", "softmax", "add", "max", "getitem"), "right")
     assert {one.status for one in found.properties} == {"holds"}
     assert verdict(found) == "core conforms in all that it can be asked"
-
-
-def test_every_op_with_a_gradient_has_cases() -> None:
-    covered = {tag for case in op_cases() for tag in case.tags}
-    expected = {
-        op.name
-        for op in TABLE.values()
-        if op.torch and (op.composite or any(op.rules)) and not any(p.name == "generator" for p in op.parameters)
-    }
-    without = expected - covered
-    assert {name for name in without if TABLE[name].elementwise} == {"imag"}  # of complex numbers alone
-    assert {"matmul", "sum", "softmax", "cat", "where", "layer_norm"} <= covered
-
-
-def test_an_unknown_op_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="did you mean 'matmul'"):
-        op_cases(["matmull"])
 
 
 @shallow

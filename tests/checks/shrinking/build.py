@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.shrinking.pinning import pin as pin
+from gradcheck.checks.shrinking.case_edits import pin as pin
 from gradcheck.language.case import Case
 from tests.from_text import problem_from
 

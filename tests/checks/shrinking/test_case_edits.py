@@ -1,12 +1,14 @@
-"""Single changes of a case."""
+"""Problems written out as cases, and single changes of these."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gradcheck.checks.shrinking.case_edits import (
     fresh_name,
     given,
+    literal,
     numbers_in,
     operations,
     value_of,
@@ -19,7 +21,11 @@ from gradcheck.checks.shrinking.case_edits import (
 )
 from gradcheck.language.case import Step, Value
 from gradcheck.language.expr.parser import parse
-from tests.checks.shrinking.build import entries, pinned, shapes
+from gradcheck.language.loader import load
+from gradcheck.language.sampling import draw
+from gradcheck.language.trials import is_general
+from tests.checks.shrinking.build import entries, pin, pinned, shapes
+from tests.paths import CASES
 
 CASE = """
     dims: {n: 2}
@@ -28,6 +34,35 @@ CASE = """
     graph: {y: x * c + n, z: y * y}
     backward: {z: [1, 1]}
 """
+
+
+def test_pinned_cases_come_out_the_same() -> None:
+    cases, _ = load(CASES / "nn")
+    for case in cases:
+        problem = draw(case)
+        again = draw(pin(problem))
+        assert again.dtype == problem.dtype
+        for name, array in {**problem.inputs, **problem.constants}.items():
+            other = again.inputs.get(name, again.constants.get(name))
+            assert other is not None
+            assert other.dtype == array.dtype
+            np.testing.assert_array_equal(other, array)
+        for mine, theirs in zip(problem.seeds, again.seeds, strict=True):
+            assert mine.keys() == theirs.keys()
+
+
+def test_nothing_varies_any_more() -> None:
+    case = pinned("{dims: {n: 2}, seed: 3, inputs: {x: 'randn(n)'}, graph: {y: x.sum()}, generalize: true}")
+    assert not is_general(case)
+    assert (dict(case.dims), case.seed, case.generalize) == ({"n": 2}, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "leaf", "stated"),
+    [("float32", True, ""), ("float64", True, "float64"), ("int64", False, ""), ("int32", False, "int32")],
+)
+def test_a_dtype_is_stated_where_the_file_would_give_another(dtype: str, leaf: bool, stated: str) -> None:
+    assert literal(np.ones(2, dtype), np.dtype("float32"), leaf=leaf).dtype == stated
 
 
 def test_ops_and_numbers_are_counted() -> None:

@@ -1,4 +1,4 @@
-"""In which way a case fails: told by kinds of claims, facts and ops, never by a sentence."""
+"""In which way a case fails: told by kinds of claims, facts and ops, never by a sentence; and what is left to say."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure, Subject, Trial
-from gradcheck.checks.shrinking.failure_signature import Signature, lead_of, signature_of
+from gradcheck.checks.shrinking.failure_signature import Signature, bare, lead_of, signature_of
 from gradcheck.facts import Fact, fact
 from tests.checks.conftest import Check
 from tests.conftest import WithRules
+from tests.from_text import case_of
 
 TRIAL = Trial(1, 0, {})
 
@@ -105,3 +106,60 @@ def test_an_array_is_not_looked_at() -> None:
     mask = np.array([True])
     found = Comparison(Subject(ClaimKind.VALUE, "x"), "failed", mask=mask)
     assert signature_of(result(found)) == Signature(ClaimKind.VALUE, ("numbers",))
+
+
+# What is left of the case -----------------------------------------------------------------------------
+
+CLAIMS = """
+    description: all kinds of claims
+    tags: [a]
+    xfail: known
+    dims: {n: 2}
+    inputs: {x: "randn(n)"}
+    graph: {y: x * x, loss: y.sum()}
+    steps:
+      - {backward: loss, values: {loss: 1}, checks: [y >= 0], expected: {y: [1, 1]}}
+    values: {y: [0, 0]}
+    expected: {x: [0, 0]}
+    let: {g: 2 * x}
+    formulas: {x: [g, 2 * x]}
+    wrong_formulas: {x: 3 * x}
+    checks: [y == x * x, y >= 0]
+    tolerance: {rtol: 0.1}
+"""
+
+
+def test_where_an_engine_fails_nothing_is_claimed() -> None:
+    left = bare(case_of(CLAIMS), Signature(ClaimKind.GRADIENT, ("numbers",), "core"))
+    (step,) = left.steps
+    said = [left.values, left.expected, left.formulas, left.wrong_formulas, left.checks, left.let, left.tolerance]
+    said += [left.tags, left.description, left.xfail, step.values, step.expected, step.checks]
+    assert not any(said)
+
+
+def test_of_claims_the_one_that_fails_is_kept_with_its_tolerance() -> None:
+    case = case_of(CLAIMS)
+    left = bare(case, Signature(ClaimKind.FORMULA, (), "case", "x", "2 * x"))
+    assert [claim.text for claim in left.formulas["x"]] == ["2 * x"]
+    assert not any([left.wrong_formulas, left.checks, left.expected, left.values])
+    assert (left.tolerance, left.let) == (case.tolerance, case.let)
+    wrong = bare(case, Signature(ClaimKind.WRONG_FORMULA, (), "case", "x", "3 * x"))
+    assert (list(wrong.wrong_formulas), dict(wrong.formulas)) == (["x"], {})
+
+
+def test_checks_and_known_numbers_are_kept_where_they_stand() -> None:
+    case = case_of(CLAIMS)
+    check = bare(case, Signature(ClaimKind.CHECK, (), "case", "", "y >= 0"))
+    assert [claim.text for claim in check.checks] == ["y >= 0"]
+    assert [claim.text for claim in check.steps[0].checks] == ["y >= 0"]
+    value = bare(case, Signature(ClaimKind.EXPECTED_VALUE, (), "core", "loss"))
+    assert (dict(value.values), list(value.steps[0].values), dict(value.expected)) == ({}, ["loss"], {})
+    expected = bare(case, Signature(ClaimKind.EXPECTED, (), "core", "x"))
+    assert (list(expected.expected), dict(expected.steps[0].expected)) == (["x"], {})
+
+
+def test_that_numbers_vary_goes_without_saying() -> None:
+    case = case_of("{inputs: {x: [1, 2]}, graph: {y: x.sum()}, formulas: {x: 2 * x}, generalize: false}")
+    assert case.generalize is None
+    assert bare(case, Signature(ClaimKind.FORMULA, (), "case", "x", "2 * x")).generalize is not None
+    assert bare(case, Signature(ClaimKind.GRADIENT, (), "core")).generalize is None

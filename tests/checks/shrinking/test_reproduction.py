@@ -1,4 +1,4 @@
-"""Failing cases made smaller, each still failing in the same way."""
+"""Failing cases made smaller, each still failing in the same way, and written as Python for a Tensor class."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.options import QUICK, THOROUGH
-from gradcheck.checks.result import CaseResult, Reproduction
+from gradcheck.checks.result import CaseResult, ClaimKind, Reproduction, Subject
 from gradcheck.checks.run import run
 from gradcheck.checks.shrinking.case_edits import operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
+from gradcheck.checks.shrinking.reproduction import snippet
+from gradcheck.engines.resolve import engine
 from gradcheck.language.loader import load_text
+from tests.checks.shrinking.build import pinned
 from tests.conftest import WithRules
 from tests.paths import WRONG_ENGINES, wrong_engine
 
@@ -156,3 +159,20 @@ def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: st
     should = snippet.rpartition("should be ")[2].strip()
     assert done.stdout.strip()
     assert should not in done.stdout
+
+
+RIGHT: Any = engine(wrong_engine("right"))
+
+
+def test_constructors_the_graph_one_pass_and_what_is_wrong() -> None:
+    case = pinned("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: {y: [1, 1]}}")
+    lead = Subject(ClaimKind.GRADIENT, "x").failed(want_array=np.array([2.0, 4.0]))
+    lines = snippet(case, RIGHT, lead).splitlines()
+    assert lines[0] == "import numpy as np"
+    assert lines[-1].endswith("it should be [2.0, 4.0]")
+    assert "y = x * x" in lines
+
+
+def test_what_takes_more_than_that_is_not_written() -> None:
+    steps = pinned("{inputs: {x: [1, 2]}, graph: {y: x.sum()}, steps: [{backward: y}, {zero_grad: x}]}")
+    assert snippet(steps, RIGHT, None) == ""

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from gradcheck import run
-from gradcheck.checks.mutation.rule_mutations import RULE_MUTATIONS
-from gradcheck.checks.mutation.sweep_mutations import SWEEP_MUTATIONS
+from gradcheck.checks.mutation.core_mutations import RULE_MUTATIONS, SWEEP_MUTATIONS
 from gradcheck.checks.options import Effort
 from gradcheck.checks.result import ClaimKind, RunResult
 from gradcheck.reports import render

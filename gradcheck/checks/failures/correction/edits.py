@@ -9,21 +9,14 @@ from collections.abc import Callable, Iterator
 
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
-from gradcheck.checks.failures.correction.operands import Operands
-from gradcheck.checks.failures.correction.position import Position
+from gradcheck.checks.failures.correction.position import TRANSPOSES, Operands, Position
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence
 
-_TRANSPOSES = ("T", "mT", "t", "transpose")
+_FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))
+_PAIRS = (*_FUNCTIONS, ("add", "sub"), ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
 #: Ops that are taken for one another.
-_CONFUSED = {
-    "sum": ("mean",),
-    "mean": ("sum",),
-    "sin": ("cos",),
-    "cos": ("sin",),
-    "sinh": ("cosh",),
-    "cosh": ("sinh",),
-    "add": ("sub",),
-    "sub": ("add",),
+_CONFUSED: dict[str, tuple[str, ...]] = {
+    **{one: (other,) for pair in _PAIRS for one, other in (pair, pair[::-1])},
     "mul": ("div", "matmul"),
     "div": ("mul",),
     "matmul": ("mul",),
@@ -31,14 +24,6 @@ _CONFUSED = {
     "log2": ("log",),
     "log10": ("log",),
     "exp": ("log",),
-    "softmax": ("log_softmax",),
-    "log_softmax": ("softmax",),
-    "sqrt": ("rsqrt",),
-    "rsqrt": ("sqrt",),
-    "amax": ("amin",),
-    "amin": ("amax",),
-    "maximum": ("minimum",),
-    "minimum": ("maximum",),
     "gt": ("lt", "ge"),
     "lt": ("gt", "le"),
     "ge": ("le", "gt"),
@@ -54,9 +39,9 @@ def transposed(at: Position) -> Iterator[int]:
     """A transpose added, or taken away."""
     if isinstance(at.parent, Attribute):
         return
-    if is_op(at.node, *_TRANSPOSES):
+    if is_op(at.node, *TRANSPOSES):
         yield at.below[0]
-    elif at.ndim == 2 and not (at.parent is not None and is_op(at.parent, *_TRANSPOSES)):
+    elif at.ndim == 2 and not (at.parent is not None and is_op(at.parent, *TRANSPOSES)):
         yield at.pool.call("T", at.part)
 
 
@@ -71,7 +56,7 @@ def swapped(at: Position) -> Iterator[int]:
 
 def _transpose(pool: ExpressionPool, part: int) -> int:
     array = pool.array(part)
-    if is_op(pool.exprs[part], *_TRANSPOSES):
+    if is_op(pool.exprs[part], *TRANSPOSES):
         return pool.children[part][0]
     return pool.call("T", part) if array is not None and array.ndim == 2 else part
 
@@ -162,7 +147,7 @@ def scaled(at: Position) -> Iterator[int]:
 
 def dropped(at: Position) -> Iterator[int]:
     """One of the operands alone, the others being too much."""
-    if isinstance(at.node, Call) and at.is_tensor and not is_op(at.node, *_TRANSPOSES, "neg"):
+    if isinstance(at.node, Call) and at.is_tensor and not is_op(at.node, *TRANSPOSES, "neg"):
         for part in dict.fromkeys(at.below):
             if at.pool.array(part) is not None:
                 yield part

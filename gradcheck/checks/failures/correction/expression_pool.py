@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
+from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 from gradcheck.language.expr.traverse import fold, with_children
 
 #: What an expression that cannot be evaluated comes to.
@@ -35,7 +35,6 @@ class ExpressionPool:
         self.work = 0
         self._numbers: dict[object, int] = {}
         self._values: dict[int, Any] = {}
-        self._patterns: dict[object, Expr] = {}
 
     def add(self, root: Expr) -> int:
         """The number of an expression."""
@@ -111,21 +110,12 @@ class ExpressionPool:
         try:
             if not values:
                 return evaluate(node, self.names, gradients=self.gradients)
-            inputs = {str(index): value for index, value in enumerate(values)}
-            found = evaluate(self._pattern(node, len(values)), inputs, max_elements=MAX_ELEMENTS)
+            found = evaluate_node(node, values, max_elements=MAX_ELEMENTS)
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
             return BROKEN
         elements = sum(value.size for value in (*values, found) if isinstance(value, np.ndarray))
         self.work += elements // _ELEMENTS_A_CALL
         return found
-
-    def _pattern(self, node: Expr, count: int) -> Expr:
-        """The node over numbered names, the same object each time, so that it is compiled once."""
-        key = (type(node), node.label)
-        known = self._patterns.get(key)
-        if known is None:
-            known = self._patterns[key] = with_children(node, [Name(str(index)) for index in range(count)])
-        return known
 
 
 def is_op(node: Expr, *ops: str) -> bool:

@@ -1,37 +1,102 @@
-"""One part of a formula in its place, as an edit sees it."""
+"""One part of a formula in its place, as an edit sees it, and the tensors, sizes and terms that can be put there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
-from gradcheck.checks.failures.correction.operands import Operands
-from gradcheck.language.expr.nodes import Attribute, Call, Expr
+import numpy as np
 
+from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
+from gradcheck.language.case import Case
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
+
+TRANSPOSES = ("T", "mT", "t", "transpose")
+_PRODUCTS = ("mul", "div", "matmul", "mm", "mv", "bmm", "dot", "outer")
+_RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
 #: Through these a factor, or a sign, of an operand is one of the result.
-_LINEAR = (
-    "mul",
-    "div",
-    "matmul",
-    "mm",
-    "mv",
-    "bmm",
-    "dot",
-    "T",
-    "mT",
-    "t",
-    "transpose",
-    "neg",
-    "sum",
-    "mean",
-    "diag",
-    "reshape",
-    "view",
-    "unsqueeze",
-    "squeeze",
-    "expand",
-    "outer",
-)
+_LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
+#: How many names, sizes and terms are tried.
+MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
+    as the derived formula has them. `all` says whether nothing was left out."""
+
+    tensors: tuple[tuple[int, tuple[int, ...]], ...]
+    sizes: tuple[int, ...]
+    terms: tuple[int, ...]
+    all: bool
+
+    def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
+        """The other tensors of a shape."""
+        return (part for part, known in self.tensors if known == shape and part != but)
+
+
+def operands_of(pool: ExpressionPool, case: Case, target: str, derived: Sequence[Expr]) -> Operands:
+    """Everything that a formula for the gradient of `target` may speak of. `derived` are formulas known to be right."""
+    names = [Name(name) for name in (*case.inputs, *case.constants, *case.graph, *case.let)]
+    gradients = [Gradient(name) for name in case.graph if name != target and name in pool.gradients]
+    tensors: list[tuple[int, tuple[int, ...]]] = []
+    for expr in (*names, *gradients)[: MOST_NAMES * 2]:
+        part = pool.add(expr)
+        array = pool.array(part)
+        if array is not None and array.dtype.kind in "fcV":
+            tensors.append((part, array.shape))
+    listed = [terms for terms in map(_terms, derived) if len(terms) > 1]
+    terms = dict.fromkeys(pool.add(term) for one in listed for term in one)
+    sizes = _sizes(pool, case, target)
+    left_out = len(names) + len(gradients) > MOST_NAMES * 2 or len(tensors) > MOST_NAMES
+    left_out = left_out or len(sizes) > MOST_SIZES or len(terms) > MOST_TERMS
+    return Operands(tuple(tensors[:MOST_NAMES]), tuple(sizes[:MOST_SIZES]), tuple(terms)[:MOST_TERMS], all=not left_out)
+
+
+def _sizes(pool: ExpressionPool, case: Case, target: str) -> list[int]:
+    """Different sizes above 1: symbolic ones first, then those of the target and of what else has a shape."""
+    found: dict[int, int] = {}
+    candidates: list[Expr] = [Name(word) for word in case.dims]
+    tensors = [target, *(name for name in (*case.inputs, *case.constants, *case.graph) if name != target)]
+    for name in tensors[:MOST_NAMES]:
+        array = pool.names.get(name)
+        if isinstance(array, np.ndarray):
+            candidates.append(Attribute(Name(name), "numel"))
+            shape = Attribute(Name(name), "shape")
+            candidates += [Call("getitem", (shape, Literal(dim))) for dim in range(array.ndim)]
+    for expr in candidates:
+        part = pool.add(expr)
+        value = pool.value(part)
+        if type(value) is int and value > 1:
+            found.setdefault(value, part)
+    return list(found.values())
+
+
+def _terms(expr: Expr) -> list[Expr]:
+    """What a formula adds up at its top, also within one factor of a product, each with its sign."""
+    found: list[Expr] = []
+    stack = [(expr, 1)]
+    while stack:
+        node, sign = stack.pop()
+        node = _distributed(node)
+        if isinstance(node, Call) and node.op in ("add", "sub") and len(node.args) == 2 and not node.kwargs:
+            stack += [(node.args[0], sign), (node.args[1], sign if node.op == "add" else -sign)]
+        elif isinstance(node, Call) and node.op == "neg":
+            stack.append((node.args[0], -sign))
+        else:
+            found.append(node if sign > 0 else Call("neg", (node,)))
+    return found
+
+
+def _distributed(node: Expr) -> Expr:
+    """`a * (b - c)` as `a * b - a * c`."""
+    if isinstance(node, Call) and node.op == "mul" and len(node.args) == 2 and not node.kwargs:
+        for index, factor in enumerate(node.args):
+            if isinstance(factor, Call) and factor.op in ("add", "sub") and len(factor.args) == 2 and not factor.kwargs:
+                other = node.args[1 - index]
+                pairs = [(other, part) if index else (part, other) for part in factor.args]
+                return Call(factor.op, tuple(Call("mul", pair) for pair in pairs))
+    return node
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gradcheck.autograd.arrays import largest_finite
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.checks.failures.correction.edits import edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.operands import Operands
+from gradcheck.checks.failures.correction.position import Operands
 from gradcheck.language.expr.printer import to_text
 
 #: Formulas of more parts are not searched.

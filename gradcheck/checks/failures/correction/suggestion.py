@@ -1,10 +1,12 @@
-"""`did you mean  A.T @ G ?`: the nearest right formulas to a wrong one, each verified like any formula."""
+"""`did you mean  A.T @ G ?`: the nearest right formulas to a wrong one, each verified like any formula; and small
+numbers that refute it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +15,19 @@ from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.operands import operands_of
+from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Search
-from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
+from gradcheck.oracles.numeric.work import Budget
 
 #: The budgets of the searches (see `Search`) for one formula, and for all of a case.
 EACH, ALL = 60_000, 180_000
@@ -36,31 +39,31 @@ POINTS = 3
 MAX_DERIVED = 160
 #: The gradients of a graph of more parts are not derived.
 MAX_GRAPH = 400
+#: The work that is spent on all counterexamples of a case.
+ALL_WORK = 2 * WORK
 
 
 def suggest(context: Context) -> None:
     """Tell of each formula that failed what may have been meant: a diagnosis `did_you_mean`, or, where nothing near it
-    is found to be right, `derived`. Told once for each formula, at the case's own numbers where it failed there."""
-    if not context.points.own.is_complete:
-        return
+    is found to be right, `derived`."""
+    if context.points.own.is_complete:
+        suggester = Suggester(context)
+        for place, c, claim in _wrong_formulas(context):
+            _tell(context, place, suggester.suggestion(c.tensor, claim))
+
+
+def _wrong_formulas(context: Context) -> Iterator[tuple[int, Comparison, Claim]]:
+    """Each formula that failed, once, with the first comparison that shows it, and the place of that."""
     claims = {(name, claim.text): claim for name, listed in context.case.formulas.items() for claim in listed}
-    suggester = Suggester(context)
-    for key, place in _places(context.found).items():
-        found = suggester.suggestion(key[0], claims[key]) if key in claims else None
-        if found is not None:
-            c = context.found[place]
-            context.found[place] = replace(c, diagnoses=(*c.diagnoses, found))
+    for place, c in enumerate(context.found):
+        if c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in claims:
+            yield place, c, claims.pop((c.tensor, c.formula))
 
 
-def _places(comparisons: Sequence[Comparison]) -> dict[tuple[str, str], int]:
-    """By tensor and text of each formula that failed, the place of the comparison that shows it."""
-    places: dict[tuple[str, str], int] = {}
-    for place, c in enumerate(comparisons):
-        if c.what is ClaimKind.FORMULA and c.status == "failed":
-            first = places.setdefault((c.tensor, c.formula), place)
-            if c.trial is None and comparisons[first].trial is not None:
-                places[c.tensor, c.formula] = place
-    return places
+def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
+    if found is not None:
+        c = context.found[place]
+        context.found[place] = replace(c, diagnoses=(*c.diagnoses, found))
 
 
 class Suggester:
@@ -107,16 +110,12 @@ class Suggester:
         claim = Claim(text, parse(text))
         if any(check_formula(claims, name, claim).status != "passed" for claims in self.claims):
             return False
-        proof = self._proof(name, claim)
-        return proof == "proved" if len(self.claims) == 1 else proof != "refuted"
-
-    def _proof(self, name: str, claim: Claim) -> str:
         problem = self.context.points.own.problem
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
         except (GradcheckError, MemoryError):
-            return "unsupported"
-        return proof.status
+            return len(self.claims) > 1
+        return proof.status == "proved" if len(self.claims) == 1 else proof.status != "refuted"
 
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
@@ -136,9 +135,49 @@ class Suggester:
         """The claims at the case's own numbers, then elsewhere: at its trials, else at numbers nearby."""
         points = self.context.points
         others = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
-        usable = [points.own, *filter(_is_usable, others)]
-        return [Claims(point, point.last, self.context.options.tolerance) for point in usable]
+        usable = (point for point in others if point.is_complete and not point.want.states[-1].error)
+        return [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
 
 
-def _is_usable(point: Point) -> bool:
-    return point.is_complete and not point.want.states[-1].error
+# Counterexamples ---------------------------------------------------------------------------------------
+
+
+def refute(context: Context) -> None:
+    """Give each wrong formula, unless its shape says it all, a diagnosis `counterexample`: the smallest sizes and
+    integers, to be checked with a pencil."""
+    budget = Budget(ALL_WORK)
+    for place, c, claim in _wrong_formulas(context):
+        if _has_wrong_shape(c) or budget.is_spent:
+            continue
+        shown = counterexample(context.case, c.tensor, claim, Budget(WORK, within=budget))
+        if shown is not None:
+            _tell(context, place, Diagnosis("counterexample", as_fact(shown, c.tensor)))
+
+
+def _has_wrong_shape(c: Comparison) -> bool:
+    why = c.mismatch
+    if why is None:
+        return False
+    return why.kind == "shapes_differ" or (why.kind == "claim_raised" and why["error"] == "shape_mismatch")
+
+
+def as_fact(shown: Counterexample, tensor: str) -> Fact:
+    """A counterexample to a formula for the gradient of a tensor, as plain numbers: arrays as nested tuples by name."""
+    return fact(
+        "counterexample",
+        tensor=tensor,
+        given=_plain({**shown.inputs, **shown.constants}),
+        incoming=_plain(shown.seeds),
+        sizes=tuple(shown.sizes.items()),
+        index=shown.index,
+        claimed=shown.claimed,
+        true=shown.true,
+    )
+
+
+def _plain(arrays: Mapping[str, np.ndarray]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, _nested(array.tolist())) for name, array in arrays.items())
+
+
+def _nested(value: Any) -> Any:
+    return tuple(map(_nested, value)) if isinstance(value, list) else value

@@ -1,7 +1,7 @@
 """Why a gradient is wrong: hypotheses, each confirmed by computing what the mistake would give.
 
-`evidence` is what they are given, `catalogue` lists the kinds of mistakes, `confirm` decides which hypotheses hold; the
-other modules hold the hypotheses by family. Nothing here knows engines, cases or where the evidence comes from, and
+`evidence` is what they are given, `catalogue` lists the kinds of mistakes and decides which hypotheses hold; the other
+modules hold the hypotheses by family. Nothing here knows engines, cases or where the evidence comes from, and
 nothing makes a sentence: a guess carries a Fact, whose phrase stands in `reports/phrases/diagnoses`.
 
 A new mistake is a function under `@hypothesis(kind)` in the module of its family; a new family is a module that is
@@ -10,11 +10,10 @@ imported here.
 
 from __future__ import annotations
 
-from gradcheck.checks.failures.diagnosis import accumulation, broadcast, centring, layout, precision, rules, scale
-from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS
-from gradcheck.checks.failures.diagnosis.confirm import confirmed
+from gradcheck.checks.failures.diagnosis import accumulation, numbers, rules, shape
+from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS, confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule, Use
 
-FAMILIES = (accumulation, broadcast, centring, layout, precision, rules, scale)
+FAMILIES = (accumulation, numbers, rules, shape)
 
 __all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Evidence", "Guess", "Rule", "Use", "confirmed"]

@@ -19,6 +19,11 @@ _MOST_PAIRED = 8
 _MOST_OTHERS = 64
 #: and so many combinations of what was passed on too early.
 _MOST_COMBINATIONS = 256
+#: What may come to zeros as well.
+_ZEROS = (
+    *("use_dropped", "path_dropped", "summed", "saved_value", "forward_value", "incoming_ignored"),
+    *("incoming_passed_on", "swapped", "factor"),
+)
 
 
 @hypothesis("mutated", covers=("factor", "mixed_up", "detached", "counted_twice"))
@@ -124,20 +129,7 @@ def path_dropped(e: Evidence) -> Iterator[Guess]:
             yield Guess((path, "sign"), fact("path_sign", path=path), 2 * without - e.want)
 
 
-@hypothesis(
-    "detached",
-    covers=(
-        "use_dropped",
-        "path_dropped",
-        "summed",
-        "saved_value",
-        "forward_value",
-        "incoming_ignored",
-        "incoming_passed_on",
-        "swapped",
-        "factor",
-    ),
-)
+@hypothesis("detached", covers=_ZEROS)
 def detached(e: Evidence) -> Iterator[Guess]:
     """No gradient at all."""
     if not np.any(e.want) or (e.got is not None and np.any(e.got)):

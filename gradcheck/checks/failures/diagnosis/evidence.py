@@ -19,6 +19,13 @@ from gradcheck.facts import Fact, fact
 Ask = Callable[[Application, Sequence[np.ndarray | None]], Sequence[np.ndarray | None]]
 
 
+def over(application: Application, tensors: Sequence[np.ndarray]) -> Application:
+    """The same op over other arrays, in the order of `arrays`."""
+    rest = iter(tensors)
+    args, kwargs = rebuild(application.args, application.kwargs, lambda _: next(rest), np.dtype)
+    return replace(application, args=args, kwargs=kwargs, recorded=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One op applied alone: which of its tensors' gradients is wrong, and what went in and came out."""
@@ -58,9 +65,7 @@ class Rule:
 
     def replaced(self, changed: Mapping[int, np.ndarray]) -> Application:
         """The application with other tensors at some positions."""
-        known = iter([changed.get(i, array) for i, array in enumerate(self.tensors)])
-        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(known), np.dtype)
-        return replace(self.application, args=args, kwargs=kwargs, recorded=None)
+        return over(self.application, [changed.get(i, array) for i, array in enumerate(self.tensors)])
 
     def answer(
         self, application: Application, cotangents: Sequence[np.ndarray | None] | None = None

@@ -8,8 +8,7 @@ import pytest
 from gradcheck.checks.failures.correction import edits as slips
 from gradcheck.checks.failures.correction.edits import EDITS, Edit, edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.operands import Operands
-from gradcheck.checks.failures.correction.position import Position
+from gradcheck.checks.failures.correction.position import Operands, Position
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 

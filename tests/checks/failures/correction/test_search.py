@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.checks.failures.correction import search as searching
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.operands import Operands
+from gradcheck.checks.failures.correction.position import Operands
 from gradcheck.checks.failures.correction.search import Search
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text

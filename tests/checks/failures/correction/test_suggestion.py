@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures import correction
 from gradcheck.checks.failures.correction import suggestion
+from gradcheck.checks.failures.correction.suggestion import as_fact
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
+from gradcheck.facts import Fact
+from gradcheck.oracles.numeric.counterexample import Counterexample
+from gradcheck.reports.phrases import say
 from tests.checks.build import context_of
 from tests.checks.conftest import Check
 
@@ -208,7 +211,7 @@ def examined(text: str) -> Context:
 def test_suggestions_are_made_in_the_context() -> None:
     context = examined(wrong(PRODUCT, "B", "A @ grad(C)"))
     before = len(context.found)
-    assert correction.suggest(context) is None
+    assert suggestion.suggest(context) is None
     assert len(context.found) == before
     (c,) = [c for c in context.found if c.diagnoses]
     assert c.trial is None
@@ -229,3 +232,50 @@ def test_without_trials_numbers_nearby_are() -> None:
     assert own is context.points.own
     assert len(others) == suggestion.POINTS
     assert all(not np.array_equal(point.problem.inputs["x"], own.problem.inputs["x"]) for point in others)
+
+
+# Counterexamples: small, as plain data, and only where a formula's numbers are wrong ----------------------
+
+SQUARES = "{inputs: {x: 'randn(4)'}, graph: {loss: (x * x).sum()}, formulas: {x: %s}}"
+
+
+def refuted(case: CaseResult) -> list[Fact]:
+    return [d.message for c in case.comparisons for d in c.diagnoses if d.kind == "counterexample"]
+
+
+def test_a_wrong_formula_has_one_that_can_be_checked_with_a_pencil(check: Check) -> None:
+    (shown,) = refuted(check(SQUARES % "3 * x"))
+    assert say(shown).startswith("counterexample: for x = [")
+    assert shown["claimed"] * 2 == shown["true"] * 3
+    (((name, values),), (index,)) = shown["given"], shown["index"]
+    assert name == "x"
+    assert shown["true"] == 2 * values[index]
+
+
+def test_each_formula_has_one_however_often_it_fails(check: Check) -> None:
+    assert len(refuted(check(SQUARES % "[3 * x, x, 2 * x]"))) == 2
+
+
+def test_the_work_for_all_formulas_is_bounded(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    formulas = ", ".join(f"{factor} * x" for factor in range(3, 9))
+    assert len(refuted(check(SQUARES % f"[{formulas}]"))) == 6
+    monkeypatch.setattr(suggestion, "ALL_WORK", 1)
+    assert len(refuted(check(SQUARES % f"[{formulas}]"))) < 6
+
+
+def test_a_wrong_shape_needs_none(check: Check) -> None:
+    assert not refuted(check(SQUARES % "x.sum()"))
+    assert not refuted(check(SQUARES % "'x @ ones(3)'"))
+
+
+def test_a_right_formula_has_none(check: Check) -> None:
+    assert not refuted(check(SQUARES % "2 * x"))
+
+
+def test_it_is_plain_data() -> None:
+    shown = Counterexample({"n": 2}, {"x": np.array([[1.0], [2.5]])}, {"k": np.array(3)}, {}, (0, 0), 4.0, 1 / 3)
+    found = as_fact(shown, "x")
+    assert found["given"] == (("x", ((1.0,), (2.5,))), ("k", 3))
+    assert (found["index"], found["claimed"], found["true"]) == ((0, 0), 4.0, 1 / 3)
+    assert (found["tensor"], found["sizes"], found["incoming"]) == ("x", (("n", 2),), ())
+    assert hash(found) == hash(as_fact(shown, "x"))

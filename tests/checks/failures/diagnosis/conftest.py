@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.failures.diagnosis import CATALOGUE, catalogue, confirm
+from gradcheck.checks.failures.diagnosis import CATALOGUE, catalogue
 from gradcheck.checks.failures.diagnosis.catalogue import Hypothesis
 
 
@@ -13,5 +13,4 @@ def scratch(monkeypatch: pytest.MonkeyPatch) -> list[Hypothesis]:
     """A catalogue to add to, with the real entries, until the test is over."""
     entries = list(CATALOGUE)
     monkeypatch.setattr(catalogue, "CATALOGUE", entries)
-    monkeypatch.setattr(confirm, "CATALOGUE", entries)
     return entries

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.checks.claims.operations import operations_of, positions
-from gradcheck.checks.failures.diagnosis.catalogue import Predict
-from gradcheck.checks.failures.diagnosis.confirm import matches
+from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
-from gradcheck.checks.failures.evidence.rule import asking
+from gradcheck.checks.failures.evidence import asking
 from gradcheck.facts import Fact
 from tests.checks.build import point_of
 

@@ -1,14 +1,17 @@
-"""The catalogue itself: its order, its documentation, and how a hypothesis is added."""
+"""The catalogue itself: its order, its documentation, how a hypothesis is added, and how one is confirmed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
-from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, catalogue
+from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
 from gradcheck.checks.failures.diagnosis.catalogue import OF_ENGINES, Hypothesis, hypothesis
 from gradcheck.checks.run import run
+from gradcheck.facts import fact
 from gradcheck.language.loader.files import load_text
 from gradcheck.reports.phrases import say, table
 from gradcheck.reports.phrases.diagnoses import MEANINGS
@@ -62,3 +65,151 @@ def test_the_example_of_the_guide_works(scratch: list[Hypothesis], monkeypatch: 
     (cause,) = [c for c in result.comparisons if c.cause]
     assert cause.diagnoses[0].kind == kind
     assert say(cause.diagnoses[0].message) == "the incoming gradient is multiplied in twice"
+
+
+RNG = np.random.default_rng(3)
+
+
+def points(*pairs: tuple[object, object], **known: object) -> Iterator[Evidence]:
+    for got, want in pairs:
+        array = None if got is None else np.asarray(got, float)
+        yield Evidence(array, np.asarray(want, float), **known)
+
+
+def kinds(*pairs: tuple[object, object], **known: object) -> list[str]:
+    return [diagnosis.kind for diagnosis in confirmed(points(*pairs, **known))[0]]
+
+
+ONE, TWO, THREE = (RNG.standard_normal((3, 3)) for _ in range(3))
+
+
+def test_a_mistake_must_fit_at_every_point() -> None:
+    assert kinds((-ONE, ONE), (-TWO, TWO)) == ["sign"]
+    assert kinds((-ONE, ONE), (TWO.T, TWO)) == []
+
+
+def test_a_constant_must_be_the_same_at_every_point() -> None:
+    assert kinds((2 * ONE, ONE), (2 * TWO, TWO)) == ["factor"]
+    assert kinds((2 * ONE, ONE), (3 * TWO, TWO)) == []
+
+
+def test_one_point_is_no_proof() -> None:
+    (diagnosis,), _ = confirmed(points((ONE.T, ONE)))
+    assert (diagnosis.kind, diagnosis.confidence) == ("transposed", "possible")
+    assert diagnosis.message == fact("perhaps", what=fact("is_transpose", ndim=2))
+    assert say(diagnosis.message).startswith("perhaps: ")
+
+
+def test_a_point_at_which_all_is_right_proves_nothing() -> None:
+    symmetric = ONE + ONE.T
+    (diagnosis,), _ = confirmed(points((TWO.T, TWO), (symmetric, symmetric)))
+    assert (diagnosis.kind, diagnosis.message.kind) == ("transposed", "perhaps")
+    assert diagnosis.evidence == fact("computed_at_points", points=1)
+
+
+def test_a_mistake_that_would_show_where_all_is_right_is_refuted() -> None:
+    assert kinds((-ONE, ONE), (TWO, TWO)) == []
+
+
+def test_points_are_not_asked_for_once_nothing_is_left() -> None:
+    asked = []
+
+    def three() -> Iterator[Evidence]:
+        for number, (got, want) in enumerate([(ONE + 0.3 * ONE**2, ONE), (TWO, TWO), (THREE, THREE)]):
+            asked.append(number)
+            yield Evidence(got, want)
+
+    found, tried = confirmed(three())
+    assert (found, asked) == ([], [0])
+    assert {"sign", "transposed", "factor"} <= set(tried)
+
+
+def test_rounding_is_no_difference() -> None:
+    assert kinds((-ONE * (1 + 1e-13), ONE), (-TWO * (1 - 1e-13), TWO)) == ["sign"]
+    assert kinds((-ONE * (1 + 1e-7), ONE), (-TWO * (1 + 2e-7), TWO)) == []
+
+
+def test_two_explanations_are_both_told_and_neither_is_certain() -> None:
+    uses = tuple(Use("mul", owner, 0, share) for owner, share in (("d", ONE), ("e", TWO)))
+    found, _ = confirmed([Evidence(TWO, ONE + TWO, uses=uses)] * 2)
+    assert [diagnosis.kind for diagnosis in found] == ["overwritten", "use_dropped"]
+    assert [diagnosis.confidence for diagnosis in found] == ["possible", "possible"]
+    assert [diagnosis.message.kind for diagnosis in found] == ["only_use_arrived", "use_not_arrived"]
+    assert "the one in mul at e" in say(found[0].message)
+    assert "the one in mul at d" in say(found[1].message)
+
+
+def test_likelihood_is_told_only_where_there_is_no_proof(scratch: list[Hypothesis]) -> None:
+    def likely(e: Evidence) -> Iterator[Guess]:
+        yield Guess("likely", fact("it_is_likely"), e.got, False)
+
+    scratch.insert(0, Hypothesis("factor", likely))
+    assert kinds((-ONE, ONE), (-TWO, TWO)) == ["sign"]
+    (diagnosis,), _ = confirmed(points((ONE**3 + ONE, ONE), (TWO**3 + TWO, TWO)))
+    assert diagnosis.message == fact("perhaps", what=fact("it_is_likely"))
+    assert diagnosis.confidence == "possible"
+
+
+# Hypotheses that need no op ------------------------------------------------------------------------
+
+CUBE, BRICK = RNG.standard_normal((2, 3, 4)), RNG.standard_normal((2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind", "words"),
+    [
+        (lambda a: a / 24, "factor", "1/24, where 24 is the number of elements"),
+        (lambda a: a * -3, "factor", "-3"),
+        (lambda a: a * np.pi, "factor", "pi"),
+        (lambda a: a.transpose(2, 0, 1), "permuted", "permute(2, 0, 1)"),
+        (lambda a: a.swapaxes(1, 2), "transposed", "last two axes"),
+        (lambda a: a.reshape(4, 6), "reshaped", "[4, 6] for [2, 3, 4]"),
+        (lambda a: a[:, ::-1], "flipped", "along axis 1"),
+        (lambda a: np.roll(a, -1, 2), "off_by_one", "one place back along axis 2"),
+        (lambda a: a.sum((0, 2)), "summed", "axes 0 and 2"),
+        (lambda a: np.broadcast_to(a.mean(1, keepdims=True), a.shape), "summed", "averaged over axis 1"),
+        (np.floor, "truncated", "rounded down"),
+        (lambda a: a.astype(np.float32).astype(float), "dtype", "every element is a number of float32"),
+        (lambda a: np.where(a == a.max(), np.inf, a), "nan", "infinity"),
+        (lambda a: None, "detached", "no gradient arrives"),
+    ],
+)
+def test_mistakes_of_any_two_arrays(mistake: object, kind: str, words: str) -> None:
+    found, _ = confirmed(Evidence(mistake(a), a) for a in (10 * CUBE, 10 * BRICK))  # type: ignore[operator]
+    assert [diagnosis.kind for diagnosis in found] == [kind]
+    assert words in say(found[0].message)
+    assert found[0].confidence == "confirmed"
+
+
+def test_a_lower_dtype_is_named() -> None:
+    found, _ = confirmed(Evidence(a.astype(np.float32), a) for a in (CUBE, BRICK))
+    assert found[0].kind == "dtype"
+    assert "its dtype is float32, where it should be float64" in say(found[0].message)
+
+
+def test_the_complex_conjugate_is_named() -> None:
+    found, _ = confirmed(Evidence((a - 2j * b), (a + 2j * b)) for a, b in ((ONE, TWO), (TWO, THREE)))
+    assert [diagnosis.kind for diagnosis in found] == ["conjugate"]
+
+
+def test_a_broadcast_that_is_not_undone_needs_no_op() -> None:
+    found, _ = confirmed(Evidence(a, a.sum(0)) for a in (ONE, TWO))
+    assert [diagnosis.kind for diagnosis in found] == ["broadcast_not_undone"]
+
+
+def test_at_most_three_explanations_are_told(scratch: list[Hypothesis]) -> None:
+    def fits(e: Evidence) -> Iterator[Guess]:
+        yield Guess("fits", fact("it_fits"), e.got)
+
+    scratch[:] = [Hypothesis(kind, fits) for kind in ("stale", "detached", "sign", "factor")]
+    assert kinds((-ONE, ONE), (-TWO, TWO)) == ["stale", "detached", "sign"]
+
+
+def test_a_key_that_is_another_at_the_next_point_is_another_mistake(scratch: list[Hypothesis]) -> None:
+    keys = iter(("first", "second"))
+
+    def fits(e: Evidence) -> Iterator[Guess]:
+        yield Guess(next(keys), fact("it_fits"), e.got)
+
+    scratch[:] = [Hypothesis("sign", fits)]
+    assert kinds((-ONE, ONE), (-TWO, TWO)) == []

@@ -1,0 +1,258 @@
+"""Ways to make a case smaller: without what leads nowhere, entries, steps, parts of expressions; at simpler numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.arrays import wide
+from gradcheck.checks.shrinking.case_edits import (
+    fresh_name,
+    given,
+    literal,
+    value_of,
+    values_of,
+    with_arrays,
+    with_entry,
+    with_given,
+    with_leaf,
+    with_step,
+)
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, rewrite
+
+#: Entries of a graph, and parts of an expression, that are looked at one by one.
+_MOST = 60
+
+
+def unused(case: Case) -> Iterator[Case]:
+    """`without_unused` as a way to make a case smaller."""
+    yield without_unused(case)
+
+
+def without_unused(case: Case) -> Case:
+    """The case with the entries, leaves and sizes alone that roots and claims depend on."""
+    needed = _claimed(case)
+    let = _reachable(case.let, needed)
+    graph = _reachable(case.graph, needed)
+    inputs = {name: value for name, value in case.inputs.items() if name in needed}
+    return replace(
+        case,
+        let=let,
+        graph=graph,
+        inputs=inputs or case.inputs,
+        constants={name: value for name, value in case.constants.items() if name in needed},
+        dims={name: size for name, size in case.dims.items() if name in needed or case.generalize or case.shapes},
+        steps=tuple(_remaining(step, inputs or case.inputs, graph) for step in case.steps),
+    )
+
+
+def _claimed(case: Case) -> set[str]:
+    """The names that roots and claims speak of."""
+    tensors = [root for step in case.steps for root in (*step.roots, *step.values, *step.expected)]
+    tensors += [*case.values, *case.expected, *case.formulas, *case.wrong_formulas]
+    claims = [c for section in (case.formulas, case.wrong_formulas) for listed in section.values() for c in listed]
+    claims += [*case.checks, *(check for step in case.steps for check in step.checks)]
+    found = {name.partition("[")[0] for name in tensors}
+    for claim in claims:
+        found |= _names_in(claim)
+    return found
+
+
+def _names_in(claim: Claim) -> set[str]:
+    return {*free_names(claim.expr), *gradient_names(claim.expr)}
+
+
+def _reachable(claims: Mapping[str, Claim], needed: set[str]) -> dict[str, Claim]:
+    """The claims that are needed; what these need is added."""
+    for name, claim in reversed(list(claims.items())):
+        if name in needed:
+            needed |= _names_in(claim)
+    return {name: claim for name, claim in claims.items() if name in needed}
+
+
+def _remaining(step: Step, inputs: Mapping[str, Value], graph: Mapping[str, Claim]) -> Step:
+    kept = {name: value for name, value in step.inputs.items() if name in inputs}
+    names = tuple(name for name in step.names if name.partition("[")[0] in (*inputs, *graph))
+    return replace(step, inputs=kept, names=names or step.names)
+
+
+# Entries and steps -----------------------------------------------------------------------------------
+
+
+def end_earlier(case: Case) -> Iterator[Case]:
+    """The backward pass from an entry further up, the first that there is."""
+    if len(case.steps) != 1 or len(case.graph) < 2:
+        return
+    values = values_of(case)
+    names = list(case.graph)
+    for index, name in enumerate(names[: min(len(names) - 1, _MOST)]):
+        value = values.get(name)
+        if not isinstance(value, np.ndarray) or not dtypes.is_differentiable(value.dtype):
+            continue
+        graph = {kept: case.graph[kept] for kept in names[: index + 1]}
+        seed = None if value.size == 1 else literal(count_up(value), value.dtype, leaf=True)
+        yield without_unused(replace(case, graph=graph, steps=(Step("backward", roots={name: seed}),)))
+
+
+def start_later(case: Case) -> Iterator[Case]:
+    """An entry given as a number, the last that can be."""
+    values = values_of(case)
+    for name in list(reversed(list(case.graph)))[:_MOST]:
+        value = values.get(name)
+        if len(case.graph) < 2 or not isinstance(value, np.ndarray):
+            continue
+        graph = {kept: claim for kept, claim in case.graph.items() if kept != name}
+        yield without_unused(with_leaf(replace(case, graph=graph), name, value))
+
+
+def fewer_names(case: Case) -> Iterator[Case]:
+    """An entry that is but another name for a tensor, left out."""
+    for name, claim in case.graph.items():
+        if not isinstance(claim.expr, Name):
+            continue
+        other = claim.expr
+        graph = {kept: _renamed(entry, name, other) for kept, entry in case.graph.items() if kept != name}
+        steps = tuple(
+            replace(step, roots={other.name if root == name else root: seed for root, seed in step.roots.items()})
+            for step in case.steps
+        )
+        if all(root in graph for step in steps for root in step.roots):
+            yield without_unused(replace(case, graph=graph, steps=steps))
+
+
+def _renamed(claim: Claim, name: str, other: Name) -> Claim:
+    def changed(node: Expr) -> Expr:
+        return other if isinstance(node, Name) and node.name == name else node
+
+    expr = rewrite(claim.expr, changed)
+    return claim if expr is claim.expr else Claim.of(expr)
+
+
+def fewer_steps(case: Case) -> Iterator[Case]:
+    """One step, or one root, less."""
+    for index, step in enumerate(case.steps):
+        if len(case.steps) > 1:
+            yield without_unused(replace(case, steps=case.steps[:index] + case.steps[index + 1 :]))
+        if len(step.roots) > 1:
+            for root in step.roots:
+                roots = {name: seed for name, seed in step.roots.items() if name != root}
+                yield without_unused(with_step(case, index, replace(step, roots=roots)))
+
+
+# Parts of expressions --------------------------------------------------------------------------------
+
+
+def small_parts(case: Case) -> Iterator[Case]:
+    """A long expression replaced by a part of it: of the smallest, of twice the size, and so on."""
+    for name, claim in list(case.graph.items())[:_MOST]:
+        parts = _by_size(claim.expr)
+        at = 1
+        while at < len(parts) // 2:
+            yield without_unused(with_entry(case, name, parts[at]))
+            at *= 2
+
+
+def _by_size(root: Expr) -> list[Expr]:
+    """Every call in an expression, those of the fewest calls first."""
+    sizes: dict[int, int] = {}
+    found: list[Expr] = []
+    for node in postorder(root):
+        if id(node) not in sizes:
+            sizes[id(node)] = sum(sizes[id(child)] for child in node.children) + isinstance(node, Call)
+            if isinstance(node, Call):
+                found.append(node)
+    return sorted(found, key=lambda node: sizes[id(node)])
+
+
+def simpler_parts(case: Case) -> Iterator[Case]:
+    """A part of an expression replaced by one of its own parts, or given as a number."""
+    values = values_of(case)
+    fresh = fresh_name(case)
+    for name, claim in list(case.graph.items())[:_MOST]:
+        for index, node in enumerate(claim.expr.walk()):
+            if index > _MOST:
+                break
+            if not isinstance(node, Call):
+                continue
+            for child in node.children:
+                if isinstance(child, (Call, Name)) and isinstance(value_of(child, values), np.ndarray):
+                    yield without_unused(with_entry(case, name, replace_part(claim.expr, node, child)))
+            value = value_of(node, values) if index else None
+            if isinstance(value, np.ndarray):
+                changed = with_entry(case, name, replace_part(claim.expr, node, Name(fresh)))
+                yield without_unused(with_leaf(changed, fresh, value))
+
+
+# Sizes and numbers -------------------------------------------------------------------------------------
+
+
+def smaller_sizes(case: Case) -> Iterator[Case]:
+    """Every axis of one size cut to a smaller one."""
+    arrays = [one.value.array for one in given(case) if one.value.array is not None]
+    sizes = sorted({size for array in arrays for size in np.shape(array) if size > 1}, reverse=True)
+    for size in sizes:
+        for smaller in dict.fromkeys((1, 2, 3, size // 2, size - 1)):
+            if 0 < smaller < size:
+                yield _cut(case, size, smaller)
+
+
+def _cut(case: Case, size: int, smaller: int) -> Case:
+    def cut(array: np.ndarray) -> np.ndarray:
+        return array[tuple(slice(smaller) if length == size else slice(None) for length in array.shape)]
+
+    return with_arrays(case, cut, {size: smaller})
+
+
+def simpler_numbers(case: Case) -> Iterator[Case]:
+    """One tensor's numbers replaced by small integers, or rounded."""
+    for one in given(case):
+        array = one.value.array
+        if array is None or not dtypes.is_differentiable(array.dtype):
+            continue
+        rounded = (_rounded(array, digits) for digits in (0, 1, 2))
+        for simpler in (count_up(array), np.ones_like(array), *rounded):
+            if _spelled(simpler) < _spelled(array):  # of integers, none is plainer than others
+                yield with_given(case, one, replace(one.value, array=simpler))
+
+
+def integers(case: Case) -> Iterator[Case]:
+    """Whole numbers of inputs and incoming gradients without the decimal point, which changes nothing else."""
+    for one in given(case):
+        array = one.value.array
+        if one.section == "constants" or one.value.dtype or array is None or array.dtype.kind not in "fV":
+            continue
+        double = wide(array)
+        if array.size and np.all(np.abs(double) < 2**53) and np.all(double == np.round(double)):
+            yield with_given(case, one, replace(one.value, array=double.astype(np.int64)))
+
+
+def plain_dtype(case: Case) -> Iterator[Case]:
+    """In float64."""
+    if case.dtype != "float64" and not case.dtype.startswith("complex"):
+        yield with_arrays(replace(case, dtype="float64"), _in_double, {})
+
+
+def _in_double(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64) if dtypes.is_differentiable(array.dtype) else array
+
+
+def count_up(array: np.ndarray) -> np.ndarray:
+    """1, 2, 3, … 9, 1, … in the array's shape and dtype."""
+    return (np.arange(array.size) % 9 + 1).reshape(array.shape).astype(array.dtype)
+
+
+def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
+    return np.asarray(np.round(wide(array), digits)).astype(array.dtype)
+
+
+def _spelled(array: np.ndarray) -> int:
+    """About how many characters it takes."""
+    double = wide(array) if array.dtype.kind == "V" else array
+    if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c" and np.all(double == np.round(double)):
+        return array.size * (1 if np.all((double >= 0) & (double < 10)) else 4)
+    return sum(4 + len(repr(number)) for number in double.ravel().tolist())
