@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
@@ -58,13 +58,15 @@ class Dependencies:
         if known is None:
             steps = self.case.steps_of(formula)
             exprs = (*(self.case.let[step].expr for step in steps), formula)
-            gradients = self._in_order(name for expr in exprs for name in gradient_names(expr))
+            gradients = self._in_order([name for expr in exprs for name in gradient_names(expr)])
             known = self._mentioned[id(formula)] = _Mentioned(formula, steps, gradients)
         return known
 
-    def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
+    def _in_order(self, names: Sequence[str]) -> tuple[str, ...]:
         """These and all that they are made of, children first."""
-        waiting, made_of = list(names), dict[str, list[str]]()
+        if not names:
+            return ()
+        waiting, made_of = [*names], dict[str, list[str]]()
         while waiting:
             name = waiting.pop()
             if name not in made_of:

@@ -6,6 +6,7 @@ vectors, not zero if G is wrong, of one degree for each dimension.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,10 @@ class Direction:
 
     def __init__(self, point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
         self.point, self.shape = point, shape
-        self.vectors = [point.random(generator, (size,)) for size in shape or (1,)]
+        sizes = shape or (1,)
+        ends = [*accumulate(sizes)]
+        drawn = point.random(generator, (ends[-1],))
+        self.vectors = [drawn[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
     def added_to(self, tensor: Dual) -> Dual:
         """The tensor, this direction added to its tangent."""
@@ -60,4 +64,4 @@ class Direction:
 
 def scalar(x: Dual) -> Dual:
     """The value of a tensor of one element, without dimensions."""
-    return Dual(x.point, x.value.reshape(()), None, x.degree)
+    return Dual(x.point, x.lazy_value.reshape(()), None, x.degree)

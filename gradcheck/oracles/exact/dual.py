@@ -57,15 +57,17 @@ class Dual(Operators):
 
     def value_chain(self) -> MatrixChain:
         """The value of a matrix as a chain that can grow longer."""
-        self.lazy_value = value = _chain(self.lazy_value, self.point.prime)
-        return value
+        if type(self.lazy_value) is not MatrixChain:
+            self.lazy_value = MatrixChain((ModularMatrix(self.lazy_value, self.point.prime),))
+        chain: MatrixChain = self.lazy_value
+        return chain
 
     def tangent_chain(self) -> MatrixChain | None:
         """The same of the tangent."""
-        if self.lazy_tangent is None:
-            return None
-        self.lazy_tangent = tangent = _chain(self.lazy_tangent, self.point.prime)
-        return tangent
+        if self.lazy_tangent is not None and type(self.lazy_tangent) is not MatrixChain:
+            self.lazy_tangent = MatrixChain((ModularMatrix(self.lazy_tangent, self.point.prime),))
+        chain: MatrixChain | None = self.lazy_tangent
+        return chain
 
     def primal(self) -> Dual:
         """The value alone, as a constant."""
@@ -208,14 +210,15 @@ def lift(point: FieldPoint, value: Any) -> Dual:
     array = np.asarray(value)
     if array.dtype.kind in "bui":
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
-    if array.dtype.kind != "f" or np.any(np.isnan(array)):
+    is_real = array.dtype.kind == "f"
+    if is_real and (np.rint(array) == array).all() and (np.abs(array) < 2.0**62).all():
+        return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
+    if not is_real or np.isnan(array).any():
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
-    return _lift_floats(point, array.astype(np.float64, copy=False))
+    return _lift_fractions(point, array.astype(np.float64, copy=False))
 
 
-def _lift_floats(point: FieldPoint, array: np.ndarray) -> Dual:
-    if np.all(array == np.rint(array)) and np.all(np.abs(array) < 2.0**62):
-        return Dual(point, modular.reduce(array.astype(np.int64), point.prime), None, CONSTANT)
+def _lift_fractions(point: FieldPoint, array: np.ndarray) -> Dual:
     unique, places = np.unique(array, return_inverse=True)
     numbers = unique.tolist()
     try:
@@ -238,7 +241,3 @@ def _point_of(op: Op, args: tuple[Any, ...]) -> FieldPoint:
         if isinstance(arg, Dual):
             return arg.point
     raise AssertionError("an op is applied here for a dual number among its arguments")
-
-
-def _chain(value: Any, prime: int) -> MatrixChain:
-    return value if type(value) is MatrixChain else MatrixChain((ModularMatrix(value, prime),))

@@ -44,45 +44,48 @@ class ModularMatrix:
 
     def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
         """The product: the smaller factor is cut into limbs, the larger one is used as it lies there."""
-        if self.residues.size * other.shape[1] <= modular.SMALL:
-            return ModularMatrix(modular.in_halves(np.matmul, self.residues, other.residues, self.prime), self.prime)
-        terms = self.shape[1]
-        axis = 1 if other.residues.size < self.residues.size else 0
-        parts, bits = modular.limbs(other.residues if axis else self.residues, terms, self.prime)
-        joined = np.concatenate(parts, axis=axis)
-        product = self.centred @ joined if axis else joined @ other.centred
-        pieces = np.split(product.astype(np.int64) % self.prime, len(parts), axis=axis)
+        (rows, terms), columns, prime = self.shape, other.shape[1], self.prime
+        if terms == 1:
+            return ModularMatrix(self.residues * other.residues % prime, prime)
+        if rows * terms * columns <= modular.SMALL:
+            return ModularMatrix(modular.in_halves(np.dot, self.residues, other.residues, prime), prime)
+        if columns < rows:
+            return (other.T @ self.T).T
+        parts, bits = modular.limbs(self.residues, terms, prime)
+        pieces = (np.concatenate(parts) @ other.centred).astype(np.int64).reshape(len(parts), rows, columns) % prime
         total = pieces[0]
         for number, piece in enumerate(pieces[1:], 1):
-            total = (total + piece * pow(2, bits * number, self.prime)) % self.prime
-        return ModularMatrix(total, self.prime)
+            total = (total + piece * pow(2, bits * number, prime)) % prime
+        return ModularMatrix(total, prime)
 
 
 class MatrixChain:
-    """`factors[0] @ factors[1] @ …`, not multiplied out yet."""
+    """`factors[0] @ factors[1] @ …`, not multiplied out yet, and then given this shape."""
 
     __slots__ = ("factors", "shape")
 
     def __init__(self, factors: tuple[ModularMatrix, ...]) -> None:
         self.factors = factors
-        self.shape = (factors[0].shape[0], factors[-1].shape[1])
+        self.shape: tuple[int, ...] = (factors[0].shape[0], factors[-1].shape[1])
 
     @property
     def T(self) -> MatrixChain:  # noqa: N802 - as an array has it
         return MatrixChain(tuple(factor.T for factor in reversed(self.factors)))
 
+    def reshape(self, shape: tuple[int, ...]) -> MatrixChain:
+        """As an array has it; no factor can be added then."""
+        found = MatrixChain(self.factors)
+        found.shape = shape
+        return found
+
     def dense(self) -> np.ndarray:
         """The product, multiplied out once."""
         if len(self.factors) > 1:
-            sizes = (self.factors[0].shape[0], *(factor.shape[1] for factor in self.factors))
-            self.factors = (self._multiply(0, len(self.factors) - 1, _cheapest_cuts(sizes)),)
-        return self.factors[0].residues
-
-    def _multiply(self, first: int, last: int, cuts: dict[tuple[int, int], int]) -> ModularMatrix:
-        if first == last:
-            return self.factors[first]
-        cut = cuts[first, last]
-        return self._multiply(first, cut, cuts) @ self._multiply(cut + 1, last, cuts)
+            factors = list(self.factors)
+            for left, right in _cheapest_order((factors[0].shape[0], *[factor.shape[1] for factor in factors])):
+                factors[left] = factors[left] @ factors[right]
+            self.factors = (factors[0],)
+        return self.factors[0].residues.reshape(self.shape)
 
     def __matmul__(self, other: MatrixChain) -> MatrixChain:
         """The longer chain."""
@@ -93,18 +96,20 @@ class MatrixChain:
 
 
 @lru_cache(maxsize=4096)
-def _cheapest_cuts(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
-    """Where to cut each part of a chain so that it costs least, by dynamic programming over its parts (Cormen et al.,
-    "Introduction to Algorithms", matrix-chain multiplication)."""
+def _cheapest_order(sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """In which order to multiply a chain so that it costs least, by dynamic programming over its parts (Cormen et al.,
+    "Introduction to Algorithms", matrix-chain multiplication): pairs of the places where two neighbouring parts begin;
+    their product then stands at the first."""
     count = len(sizes) - 1
     costs = {(i, i): 0 for i in range(count)}
-    cuts: dict[tuple[int, int], int] = {}
+    orders: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {(i, i): () for i in range(count)}
     for length in range(2, count + 1):
         for i in range(count - length + 1):
             j = i + length - 1
             options = {
                 cut: costs[i, cut] + costs[cut + 1, j] + sizes[i] * sizes[cut + 1] * sizes[j + 1] for cut in range(i, j)
             }
-            cuts[i, j] = min(options, key=options.__getitem__)
-            costs[i, j] = options[cuts[i, j]]
-    return cuts
+            cut = min(options, key=options.__getitem__)
+            costs[i, j] = options[cut]
+            orders[i, j] = (*orders[i, cut], *orders[cut + 1, j], (i, cut + 1))
+    return orders[0, count - 1]

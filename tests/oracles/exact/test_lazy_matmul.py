@@ -45,9 +45,16 @@ def test_its_transpose(sizes: list[int], seed: int) -> None:
     assert np.array_equal(chain(factors).T.dense(), dense(factors).T)
 
 
+def test_another_shape_is_given_to_the_product() -> None:
+    factors = matrices([1, 5, 7], 4)
+    reshaped = chain(factors).reshape((7,))
+    assert reshaped.shape == (7,)
+    assert np.array_equal(reshaped.dense(), dense(factors)[0])
+
+
 def test_large_factors_on_either_side() -> None:
     """Both ways of cutting into limbs, with as many bits as there can be and fewer."""
-    for sizes in ([3, 300, 200], [200, 300, 3], [90, 70, 80], [1, 1000, 1], [40, 5000, 2]):
+    for sizes in ([3, 300, 200], [200, 300, 3], [90, 70, 80], [1, 1000, 1], [40, 5000, 2], [300, 1, 200]):
         factors = matrices(sizes, sum(sizes))
         assert np.array_equal(chain(factors).dense(), dense(factors))
 

@@ -16,22 +16,23 @@ from gradcheck.oracles.exact.rules import exact_rule
 @exact_rule("matmul", operands=(0, 1))
 def matmul(a: Dual, b: Dual) -> Dual:
     """`a @ b`, with NumPy's rules for batches and vectors. Raises ShapeMismatch."""
-    if a.shape[-1:] != b.shape[-2:][:1]:
-        raise ShapeMismatch(f"a product of shapes {a.shape} and {b.shape}")
-    if a.ndim == b.ndim == 2:
+    left, right = a.shape, b.shape
+    if left[-1:] != right[-2:][:1]:
+        raise ShapeMismatch(f"a product of shapes {left} and {right}")
+    if len(left) == len(right) == 2:
         return product(a, b)
-    return contract(np.matmul, a, b, max(a.shape[-1], 1))
+    return contract(np.matmul, a, b, max(left[-1], 1))
 
 
 def product(a: Dual, b: Dual) -> Dual:
     """Of two matrices, not multiplied out yet."""
-    a_moves, b_moves = a.tangent_chain(), b.tangent_chain()
-    left = None if a_moves is None else a_moves @ b.value_chain()
-    right = None if b_moves is None else a.value_chain() @ b_moves
+    x, y, a_moves, b_moves = a.value_chain(), b.value_chain(), a.tangent_chain(), b.tangent_chain()
+    left = None if a_moves is None else a_moves @ y
+    right = None if b_moves is None else x @ b_moves
     tangent: Any = left or right
     if left and right:
         tangent = (left.dense() + right.dense()) % a.point.prime
-    return Dual(a.point, a.value_chain() @ b.value_chain(), tangent, a.degree.times(b.degree).summed(a.shape[1]))
+    return Dual(a.point, x @ y, tangent, a.degree.times(b.degree).summed(x.shape[1]))
 
 
 def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, terms: int) -> Dual:

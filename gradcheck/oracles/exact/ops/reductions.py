@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, count
 from gradcheck.oracles.exact.degree import CONSTANT
-from gradcheck.oracles.exact.dual import Dual, Indicator, lift
+from gradcheck.oracles.exact.dual import Dual, Indicator
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain
 from gradcheck.oracles.exact.ops.comparison_where import conditions
 from gradcheck.oracles.exact.ops.matrix_products import product
@@ -22,7 +22,7 @@ def summed(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     """The sum over these dimensions, over all for None; of a chain of matrices by products with ones, so that it is not
     multiplied out."""
     run = axes(dim, x.ndim)
-    if type(x.lazy_value) is MatrixChain:
+    if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)
     terms = prod(x.shape[axis] for axis in run)
     value = np.asarray(np.sum(x.value, axis=run, keepdims=keepdim) % x.point.prime)
@@ -36,17 +36,21 @@ def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
     rows, columns = x.shape
     total = x
     if 0 in run:
-        total = product(lift(x.point, np.ones((1, rows), dtype=np.int64)), total)
+        total = product(_ones(x, (1, rows)), total)
     if 1 in run:
-        total = product(total, lift(x.point, np.ones((columns, 1), dtype=np.int64)))
+        total = product(total, _ones(x, (columns, 1)))
     return total if keepdim else without(total, run)
+
+
+def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:
+    return Dual(x.point, np.ones(shape, dtype=np.int64), None, CONSTANT)
 
 
 def without(x: Dual, run: tuple[int, ...]) -> Dual:
     """The tensor without these dimensions, which are of size 1."""
     shape = tuple(size for axis, size in enumerate(x.shape) if axis not in run)
-    tangent = None if x.tangent is None else x.tangent.reshape(shape)
-    return Dual(x.point, x.value.reshape(shape), tangent, x.degree)
+    tangent = None if x.lazy_tangent is None else x.lazy_tangent.reshape(shape)
+    return Dual(x.point, x.lazy_value.reshape(shape), tangent, x.degree)
 
 
 @exact_rule("var")
@@ -70,8 +74,7 @@ def _prod(x: Dual, dim: Any, keepdim: bool, dtype: Any) -> Any:
         x, dim, keepdim = x.reshape(prod(x.shape)), 0, False
     dim, length = dim % x.ndim, x.shape[dim]
     if not length:
-        ones = np.ones(tuple(1 if i == dim else n for i, n in enumerate(x.shape)), dtype=np.int64)
-        x, length = Dual(x.point, ones, None, CONSTANT), 1
+        x, length = _ones(x, tuple(1 if i == dim else n for i, n in enumerate(x.shape))), 1
     while length > 1:
         half = length // 2
         halves = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
