@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
-from gradcheck.oracles.exact.ops.matrix_products import product
+from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import summed
 from gradcheck.oracles.exact.point import FieldPoint
 

@@ -1,4 +1,4 @@
-"""Sums, means, variances and products over dimensions; whether any condition holds, or all."""
+"""Sums, means, variances, norms and products over dimensions; whether any condition holds, or all."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, count
+from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
-from gradcheck.oracles.exact.dual import Dual, Indicator
+from gradcheck.oracles.exact.dual import Dual, Indicator, lift
 from gradcheck.oracles.exact.lazy_matmul import MatrixChain
-from gradcheck.oracles.exact.ops.comparison_where import conditions
-from gradcheck.oracles.exact.ops.matrix_products import product
+from gradcheck.oracles.exact.ops.elementwise import conditions
+from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.rules import exact_rule
 
 
@@ -95,3 +96,28 @@ def _all(c: Dual, dim: Any = None, keepdim: bool = False) -> Indicator:
 exact_rule("mean")(lambda x, dim, keepdim, dtype: summed(x, dim, keepdim) / count(x, dim))
 exact_rule("std")(lambda *args: _var(*args).sqrt())
 exact_rule("any")(lambda c, dim, keepdim: ~_all(~conditions(c)[0], dim, keepdim))
+
+
+@exact_rule("cumprod")
+def _cumprod(x: Dual, dim: int, dtype: Any) -> Any:
+    """One factor after the other."""
+    if not x.ndim or not x.shape[dim]:
+        return x
+    parts = [x.narrow(dim, 0, 1)]
+    for i in range(1, x.shape[dim]):
+        parts.append(parts[-1] * x.narrow(dim, i, 1))
+    return TABLE["cat"](parts, dim)
+
+
+@exact_rule("linalg.vector_norm")
+def _norm(x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    run = list(axes(dim, x.ndim))
+    if order == 2:
+        return (summed(x * x, run, keepdim) if x.ndim else x * x).sqrt()
+    if order == 1:
+        return summed(x.abs(), run, keepdim)
+    if order in (np.inf, -np.inf):
+        return TABLE["amax" if order > 0 else "amin"](x.abs(), run, keepdim)
+    if order == 0:
+        return summed(lift(x.point, np.ones(x.shape)), run, keepdim)
+    raise Unsupported(f"a norm of order {order}")

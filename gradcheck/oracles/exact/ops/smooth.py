@@ -1,8 +1,13 @@
-"""Exponentials, logarithms, roots and powers: integer powers are exact; of all others is kept what is known of them."""
+"""Smooth functions of a number: exponentials, logarithms, roots, powers, angles, the error function.
+
+Integer powers are exact; of all others is kept what is known of them: angles and hyperbolic functions are fractions of
+the tangent of half the angle, and of the exponential.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +19,10 @@ from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual, lift
 from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import (
+    Slope,
     chain_rule,
     chain_rule_of_two,
+    odd,
     of_two,
     pair,
     uninterpreted,
@@ -160,3 +167,88 @@ def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
 
 exact_rule("square")(lambda x: x * x)
 exact_rule("exp2")(lambda x: _pow(2, x))
+
+
+# Angles and hyperbolic functions -----------------------------------------------------------------
+
+
+def _half_angle(x: Dual) -> Dual:
+    """The tangent of half the angle: odd, with the derivative `(1 + t^2) / 2`."""
+    t = odd("tan(x / 2)", x)
+    return chain_rule(x, t, lambda: (1 + t * t) / 2)
+
+
+@exact_rule("sin")
+def _sin(x: Dual) -> Dual:
+    t = _half_angle(x)
+    return (t + t) / (1 + t * t)
+
+
+@exact_rule("cos")
+def _cos(x: Dual) -> Dual:
+    t = _half_angle(x)
+    return (1 - t * t) / (1 + t * t)
+
+
+@exact_rule("tan")
+def _tan(x: Dual) -> Dual:
+    t = _half_angle(x)
+    return (t + t) / (1 - t * t)
+
+
+@exact_rule("tanh")
+def tanh(x: Dual) -> Dual:
+    """`(e^2 - 1) / (e^2 + 1)`, of derivative `1 - tanh(x)^2`."""
+    e = exp(x.primal())
+    value = (e * e - 1) / (e * e + 1)
+    return chain_rule(x, value, lambda: 1 - value * value)
+
+
+@exact_rule("atan2", operands=(0, 1))
+def _atan2(a: Dual, b: Dual) -> Dual:
+    p, q = a.primal(), b.primal()
+    scale = 1 / (p * p + q * q)
+    return chain_rule_of_two(of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
+
+
+def _angle(name: str, x: Dual) -> Any:
+    """By the very number that the forward multiplies with."""
+    return x * TABLE[name].forward(np.ones(()))
+
+
+def _slope(name: str, x: Dual) -> Slope:
+    """The derivative of an inverse function at x."""
+    slopes: dict[str, Slope] = {
+        "asin": lambda: 1 / root(1 - x * x),
+        "acos": lambda: -1 / root(1 - x * x),
+        "atan": lambda: 1 / (1 + x * x),
+        "asinh": lambda: 1 / root(1 + x * x),
+        "acosh": lambda: 1 / (root(x - 1) * root(x + 1)),
+        "atanh": lambda: 1 / (1 - x * x),
+    }
+    return slopes[name]
+
+
+exact_rule("sinc")(lambda x: _sin(math.pi * x) / (math.pi * x))
+exact_rule("sinh")(lambda x: (exp(x) - 1 / exp(x)) / 2)
+exact_rule("cosh")(lambda x: (exp(x) + 1 / exp(x)) / 2)
+for _name in ("asin", "atan", "asinh", "atanh"):
+    exact_rule(_name)(lambda x, name=_name: chain_rule(x, odd(name, x), _slope(name, x.primal())))
+for _name in ("acos", "acosh"):
+    exact_rule(_name)(lambda x, name=_name: chain_rule(x, uninterpreted(name, x), _slope(name, x.primal())))
+for _name in ("deg2rad", "rad2deg"):
+    exact_rule(_name)(partial(_angle, _name))
+
+
+# The error function ------------------------------------------------------------------------------
+
+
+@exact_rule("erf")
+def erf(x: Dual) -> Dual:
+    """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
+    still = x.primal()
+    return chain_rule(x, odd("erf", x), lambda: 2 / math.sqrt(math.pi) * exp(-(still * still)))
+
+
+exact_rule("erfc")(lambda x: 1 - erf(x))
+exact_rule("xlogy", operands=(0, 1))(lambda x, y: x * log(y))
