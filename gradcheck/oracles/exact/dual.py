@@ -8,8 +8,9 @@ are applied to dual numbers as they are to tensors and formulas; how each op act
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import constants, modular
 from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
-from gradcheck.oracles.exact.rules import EXACT_RULES
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class DivisionByZero(Unsupported):
@@ -175,6 +177,35 @@ def _sum(a: Dual, b: Dual, sign: int) -> Dual:
     value = np.where(where, endless, total.value)
     tangent = None if total.tangent is None else np.where(where, 0, total.tangent)
     return Dual(total.point, value, tangent, total.degree.join(Degree(1)))
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRule:
+    """How an op acts on dual numbers: `function(*arguments)`, all in the signature's order, gives a Dual, or a plain
+    array where nothing depends on the point. The arguments at `operands`, and those in a sequence, arrive as Duals."""
+
+    function: Callable[..., Any]
+    operands: tuple[int, ...]
+
+
+#: By the op's name.
+EXACT_RULES: dict[str, ExactRule] = {}
+
+
+def exact_rule(*names: str, operands: tuple[int, ...] = (0,)) -> Callable[[F], F]:
+    """Say how these ops act on dual numbers, as an `ExactRule`. Raises ValueError for an op that has a rule."""
+
+    def decorate(function: F) -> F:
+        for name in names:
+            if name in EXACT_RULES:
+                raise ValueError(f"the op {name!r} already has an exact rule")
+            EXACT_RULES[name] = ExactRule(function, operands)
+        return function
+
+    return decorate
 
 
 def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:

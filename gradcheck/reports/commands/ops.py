@@ -7,7 +7,7 @@ import inspect
 import gradcheck.autograd.ops
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
 from gradcheck.autograd.op import ALIASES, TABLE, Op
-from gradcheck.oracles.exact.rules import EXACT_RULES
+from gradcheck.oracles.exact.dual import EXACT_RULES
 
 #: The columns and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
 _COLUMNS = {"SIGNATURE": 36, "RULE": 9, "ORACLES": 19, "KINKS": 24, "TORCH": 24, "ALIASES": 16, "DOMAIN": 20, "DOC": 80}

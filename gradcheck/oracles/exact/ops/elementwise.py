@@ -16,10 +16,9 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, Indicator
+from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.point import FieldPoint
-from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
 
 

@@ -11,8 +11,7 @@ from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import Dual, Indicator, lift
-from gradcheck.oracles.exact.rules import EXACT_RULES, exact_rule
+from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, exact_rule, lift
 
 #: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
 MOVES = (

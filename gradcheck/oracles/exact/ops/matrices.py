@@ -12,8 +12,7 @@ from gradcheck.autograd.ops.contraction import explicit
 from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import PIECEWISE
-from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.dual import Dual, exact_rule
 from gradcheck.oracles.exact.uninterpreted import chain_rule, uninterpreted
 
 

@@ -16,12 +16,11 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import PIECEWISE, Degree
-from gradcheck.oracles.exact.dual import Dual, apply_rule, lift
+from gradcheck.oracles.exact.dual import Dual, apply_rule, exact_rule, lift
 from gradcheck.oracles.exact.ops.activations import clamped
 from gradcheck.oracles.exact.ops.elementwise import piecewise, select
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.ops.reductions import summed, without
-from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
 
 exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(a > b, a, b))

@@ -11,11 +11,10 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, count
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
-from gradcheck.oracles.exact.dual import Dual, Indicator, lift
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain
+from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.modular import MatrixChain
 from gradcheck.oracles.exact.ops.elementwise import conditions
 from gradcheck.oracles.exact.ops.matrices import product
-from gradcheck.oracles.exact.rules import exact_rule
 
 
 @exact_rule("sum")

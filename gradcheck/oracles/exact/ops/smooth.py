@@ -16,8 +16,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
 from gradcheck.oracles.exact.uninterpreted import (
     Slope,
     chain_rule,

@@ -12,7 +12,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain
+from gradcheck.oracles.exact.modular import MatrixChain
 from gradcheck.oracles.exact.ops.reductions import summed, without
 from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
 from tests.oracles.exact.identities import assert_identity, assert_is_the_function

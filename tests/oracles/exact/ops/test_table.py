@@ -19,9 +19,8 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive
 from gradcheck.oracles.exact import ops
-from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.dual import EXACT_RULES, Dual
 from gradcheck.oracles.exact.prove import BOUND, prove
-from gradcheck.oracles.exact.rules import EXACT_RULES
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 from tests.samples import CALLS, problem_of
 
