@@ -166,13 +166,11 @@ class GraphAtPoint:
 
     def claimed(self, name: str, formula: Expr) -> Dual:
         """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
-        for needed in self.dependencies.gradients(formula):
+        mentioned = self.dependencies.of(formula)
+        for needed in mentioned.gradients:
             if needed not in self.gradients:
                 self.gradients[needed] = self._gradient(needed)
-        scope = self.values
-        steps = self.dependencies.steps(formula)
-        if steps:
-            scope = {**scope, **{step: self._step(step) for step in steps}}
+        scope = {**self.values, **{step: self._step(step) for step in mentioned.steps}}
         value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).primal()
         expected = _tensor(self.values, name).shape
         if value.shape != expected:

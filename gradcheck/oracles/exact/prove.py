@@ -110,7 +110,7 @@ class _Tracker:
     def find_gradients(self, dependencies: Dependencies) -> None:
         if self.why is None:
             try:
-                self.gradients = dependencies.gradients(self.formula)
+                self.gradients = dependencies.of(self.formula).gradients
             except GradcheckError as error:
                 self.why = fact("exact_error", message=error.message)
 

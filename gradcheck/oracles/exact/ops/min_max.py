@@ -80,8 +80,8 @@ class Positions:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        kept = ((axis, size) for axis, size in enumerate(self.weights.shape) if axis != self.dim or self.keepdim)
-        return tuple(1 if axis == self.dim else size for axis, size in kept)
+        before, after = self.weights.shape[: self.dim], self.weights.shape[self.dim + 1 :]
+        return (*before, 1, *after) if self.keepdim else (*before, *after)
 
     @property
     def ndim(self) -> int:

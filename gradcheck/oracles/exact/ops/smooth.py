@@ -7,6 +7,7 @@ the tangent of half the angle, and of the exponential.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,6 @@ from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
 from gradcheck.oracles.exact.uninterpreted import (
-    Slope,
     chain_rule,
     chain_rule_of_two,
     odd,
@@ -177,22 +177,14 @@ def _half_angle(x: Dual) -> Dual:
     return chain_rule(x, t, lambda: (1 + t * t) / 2)
 
 
-@exact_rule("sin")
-def _sin(x: Dual) -> Dual:
-    t = _half_angle(x)
-    return (t + t) / (1 + t * t)
-
-
-@exact_rule("cos")
-def _cos(x: Dual) -> Dual:
-    t = _half_angle(x)
-    return (1 - t * t) / (1 + t * t)
-
-
-@exact_rule("tan")
-def _tan(x: Dual) -> Dual:
-    t = _half_angle(x)
-    return (t + t) / (1 - t * t)
+#: What they are of the tangent of half the angle.
+_ANGLES: dict[str, Callable[[Dual], Dual]] = {
+    "sin": lambda t: (t + t) / (1 + t * t),
+    "cos": lambda t: (1 - t * t) / (1 + t * t),
+    "tan": lambda t: (t + t) / (1 - t * t),
+}
+for _name, _form in _ANGLES.items():
+    exact_rule(_name)(lambda x, form=_form: form(_half_angle(x)))
 
 
 @exact_rule("tanh")
@@ -210,33 +202,26 @@ def _atan2(a: Dual, b: Dual) -> Dual:
     return chain_rule_of_two(of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
 
 
-def _angle(name: str, x: Dual) -> Any:
-    """By the very number that the forward multiplies with."""
-    return x * TABLE[name].forward(np.ones(()))
+def _inverse(name: str, function: Callable[[str, Dual], Dual], slope: Callable[[Dual], Dual], x: Dual) -> Dual:
+    return chain_rule(x, function(name, x), lambda: slope(x.primal()))
 
 
-def _slope(name: str, x: Dual) -> Slope:
-    """The derivative of an inverse function at x."""
-    slopes: dict[str, Slope] = {
-        "asin": lambda: 1 / root(1 - x * x),
-        "acos": lambda: -1 / root(1 - x * x),
-        "atan": lambda: 1 / (1 + x * x),
-        "asinh": lambda: 1 / root(1 + x * x),
-        "acosh": lambda: 1 / (root(x - 1) * root(x + 1)),
-        "atanh": lambda: 1 / (1 - x * x),
-    }
-    return slopes[name]
-
-
-exact_rule("sinc")(lambda x: _sin(math.pi * x) / (math.pi * x))
+#: Inverse functions, odd or not, and their derivatives.
+_INVERSES: dict[str, tuple[Callable[[str, Dual], Dual], Callable[[Dual], Dual]]] = {
+    "asin": (odd, lambda x: 1 / root(1 - x * x)),
+    "acos": (uninterpreted, lambda x: -1 / root(1 - x * x)),
+    "atan": (odd, lambda x: 1 / (1 + x * x)),
+    "asinh": (odd, lambda x: 1 / root(1 + x * x)),
+    "acosh": (uninterpreted, lambda x: 1 / (root(x - 1) * root(x + 1))),
+    "atanh": (odd, lambda x: 1 / (1 - x * x)),
+}
+for _name, _function_and_slope in _INVERSES.items():
+    exact_rule(_name)(partial(_inverse, _name, *_function_and_slope))
+for _name in ("deg2rad", "rad2deg"):  # by the very number that the forward multiplies with
+    exact_rule(_name)(lambda x, forward=TABLE[_name].forward: x * forward(np.ones(())))
+exact_rule("sinc")(lambda x: (math.pi * x).sin() / (math.pi * x))
 exact_rule("sinh")(lambda x: (exp(x) - 1 / exp(x)) / 2)
 exact_rule("cosh")(lambda x: (exp(x) + 1 / exp(x)) / 2)
-for _name in ("asin", "atan", "asinh", "atanh"):
-    exact_rule(_name)(lambda x, name=_name: chain_rule(x, odd(name, x), _slope(name, x.primal())))
-for _name in ("acos", "acosh"):
-    exact_rule(_name)(lambda x, name=_name: chain_rule(x, uninterpreted(name, x), _slope(name, x.primal())))
-for _name in ("deg2rad", "rad2deg"):
-    exact_rule(_name)(partial(_angle, _name))
 
 
 # The error function ------------------------------------------------------------------------------
