@@ -40,8 +40,7 @@ class Direction:
     def __init__(self, point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
         self.point, self.shape = point, shape
         sizes = shape or (1,)
-        ends = [*accumulate(sizes)]
-        drawn = point.random(generator, (ends[-1],))
+        drawn, ends = point.random(generator, (sum(sizes),)), accumulate(sizes)
         self.vectors = [drawn[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
     def added_to(self, tensor: Dual) -> Dual:
