@@ -12,8 +12,8 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims.engines import check as engines
 from gradcheck.language import trials
 from gradcheck.language.sampling import draw
+from gradcheck.oracles.exact.dual import EXACT_RULES
 from gradcheck.oracles.exact.prove import prove
-from gradcheck.oracles.exact.rules import EXACT_RULES
 from gradcheck.reports.phrases import PHRASES
 from tests.checks.build import context_of
 from tests.documents import blocks

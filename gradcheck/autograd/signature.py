@@ -37,6 +37,8 @@ class Signature:
     variadic: str | None = None
     #: The defaults that complete positional arguments, by how many arguments are given.
     _fills: dict[int, tuple[Any, ...]] = field(init=False, default_factory=dict)
+    #: By how many arguments are given and the names of the others: each parameter's place among them, and its default.
+    _places: dict[tuple[Any, ...], tuple[tuple[int | None, Any], ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.variadic is not None:
@@ -60,16 +62,32 @@ class Signature:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments in the signature's order, defaults filled in. Raises ArgumentError."""
-        fill = None if kwargs else self._fills.get(len(args))
-        if fill is not None:
-            return args + fill
+        if not kwargs:
+            fill = self._fills.get(len(args))
+            if fill is not None:
+                return args + fill
+        elif self.variadic is None:
+            given = (*args, *kwargs.values())
+            places = self._placed(len(args), kwargs)
+            return tuple([default if place is None else given[place] for place, default in places])
+        values = self._named(args, kwargs)
+        return tuple(values.get(parameter.name, parameter.default) for parameter in self.parameters)
+
+    def _placed(self, count: int, kwargs: dict[str, Any]) -> tuple[tuple[int | None, Any], ...]:
+        form = (count, *kwargs)
+        if form not in self._places:
+            places = self._named(tuple(range(count)), dict(zip(kwargs, range(count, count + len(kwargs)), strict=True)))
+            self._places[form] = tuple((places.get(p.name), p.default) for p in self.parameters)
+        return self._places[form]
+
+    def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         values = self._positional(args)
         for name, value in kwargs.items():
             self._add_keyword(values, name, value)
         for parameter in self.parameters:
             if parameter.name not in values and parameter.required:
                 raise self._error(f"lacks its argument '{parameter.name}'")
-        return tuple(values.get(parameter.name, parameter.default) for parameter in self.parameters)
+        return values
 
     def _positional(self, args: tuple[Any, ...]) -> dict[str, Any]:
         values: dict[str, Any] = {}

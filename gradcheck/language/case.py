@@ -107,6 +107,8 @@ class Case:
 
     def steps_of(self, formula: Expr) -> tuple[str, ...]:
         """The names of `let` that a formula is made of, directly or by others, in the file's order."""
+        if not self.let:
+            return ()
         needed = set(free_names(formula))
         for name in reversed(list(self.let)):
             if name in needed:

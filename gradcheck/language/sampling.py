@@ -77,7 +77,7 @@ class _Sampler:
 
     def problem(self) -> Problem:
         case = self.case
-        for name, value in _in_file_order(case):
+        for name, value in in_file_order(case):
             self.names[name] = self._leaf(name, name, value, is_input=name in case.inputs)
         forwards = tuple(
             {name: self._leaf(f"forward[{i}].{name}", name, v, is_input=True) for name, v in step.inputs.items()}
@@ -200,7 +200,7 @@ class _Forward:
         return value if isinstance(value, np.ndarray) else None
 
 
-def _in_file_order(case: Case) -> list[tuple[str, Value]]:
+def in_file_order(case: Case) -> list[tuple[str, Value]]:
     """Inputs and constants as they stand in the file: each may use those above it, of either section."""
     leaves = [*case.inputs.items(), *case.constants.items()]
     return sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))

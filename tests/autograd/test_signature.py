@@ -33,6 +33,13 @@ def test_arguments_are_put_in_order(
     assert signature.bind(args, kwargs) == bound
 
 
+def test_a_form_of_call_is_bound_alike_again() -> None:
+    assert [SUM.bind((x,), {"keepdim": kept}) for x, kept in (("x", True), ("y", False))] == [
+        ("x", None, True),
+        ("y", None, False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [

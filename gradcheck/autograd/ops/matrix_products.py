@@ -45,7 +45,7 @@ def _rows(x: Any) -> Any:
 
 
 def _product_elements(input: Any, other: Any) -> int:
-    batch = prod(np.broadcast_shapes(input.shape[:-2], other.shape[:-2]))
+    batch = 1 if input.ndim <= 2 >= other.ndim else prod(np.broadcast_shapes(input.shape[:-2], other.shape[:-2]))
     rows, columns = input.shape[-2:-1], other.shape[-1:] if other.ndim > 1 else ()
     return int(batch * prod(rows) * prod(columns))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 from gradcheck.autograd.op import Op
@@ -64,15 +65,20 @@ def _is_floating(dtype: Any) -> bool:
 
 def _stated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> int:
     bound = op.bind(args, kwargs)
-    for parameter, value in zip(op.parameters, bound, strict=True):
-        if parameter.name in ("size", op.variadic) and isinstance(value, (list, tuple)):
-            _check_sizes(op, value)
+    for place in _places_of_sizes(op):
+        if isinstance(bound[place], (list, tuple)):
+            _check_sizes(op, bound[place])
     try:
         return int(op.elements(*bound)) if op.elements is not None else 0
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError):
         if any(type(value) is int and abs(value) > limit for value in bound):
             raise ArgumentError(f"{op.name} takes no such arguments", hint=f"its signature is {op.signature}") from None
         return 0  # arguments that make no sense, but do no harm: the op itself says so, in its own words
+
+
+@cache
+def _places_of_sizes(op: Op) -> tuple[int, ...]:
+    return tuple(i for i, parameter in enumerate(op.parameters) if parameter.name in ("size", op.variadic))
 
 
 def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:

@@ -78,12 +78,12 @@ def mentions(expr: Expr) -> Mentions:
     """All that an expression mentions. `grad(p)` mentions the gradient of `p`, and not the name."""
     found = Mentions({}, {}, {})
     for node in expr.walk():
-        if isinstance(node, Name):
-            found.names.setdefault(node.name, node.at)
-        elif isinstance(node, Gradient):
-            found.gradients.setdefault(node.name, node.at)
-        elif isinstance(node, Call):
+        if type(node) is Call:
             found.ops.setdefault(node.op, node.at)
+        elif type(node) is Name:
+            found.names.setdefault(node.name, node.at)
+        elif type(node) is Gradient:
+            found.gradients.setdefault(node.name, node.at)
     return found
 
 

@@ -6,9 +6,9 @@ compares it with what a formula claims (`prove`). It must not know gradient rule
 
 From the ground up, each module using only those before it:
 
-- `modular`, `lazy_matmul`: arithmetic of arrays modulo a prime; chains of matrices
+- `modular`: arithmetic of arrays modulo a prime; chains of matrices
 - `degree`, `point`, `constants`: bounds on polynomials; a random point of the field; floats as elements of the field
-- `rules`, `dual`, `uninterpreted`: the table of rules; dual numbers, their arithmetic; functions outside the field
+- `dual`, `uninterpreted`: dual numbers, their arithmetic and the table of rules; functions outside the field
 - `ops`: how each op acts on dual numbers. To add an op, read the rule in `ops/__init__.py`: one entry in one file
-- `leaves`, `direction`, `dependencies`, `graph`, `prove`: a case at a point, and the claims about it
+- `leaves`, `dependencies`, `graph`, `prove`: a case at a point, and the claims about it
 """

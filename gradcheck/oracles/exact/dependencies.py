@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
@@ -13,7 +13,10 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive
 
 
-class _Mentioned(NamedTuple):
+class Mentioned(NamedTuple):
+    """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it is made of, each
+    after those that its own gradient is made of."""
+
     formula: Expr  # keeps its id its own
     steps: tuple[str, ...]
     gradients: tuple[str, ...]
@@ -28,18 +31,17 @@ class Dependencies:
         #: Whether gradients were derived that have numbers written out for some incoming ones: those of a root that
         #: another is made of.
         self.fixes_incoming = False
-        self._mentioned: dict[int, _Mentioned] = {}
+        self._mentioned: dict[int, Mentioned] = {}
 
-    def steps(self, formula: Expr) -> tuple[str, ...]:
-        """The names of `let` that it is made of, in their order."""
-        return self._of(formula).steps
-
-    def gradients(self, formula: Expr) -> tuple[str, ...]:
-        """The tensors whose gradients it is made of, each after those that its own gradient is made of.
-
-        Raises Unsupported where one of them is not derived.
-        """
-        return self._of(formula).gradients
+    def of(self, formula: Expr) -> Mentioned:
+        """Raises Unsupported where a gradient that it is made of is not derived."""
+        known = self._mentioned.get(id(formula))
+        if known is None:
+            steps = self.case.steps_of(formula)
+            exprs = (*(self.case.let[step].expr for step in steps), formula)
+            gradients = self._in_order([name for expr in exprs for name in gradient_names(expr)])
+            known = self._mentioned[id(formula)] = Mentioned(formula, steps, gradients)
+        return known
 
     def derived(self, name: str) -> Expr:
         """The core's gradient as a formula that speaks of its children's. Raises Unsupported."""
@@ -53,18 +55,11 @@ class Dependencies:
             raise Unsupported(f"the gradient of {name} is not derived")
         return self._derived[name]
 
-    def _of(self, formula: Expr) -> _Mentioned:
-        known = self._mentioned.get(id(formula))
-        if known is None:
-            steps = self.case.steps_of(formula)
-            exprs = (*(self.case.let[step].expr for step in steps), formula)
-            gradients = self._in_order(name for expr in exprs for name in gradient_names(expr))
-            known = self._mentioned[id(formula)] = _Mentioned(formula, steps, gradients)
-        return known
-
-    def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
+    def _in_order(self, names: Sequence[str]) -> tuple[str, ...]:
         """These and all that they are made of, children first."""
-        waiting, made_of = list(names), dict[str, list[str]]()
+        if not names:
+            return ()
+        waiting, made_of = [*names], dict[str, list[str]]()
         while waiting:
             name = waiting.pop()
             if name not in made_of:

@@ -8,8 +8,9 @@ are applied to dual numbers as they are to tensors and formulas; how each op act
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import constants, modular
 from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
-from gradcheck.oracles.exact.rules import EXACT_RULES
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class DivisionByZero(Unsupported):
@@ -57,15 +59,17 @@ class Dual(Operators):
 
     def value_chain(self) -> MatrixChain:
         """The value of a matrix as a chain that can grow longer."""
-        self.lazy_value = value = _chain(self.lazy_value, self.point.prime)
-        return value
+        if type(self.lazy_value) is not MatrixChain:
+            self.lazy_value = MatrixChain((ModularMatrix(self.lazy_value, self.point.prime),))
+        chain: MatrixChain = self.lazy_value
+        return chain
 
     def tangent_chain(self) -> MatrixChain | None:
         """The same of the tangent."""
-        if self.lazy_tangent is None:
-            return None
-        self.lazy_tangent = tangent = _chain(self.lazy_tangent, self.point.prime)
-        return tangent
+        if self.lazy_tangent is not None and type(self.lazy_tangent) is not MatrixChain:
+            self.lazy_tangent = MatrixChain((ModularMatrix(self.lazy_tangent, self.point.prime),))
+        chain: MatrixChain | None = self.lazy_tangent
+        return chain
 
     def primal(self) -> Dual:
         """The value alone, as a constant."""
@@ -175,6 +179,35 @@ def _sum(a: Dual, b: Dual, sign: int) -> Dual:
     return Dual(total.point, value, tangent, total.degree.join(Degree(1)))
 
 
+# Rules --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRule:
+    """How an op acts on dual numbers: `function(*arguments)`, all in the signature's order, gives a Dual, or a plain
+    array where nothing depends on the point. The arguments at `operands`, and those in a sequence, arrive as Duals."""
+
+    function: Callable[..., Any]
+    operands: tuple[int, ...]
+
+
+#: By the op's name.
+EXACT_RULES: dict[str, ExactRule] = {}
+
+
+def exact_rule(*names: str, operands: tuple[int, ...] = (0,)) -> Callable[[F], F]:
+    """Say how these ops act on dual numbers, as an `ExactRule`. Raises ValueError for an op that has a rule."""
+
+    def decorate(function: F) -> F:
+        for name in names:
+            if name in EXACT_RULES:
+                raise ValueError(f"the op {name!r} already has an exact rule")
+            EXACT_RULES[name] = ExactRule(function, operands)
+        return function
+
+    return decorate
+
+
 def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
     """The op on dual numbers at this point.
 
@@ -208,14 +241,15 @@ def lift(point: FieldPoint, value: Any) -> Dual:
     array = np.asarray(value)
     if array.dtype.kind in "bui":
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
-    if array.dtype.kind != "f" or np.any(np.isnan(array)):
+    is_real = array.dtype.kind == "f"
+    if is_real and (np.rint(array) == array).all() and (np.abs(array) < 2.0**62).all():
+        return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
+    if not is_real or np.isnan(array).any():
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
-    return _lift_floats(point, array.astype(np.float64, copy=False))
+    return _lift_fractions(point, array.astype(np.float64, copy=False))
 
 
-def _lift_floats(point: FieldPoint, array: np.ndarray) -> Dual:
-    if np.all(array == np.rint(array)) and np.all(np.abs(array) < 2.0**62):
-        return Dual(point, modular.reduce(array.astype(np.int64), point.prime), None, CONSTANT)
+def _lift_fractions(point: FieldPoint, array: np.ndarray) -> Dual:
     unique, places = np.unique(array, return_inverse=True)
     numbers = unique.tolist()
     try:
@@ -238,7 +272,3 @@ def _point_of(op: Op, args: tuple[Any, ...]) -> FieldPoint:
         if isinstance(arg, Dual):
             return arg.point
     raise AssertionError("an op is applied here for a dual number among its arguments")
-
-
-def _chain(value: Any, prime: int) -> MatrixChain:
-    return value if type(value) is MatrixChain else MatrixChain((ModularMatrix(value, prime),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import reduce
+from itertools import accumulate
 from operator import add
 from typing import Any
 
@@ -16,11 +17,65 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem, part_of, split_name, with_part
 from gradcheck.language.random import is_free, stream
 from gradcheck.oracles.exact import leaves, modular
+from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dependencies import Dependencies
-from gradcheck.oracles.exact.direction import Direction, scalar
 from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import summed
 from gradcheck.oracles.exact.point import FieldPoint
+
+
+class Direction:
+    """A random direction of one tensor, along which it is differentiated and a gradient is looked at: the outer product
+    of a random vector for each dimension.
+
+    A gradient G that is wrong in any element is wrong along it, but by chance: `<G - true, V>` is a polynomial in the
+    vectors, not zero if G is wrong, of one degree for each dimension.
+    """
+
+    __slots__ = ("point", "shape", "vectors")
+
+    def __init__(self, point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
+        self.point, self.shape = point, shape
+        sizes = shape or (1,)
+        drawn, ends = point.random(generator, (sum(sizes),)), accumulate(sizes)
+        self.vectors = [drawn[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+    def added_to(self, tensor: Dual) -> Dual:
+        """The tensor, this direction added to its tangent."""
+        degree = tensor.degree.along(max(1, len(self.shape)))
+        tangent = self._tangent()
+        if tensor.tangent is not None:
+            dense = tangent.dense() if isinstance(tangent, MatrixChain) else tangent
+            tangent = (dense + tensor.tangent) % self.point.prime
+        return Dual(self.point, tensor.lazy_value, tangent, degree)
+
+    def _tangent(self) -> Any:
+        """The direction as an array; of a matrix as a chain of a column and a row."""
+        prime = self.point.prime
+        if len(self.shape) == 2:
+            column, row = self.vectors[0][:, None], self.vectors[1][None, :]
+            return MatrixChain((ModularMatrix(column, prime), ModularMatrix(row, prime)))
+        tangent = self.vectors[0]
+        for vector in self.vectors[1:]:
+            tangent = tangent[..., None] * vector % prime
+        return tangent.reshape(self.shape)
+
+    def inner(self, gradient: Dual) -> Dual:
+        """The inner product of the direction and a tensor of its shape; a number."""
+        if len(self.shape) == 2:
+            left = Dual(self.point, self.vectors[0][None, :], None, RANDOM)
+            right = Dual(self.point, self.vectors[1][:, None], None, RANDOM)
+            return scalar(product(product(left, gradient), right))
+        for vector in reversed(self.vectors):
+            gradient = summed(gradient * Dual(self.point, vector, None, RANDOM), -1)
+        return gradient
+
+
+def scalar(x: Dual) -> Dual:
+    """The value of a tensor of one element, without dimensions."""
+    return Dual(x.point, x.lazy_value.reshape(()), None, x.degree)
 
 
 class GraphAtPoint:
@@ -109,13 +164,11 @@ class GraphAtPoint:
 
     def claimed(self, name: str, formula: Expr) -> Dual:
         """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
-        for needed in self.dependencies.gradients(formula):
+        mentioned = self.dependencies.of(formula)
+        for needed in mentioned.gradients:
             if needed not in self.gradients:
                 self.gradients[needed] = self._gradient(needed)
-        scope = self.values
-        steps = self.dependencies.steps(formula)
-        if steps:
-            scope = {**scope, **{step: self._step(step) for step in steps}}
+        scope = {**self.values, **{step: self._step(step) for step in mentioned.steps}}
         value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).primal()
         expected = _tensor(self.values, name).shape
         if value.shape != expected:

@@ -15,6 +15,7 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free
+from gradcheck.language.sampling import in_file_order
 from gradcheck.oracles.exact.dual import Dual, lift
 from gradcheck.oracles.exact.point import FieldPoint
 
@@ -27,8 +28,7 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
     """
     case = problem.case
     made = _Leaves(problem, point, generator)
-    listed = [*case.inputs.items(), *case.constants.items()]
-    for name, value in sorted(listed, key=lambda item: (item[1].place.line, item[1].place.column)):
+    for name, value in in_file_order(case):
         array = problem.inputs[name] if name in case.inputs else problem.constants[name]
         made.found[name] = made.leaf(name, value, array)
     for name, array in (*problem.inputs.items(), *problem.constants.items()):  # of problems that no file describes

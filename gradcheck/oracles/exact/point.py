@@ -12,6 +12,7 @@ there; the probability of that is part of `error_bound`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,20 +30,17 @@ class _Function:
     seen: set[int] = field(default_factory=set)
     others: int = 0
     degree: int = 0  # the largest degree of a difference of two arguments
-    keys: np.ndarray | None = None  # arguments with defined values, in ascending order
-    values: np.ndarray | None = None
+    #: Arguments with defined values, in ascending order.
+    keys: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def arguments(self) -> int:
         return len(self.seen) + self.others
 
-    @property
-    def pairs(self) -> int:
-        return self.arguments * (self.arguments - 1) // 2
-
     def lookup(self, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
         """The defined values of these arguments, `default` where there is none."""
-        if self.keys is None or self.values is None or not len(self.keys):
+        if not len(self.keys):
             return default
         places = np.minimum(np.searchsorted(self.keys, arguments), len(self.keys) - 1)
         return np.where(self.keys[places] == arguments, self.values[places], default)
@@ -82,10 +80,8 @@ class FieldPoint:
     def define(self, name: str, arguments: np.ndarray, results: np.ndarray, degree: Degree) -> None:
         """Fix the function's values for these arguments; what was defined first stays."""
         function = self._asked(name, arguments, degree)
-        keys, values = arguments.ravel(), np.broadcast_to(results, arguments.shape).ravel()
-        if function.keys is not None and function.values is not None:
-            keys, values = np.concatenate([function.keys, keys]), np.concatenate([function.values, values])
-        function.keys, first = np.unique(keys, return_index=True)
+        values = np.concatenate([function.values, np.broadcast_to(results, arguments.shape).ravel()])
+        function.keys, first = np.unique(np.concatenate([function.keys, arguments.ravel()]), return_index=True)
         function.values = values[first]
 
     def defined(self, name: str, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
@@ -117,7 +113,7 @@ class FieldPoint:
         not 0.
         """
         functions = self._functions.values()
-        collisions = sum(function.pairs * function.degree for function in functions)
+        collisions = sum(math.comb(function.arguments, 2) * function.degree for function in functions)
         if not self.nested and collisions:
             most = max(function.arguments * function.degree for function in functions)
             collisions = min(collisions, degree.numerator * most)

@@ -15,6 +15,7 @@ from functools import reduce
 from operator import add
 from typing import Literal
 
+from gradcheck.autograd.modes import quiet
 from gradcheck.errors import GradcheckError, ShapeMismatch
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
@@ -52,11 +53,12 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
     trackers = [_Tracker(name, claim.expr, why) for name, claim in claims]
     for tracker in trackers:
         tracker.find_gradients(dependencies)
-    _run(problem, dependencies, trackers, seed)
-    again = [tracker for tracker in trackers if tracker.refuted and "sqrt" in tracker.uninterpreted]
-    for tracker in again:
-        tracker.restart()
-    _run(problem, dependencies, again, seed, keeps_squares=True)
+    with quiet():
+        _run(problem, dependencies, trackers, seed)
+        again = [tracker for tracker in trackers if tracker.refuted and "sqrt" in tracker.uninterpreted]
+        for tracker in again:
+            tracker.restart()
+        _run(problem, dependencies, again, seed, keeps_squares=True)
     return [tracker.proof() for tracker in trackers]
 
 
@@ -108,7 +110,7 @@ class _Tracker:
     def find_gradients(self, dependencies: Dependencies) -> None:
         if self.why is None:
             try:
-                self.gradients = dependencies.gradients(self.formula)
+                self.gradients = dependencies.of(self.formula).gradients
             except GradcheckError as error:
                 self.why = fact("exact_error", message=error.message)
 

@@ -9,7 +9,7 @@ From the ground up, each module using only those before it:
 - `objective`: what is differentiated, a case's backward passes or one op alone
 - `differences`, `derivative`, `gradient`: extrapolated differences; along one direction; elements of a gradient
 - `audit`: a claimed gradient against all that
-- `small_integers`, `counterexample`: the smallest sizes and integers at which a formula is wrong
+- `counterexample`: the smallest sizes and integers at which a formula is wrong
 
 An op needs nothing here but `analytic=True` in its entry, where its forward is an analytic function and computes it for
 complex numbers too. A further way to differentiate goes into `derivative`.

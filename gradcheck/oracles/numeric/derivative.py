@@ -9,6 +9,7 @@ long double where NumPy has it and the ops take it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -56,7 +57,7 @@ class _Rest:
         return _UNITS.get(self.forward.narrowest, _LONG_EPSILON)
 
 
-@dataclass(slots=True)
+@dataclass
 class DirectionalDerivative:
     """The derivatives of one objective along directions, arrays of the tensor's shape.
 
@@ -65,16 +66,14 @@ class DirectionalDerivative:
 
     objective: Objective
     seed: int
-    _double: _Rest | None = None
-    _widest: _Rest | None = None
 
     def cost(self, method: Method) -> int:
         """The work of one derivative, counted as if no step were spared."""
         if method == "complex step":
-            return self._at_rest().forward.work.cost(len(_STEPS), _SLOWDOWN)
-        rest = self._at_rest_in_long_double()
-        slowdown = 1 if rest is self._double else _SLOWDOWN
-        return self._at_rest().forward.work.cost(2 * LEVELS + 1, slowdown)
+            return self._at_rest.forward.work.cost(len(_STEPS), _SLOWDOWN)
+        rest = self._at_rest_in_long_double
+        slowdown = 1 if rest is self._at_rest else _SLOWDOWN
+        return self._at_rest.forward.work.cost(2 * LEVELS + 1, slowdown)
 
     # A complex step --------------------------------------------------------------------------------
 
@@ -83,7 +82,7 @@ class DirectionalDerivative:
         point = self.objective.point
         if point.dtype.kind == "c":
             raise Unsupported("the tensor is complex itself")
-        rest = self._at_rest()
+        rest = self._at_rest
         size = _size_along(point, direction)
         jitter = stream(self.seed, "complex step").choice([-_EPSILON, 0.0, _EPSILON], point.shape)
         found = []
@@ -102,7 +101,7 @@ class DirectionalDerivative:
 
     def differences(self, direction: np.ndarray) -> Slope:
         """By extrapolated differences; at a kink the interval of the subgradients close by."""
-        rest = self._at_rest_in_long_double()
+        rest = self._at_rest_in_long_double
         if direction.dtype.kind == "c":
             moved_by = direction.astype(np.result_type(rest.point, np.complex64))
         else:
@@ -126,7 +125,7 @@ class DirectionalDerivative:
         """The subgradients of a kink are all between derivatives close by, on all its sides, not on two alone: of three
         that tie, the middle one may take what neither side of it does (Clarke, "Generalized gradients and
         applications", Transactions of the AMS 205, 1975)."""
-        point = self._at_rest_in_long_double().point
+        point = self._at_rest_in_long_double.point
         generator = stream(self.seed, "neighbours of a kink")
         slopes = [*kink.sides]
         near = _NEAR * size
@@ -141,26 +140,23 @@ class DirectionalDerivative:
         return replace(kink, left=min(finite), right=max(finite))
 
     def _terms(self, moved: np.ndarray) -> np.ndarray:
-        detached = self._at_rest_in_long_double().forward.detached
+        detached = self._at_rest_in_long_double.forward.detached
         return self.objective.terms(moved, ForwardPass(detached=detached))
 
     # At rest ---------------------------------------------------------------------------------------
 
+    @cached_property
     def _at_rest(self) -> _Rest:
         """In double precision."""
-        if self._double is None:
-            self._double = self._evaluated(self.objective.point)
-        return self._double
+        return self._evaluated(self.objective.point)
 
+    @cached_property
     def _at_rest_in_long_double(self) -> _Rest:
         """In long double, or in double precision where the ops have no other, or it would take too long."""
-        if self._widest is None:
-            double = self._at_rest()
-            wider = None
-            if _LONG_EPSILON < _EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
-                wider = self._evaluated_in_long_double()
-            self._widest = wider or double
-        return self._widest
+        double = self._at_rest
+        if _LONG_EPSILON < _EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
+            return self._evaluated_in_long_double() or double
+        return double
 
     def _evaluated_in_long_double(self) -> _Rest | None:
         point = self.objective.point

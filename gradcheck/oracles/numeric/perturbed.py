@@ -6,7 +6,6 @@ stays a plain array; so does what is detached, which keeps the value that it has
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,12 +82,6 @@ class Perturbed(Operators):
     @property
     def ndim(self) -> int:
         return self.data.ndim
-
-    def dim(self) -> int:
-        return self.data.ndim
-
-    def numel(self) -> int:
-        return math.prod(self.data.shape)
 
     def __len__(self) -> int:
         return len(self.data)

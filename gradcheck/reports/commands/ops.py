@@ -8,7 +8,7 @@ from collections.abc import Callable
 import gradcheck.autograd.ops
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
 from gradcheck.autograd.op import ALIASES, TABLE, Op
-from gradcheck.oracles.exact.rules import EXACT_RULES
+from gradcheck.oracles.exact.dual import EXACT_RULES
 
 
 def _rule(entry: Op) -> str:

@@ -13,24 +13,24 @@ CHAIN = {"a": "x * x", "b": "a * a", "c": "a + b", "d": "c * c", "y": "d.sum()"}
 
 def test_gradients_come_after_those_that_they_are_made_of() -> None:
     dependencies = Dependencies(problem({"x": (3,)}, CHAIN))
-    assert dependencies.gradients(claim("2 * x * grad(a)").expr) == ("y", "d", "c", "b", "a")
-    assert dependencies.gradients(claim("grad(c) + grad(d)").expr) == ("y", "d", "c")
-    assert dependencies.gradients(claim("2 * x").expr) == ()
+    assert dependencies.of(claim("2 * x * grad(a)").expr).gradients == ("y", "d", "c", "b", "a")
+    assert dependencies.of(claim("grad(c) + grad(d)").expr).gradients == ("y", "d", "c")
+    assert dependencies.of(claim("2 * x").expr).gradients == ()
 
 
 def test_steps_in_their_order() -> None:
     of = problem({"x": (3,)}, CHAIN, let={"s": "2 * x", "t": "s * grad(c)", "u": "t + s", "v": "u"})
     formula = claim("u * 2").expr
     assert of.case.steps_of(formula) == ("s", "t", "u")
-    assert Dependencies(of).steps(formula) == ("s", "t", "u")
-    assert Dependencies(of).gradients(formula) == ("y", "d", "c")
+    assert Dependencies(of).of(formula).steps == ("s", "t", "u")
+    assert Dependencies(of).of(formula).gradients == ("y", "d", "c")
 
 
 def test_a_gradient_that_is_not_there() -> None:
     with pytest.raises(Unsupported, match="not derived"):
-        Dependencies(problem({"x": (3,)}, {**CHAIN, "z": "x.detach() * 1"}, root="y")).gradients(claim("grad(z)").expr)
+        Dependencies(problem({"x": (3,)}, {**CHAIN, "z": "x.detach() * 1"}, root="y")).of(claim("grad(z)").expr)
 
 
 def test_long_chains_do_not_recurse() -> None:
     graph = {"h0": "x * 2", **{f"h{i}": f"h{i - 1} * 2" for i in range(1, 3000)}, "y": "h2999.sum()"}
-    assert len(Dependencies(problem({"x": (1,)}, graph)).gradients(claim("grad(h0)").expr)) == 3001
+    assert len(Dependencies(problem({"x": (1,)}, graph)).of(claim("grad(h0)").expr).gradients) == 3001

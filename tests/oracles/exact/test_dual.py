@@ -12,9 +12,8 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import DivisionByZero, Dual, Indicator, lift
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain
-from gradcheck.oracles.exact.rules import EXACT_RULES, ExactRule
+from gradcheck.oracles.exact.dual import EXACT_RULES, DivisionByZero, Dual, ExactRule, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.modular import MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 
 assert ops
@@ -169,3 +168,24 @@ def test_chains_are_multiplied_out_when_somebody_asks() -> None:
     assert product.value.tolist() == [[2, 3], [6, 11]]
     assert product.tangent.tolist() == [[2, 4], [2, 4]]
     assert x.primal().tangent_chain() is None
+
+
+def test_an_op_has_one_rule() -> None:
+    known = EXACT_RULES["add"]
+    with pytest.raises(ValueError, match="'add' already"):
+        exact_rule("add")(lambda a, b: None)
+    assert EXACT_RULES["add"] is known
+
+
+def test_a_rule_serves_several_ops_and_stays_a_function() -> None:
+    def first(x: int) -> int:
+        return x + 1
+
+    try:
+        assert exact_rule("no op", "nor this one", operands=(0, 2))(first) is first
+        assert EXACT_RULES["no op"] == EXACT_RULES["nor this one"]
+        assert EXACT_RULES["no op"].function(1) == 2
+        assert EXACT_RULES["no op"].operands == (0, 2)
+    finally:
+        for name in ("no op", "nor this one"):
+            EXACT_RULES.pop(name, None)

@@ -15,11 +15,10 @@ from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
-from gradcheck.oracles.exact.direction import Direction
 from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.graph import GraphAtPoint
+from gradcheck.oracles.exact.graph import Direction, GraphAtPoint
 from gradcheck.oracles.exact.prove import unsupported
-from gradcheck.oracles.numeric.small_integers import with_small_integers
+from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.oracles.exact.calls import RATIONAL
 
 #: Ops that make integers of integers.

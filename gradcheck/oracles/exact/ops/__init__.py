@@ -3,8 +3,14 @@
 An op is one entry in one file here:
 
 - An op that only moves elements of tensors about, or adds some of them up: its name, in a list of `linear.py`.
-- Any other: an `exact_rule("name")`, a decorated function or one line, in the file with the name of its family in
-  `gradcheck/autograd/ops`, where the op itself stands.
+- Any other: an `exact_rule("name")`, a decorated function or one line, in the file that lists the module of
+  `gradcheck/autograd/ops` in which the op itself stands:
+  `elementwise`: arithmetic, comparison_where, rounding
+  `smooth`: exp_log_pow, trigonometric, special
+  `activations`: activations, softmax_logsumexp
+  `reductions`: reductions, cumulative, norms_distances
+  `min_max`: min_max, gather_scatter
+  `matrices`: matrix_products, contraction, inverse_solve, determinants
 - An op that is composed of others needs nothing.
 
 A rule takes the op's arguments in the signature's order, defaults filled in; those at `operands` (by default the first)

@@ -1,4 +1,4 @@
-"""Activations of neural networks: smooth ones by exponentials, others by choices."""
+"""Activations of neural networks: smooth ones by exponentials, softmax and its kin among them, others by choices."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.ops.comparison_where import positive, select
-from gradcheck.oracles.exact.ops.exp_log_pow import exp, has_exponential, log
-from gradcheck.oracles.exact.ops.special import erf
-from gradcheck.oracles.exact.ops.trigonometric import tanh
-from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
+from gradcheck.oracles.exact.ops.elementwise import positive, select
+from gradcheck.oracles.exact.ops.reductions import summed, without
+from gradcheck.oracles.exact.ops.smooth import erf, exp, has_exponential, log, tanh
 from gradcheck.oracles.exact.uninterpreted import chain_rule
 
 
@@ -102,3 +101,25 @@ def _softshrink(x: Dual, bound: Any) -> Any:
 
 exact_rule("leaky_relu")(lambda x, slope: x * select(positive(x), lift(x.point, 1), lift(x.point, slope)))
 exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lift(x.point, value)))
+
+
+# Softmax and its kin -----------------------------------------------------------------------------
+
+
+@exact_rule("logsumexp")
+def _logsumexp(x: Dual, dim: Any, keepdim: bool = False) -> Dual:
+    """Its difference to x has a known exponential: the softmax."""
+    e = exp(x)
+    total = summed(e, dim, True)
+    found = log(total)
+    has_exponential(x.primal() - found.primal(), e.primal() / total.primal())
+    return found if keepdim else without(found, axes(dim, x.ndim))
+
+
+@exact_rule("softmax")
+def _softmax(x: Dual, dim: int, dtype: Any = None) -> Dual:
+    e = exp(x)
+    return e / summed(e, dim, True)
+
+
+exact_rule("log_softmax")(lambda x, dim, dtype: x - _logsumexp(x, dim if x.ndim else (), True))

@@ -11,8 +11,7 @@ from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import Dual, Indicator, lift
-from gradcheck.oracles.exact.rules import EXACT_RULES, exact_rule
+from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, exact_rule, lift
 
 #: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
 MOVES = (
@@ -70,16 +69,15 @@ def _degree(name: str, operands: list[Dual], value: np.ndarray) -> Degree:
     degrees = [x.degree for x in operands]
     if name in _MOVING:
         return reduce(Degree.join, degrees)
-    degree = reduce(Degree.plus, degrees)
-    return degree.summed(_terms(name, operands, value)) if degree.denominator or degree.cofactor else degree
+    return reduce(Degree.plus, degrees).summed(_terms(name, operands, value))
 
 
 def _terms(name: str, operands: list[Dual], value: np.ndarray) -> int:
     """How many elements are added up at most."""
     sizes = [x.value.size for x in operands]
     if name == "sum_to_size":
-        return max(1, -(-max(sizes) // max(value.size, 1)))
-    return 1 if name == "neg" else max(1, sum(sizes))
+        return -(-max(sizes) // max(value.size, 1))
+    return 1 if name == "neg" else sum(sizes)
 
 
 for _name in (*MOVES, *SUMS):

@@ -1,4 +1,4 @@
-"""The larger of two, the largest of many, and where it stands.
+"""The larger of two, the largest of many, and where it stands: what is gathered from there and scattered to it.
 
 The largest of many is one of the elements, each with an uninterpreted weight that says whether it is the one. So
 `argmax` gives these weights (`Positions`): what is gathered there is the sum of all elements with their weights, and
@@ -16,11 +16,11 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import PIECEWISE, Degree
-from gradcheck.oracles.exact.dual import Dual, apply_rule, lift
+from gradcheck.oracles.exact.dual import Dual, apply_rule, exact_rule, lift
 from gradcheck.oracles.exact.ops.activations import clamped
-from gradcheck.oracles.exact.ops.comparison_where import piecewise, select
+from gradcheck.oracles.exact.ops.elementwise import piecewise, select
+from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.ops.reductions import summed, without
-from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
 
 exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(a > b, a, b))
@@ -80,8 +80,8 @@ class Positions:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        kept = ((axis, size) for axis, size in enumerate(self.weights.shape) if axis != self.dim or self.keepdim)
-        return tuple(1 if axis == self.dim else size for axis, size in kept)
+        before, after = self.weights.shape[: self.dim], self.weights.shape[self.dim + 1 :]
+        return (*before, 1, *after) if self.keepdim else (*before, *after)
 
     @property
     def ndim(self) -> int:
@@ -111,3 +111,26 @@ def _position(name: str, x: Dual, dim: Any = None, keepdim: bool = False) -> Pos
 
 exact_rule("argmax")(partial(_position, "amax"))
 exact_rule("argmin")(partial(_position, "amin"))
+
+
+def _is_along(positions: Any, dim: int, x: Dual) -> bool:
+    """Whether these are positions in this tensor. Raises Unsupported where they are those in another."""
+    if not isinstance(positions, Positions):
+        return False
+    if not positions.keepdim or dim % x.ndim != positions.dim or x.shape != positions.weights.shape:
+        raise Unsupported("positions in another tensor")
+    return True
+
+
+@exact_rule("gather")
+def _gather(x: Dual, dim: int, index: Any, *settings: Any) -> Dual:
+    if not _is_along(index, dim, x):
+        return linear("gather", x, dim, index, *settings)
+    return summed(x * index.weights, dim, True)
+
+
+@exact_rule("scatter_add", operands=(0, 3))
+def _scatter_add(x: Dual, dim: int, index: Any, source: Dual) -> Any:
+    if not _is_along(index, dim, x):
+        return linear("scatter_add", x, dim, index, source)
+    return x + source * index.weights

@@ -1,4 +1,4 @@
-"""Sums, means, variances and products over dimensions; whether any condition holds, or all."""
+"""Sums, means, variances, norms and products over dimensions; whether any condition holds, or all."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, count
+from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
-from gradcheck.oracles.exact.dual import Dual, Indicator, lift
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain
-from gradcheck.oracles.exact.ops.comparison_where import conditions
-from gradcheck.oracles.exact.ops.matrix_products import product
-from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.modular import MatrixChain
+from gradcheck.oracles.exact.ops.elementwise import conditions
+from gradcheck.oracles.exact.ops.matrices import product
 
 
 @exact_rule("sum")
@@ -22,7 +22,7 @@ def summed(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     """The sum over these dimensions, over all for None; of a chain of matrices by products with ones, so that it is not
     multiplied out."""
     run = axes(dim, x.ndim)
-    if type(x.lazy_value) is MatrixChain:
+    if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)
     terms = prod(x.shape[axis] for axis in run)
     value = np.asarray(np.sum(x.value, axis=run, keepdims=keepdim) % x.point.prime)
@@ -36,17 +36,21 @@ def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
     rows, columns = x.shape
     total = x
     if 0 in run:
-        total = product(lift(x.point, np.ones((1, rows), dtype=np.int64)), total)
+        total = product(_ones(x, (1, rows)), total)
     if 1 in run:
-        total = product(total, lift(x.point, np.ones((columns, 1), dtype=np.int64)))
+        total = product(total, _ones(x, (columns, 1)))
     return total if keepdim else without(total, run)
+
+
+def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:
+    return Dual(x.point, np.ones(shape, dtype=np.int64), None, CONSTANT)
 
 
 def without(x: Dual, run: tuple[int, ...]) -> Dual:
     """The tensor without these dimensions, which are of size 1."""
     shape = tuple(size for axis, size in enumerate(x.shape) if axis not in run)
-    tangent = None if x.tangent is None else x.tangent.reshape(shape)
-    return Dual(x.point, x.value.reshape(shape), tangent, x.degree)
+    tangent = None if x.lazy_tangent is None else x.lazy_tangent.reshape(shape)
+    return Dual(x.point, x.lazy_value.reshape(shape), tangent, x.degree)
 
 
 @exact_rule("var")
@@ -70,8 +74,7 @@ def _prod(x: Dual, dim: Any, keepdim: bool, dtype: Any) -> Any:
         x, dim, keepdim = x.reshape(prod(x.shape)), 0, False
     dim, length = dim % x.ndim, x.shape[dim]
     if not length:
-        ones = np.ones(tuple(1 if i == dim else n for i, n in enumerate(x.shape)), dtype=np.int64)
-        x, length = Dual(x.point, ones, None, CONSTANT), 1
+        x, length = _ones(x, tuple(1 if i == dim else n for i, n in enumerate(x.shape))), 1
     while length > 1:
         half = length // 2
         halves = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
@@ -92,3 +95,28 @@ def _all(c: Dual, dim: Any = None, keepdim: bool = False) -> Indicator:
 exact_rule("mean")(lambda x, dim, keepdim, dtype: summed(x, dim, keepdim) / count(x, dim))
 exact_rule("std")(lambda *args: _var(*args).sqrt())
 exact_rule("any")(lambda c, dim, keepdim: ~_all(~conditions(c)[0], dim, keepdim))
+
+
+@exact_rule("cumprod")
+def _cumprod(x: Dual, dim: int, dtype: Any) -> Any:
+    """One factor after the other."""
+    if not x.ndim or not x.shape[dim]:
+        return x
+    parts = [x.narrow(dim, 0, 1)]
+    for i in range(1, x.shape[dim]):
+        parts.append(parts[-1] * x.narrow(dim, i, 1))
+    return TABLE["cat"](parts, dim)
+
+
+@exact_rule("linalg.vector_norm")
+def _norm(x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    run = list(axes(dim, x.ndim))
+    if order == 2:
+        return (summed(x * x, run, keepdim) if x.ndim else x * x).sqrt()
+    if order == 1:
+        return summed(x.abs(), run, keepdim)
+    if order in (np.inf, -np.inf):
+        return TABLE["amax" if order > 0 else "amin"](x.abs(), run, keepdim)
+    if order == 0:
+        return summed(lift(x.point, np.ones(x.shape)), run, keepdim)
+    raise Unsupported(f"a norm of order {order}")

@@ -1,4 +1,4 @@
-"""Activations: identities of the smooth ones, and the piecewise ones as the functions themselves."""
+"""Activations, smooth and piecewise linear ones, softmax and its kin."""
 
 from __future__ import annotations
 
@@ -57,3 +57,23 @@ def test_a_rectified_number_is_never_negative() -> None:
 def test_bounds_the_wrong_way_round_are_refused() -> None:
     with pytest.raises(Unsupported, match="between 2 and 1"):
         clamped(names()["x"], 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("exp(logsumexp(x, 0))", "exp(x).sum()"),
+        ("exp(log_softmax(x, 0))", "softmax(x, 0)"),
+        ("exp(x - logsumexp(x, 0))", "softmax(x, 0)"),
+        ("softmax(x, 0).sum()", "tensor(1.0)"),
+        ("logsumexp(x, 0, True)[0]", "logsumexp(x, 0)"),
+        ("log_softmax(x[0], 0)", "x[0] - logsumexp(x[0], 0)"),
+    ],
+)
+def test_what_is_known_of_softmax(left: str, right: str) -> None:
+    assert_identity(left, right)
+
+
+def test_what_is_not_of_softmax() -> None:
+    assert_different("softmax(x, 0)", "softmax(2 * x, 0)")
+    assert_different("softmax(x, 0)", "softmax(x + 1, 0)")  # true of exponentials, but not kept

@@ -9,7 +9,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual, Indicator
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain
+from gradcheck.oracles.exact.modular import MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 
 

@@ -1,4 +1,4 @@
-"""Sums, means, variances and products: those of the same integers; whether any condition holds, or all."""
+"""Sums, variances, norms and products, all at once or accumulated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
+from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.lazy_matmul import MatrixChain
+from gradcheck.oracles.exact.modular import MatrixChain
 from gradcheck.oracles.exact.ops.reductions import summed, without
 from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
 from tests.oracles.exact.identities import assert_identity, assert_is_the_function
+
+assert ops
+
 
 #: Those that are not of one number, or of none.
 VARIANCES = [
@@ -91,3 +95,45 @@ def test_any_is_the_opposite_of_none() -> None:
     assert_identity("any(x > 0, 0)", "1 - all(x <= 0, 0) * 1")
     assert_is_the_function("where(any(x > 6), x, w)")
     assert_is_the_function("where(all(x > 6), x, w)")
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_products_accumulate(dim: int) -> None:
+    values = np.arange(2, 8).reshape(2, 3)
+    found = TABLE["cumprod"](Dual(point(), values, np.zeros_like(values)), dim)
+    assert np.array_equal(found.value, np.cumprod(values, dim))
+    assert not np.any(found.tangent)
+
+
+def test_the_product_rule() -> None:
+    found = TABLE["cumprod"](Dual(point(), np.array([2, 3, 4]), np.array([1, 0, 0])), 0)
+    assert found.tangent.tolist() == [1, 3, 12]
+
+
+def test_nothing_to_multiply() -> None:
+    empty = Dual(point(), np.zeros((0, 3), dtype=np.int64))
+    assert TABLE["cumprod"](empty, 0) is empty
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("linalg.vector_norm(x)", "sqrt((x * x).sum())"),
+        ("linalg.vector_norm(x, inf)", "amax(abs(x))"),
+        ("linalg.vector_norm(x, -inf)", "amin(abs(x))"),
+        ("linalg.vector_norm(x[0], 2)", "sqrt(x[0] * x[0])"),
+    ],
+)
+def test_what_is_known(left: str, right: str) -> None:
+    assert_identity(left, right)
+
+
+def test_the_sum_of_sizes() -> None:
+    assert_is_the_function("linalg.vector_norm(x, 1)")
+
+
+def test_orders_that_are_counts_or_nothing() -> None:
+    x = Dual(point(), np.arange(1, 13).reshape(3, 4))
+    assert TABLE["linalg.vector_norm"](x, 0, dim=1).value.tolist() == [4, 4, 4]
+    with pytest.raises(Unsupported, match="order 3"):
+        TABLE["linalg.vector_norm"](x, 3)

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, roots and powers: what is known of them holds, and no more is assumed."""
+"""What the exact oracle knows of smooth functions, and what it does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.ops.exp_log_pow import exp, has_exponential, integer_power, log
+from gradcheck.oracles.exact.ops.smooth import exp, has_exponential, integer_power, log
 from gradcheck.oracles.exact.point import FieldPoint
 from tests.oracles.exact.calls import PRIME
 from tests.oracles.exact.identities import assert_different, assert_identity, both, names
@@ -138,3 +138,57 @@ def test_bases_without_a_logarithm_are_refused(text: str) -> None:
 def test_other_powers_are_different_functions() -> None:
     assert_different("x ** 1.7", "x ** 1.8")
     assert TABLE["pow"](names()["x"], 1.7).point.uninterpreted >= {"pow"}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("sin(x) ** 2 + cos(x) ** 2", "ones(5)"),
+        ("tan(x)", "sin(x) / cos(x)"),
+        ("sin(-x)", "-sin(x)"),
+        ("deg2rad(x)", "x * 0.017453292519943295"),
+        ("rad2deg(x)", "x * 57.29577951308232"),
+        ("cos(-x)", "cos(x)"),
+        ("sinc(x) * x * 3.141592653589793", "sin(3.141592653589793 * x)"),
+        ("atan(-x)", "-atan(x)"),
+        ("asin(-x)", "-asin(x)"),
+        ("asinh(-x)", "-asinh(x)"),
+        ("atanh(-x)", "-atanh(x)"),
+        ("tanh(x)", "sinh(x) / cosh(x)"),
+        ("tanh(-x)", "-tanh(x)"),
+        ("cosh(x) ** 2 - sinh(x) ** 2", "ones(5)"),
+        ("cosh(x) + sinh(x)", "exp(x)"),
+    ],
+)
+def test_what_is_known_of_angles(left: str, right: str) -> None:
+    assert_identity(left, right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("sin(2 * x)", "2 * sin(x) * cos(x)"),
+        ("acos(-x)", "-acos(x)"),
+        ("acosh(x)", "asinh(x)"),
+        ("atan2(x, y)", "atan(x)"),
+    ],
+)
+def test_what_is_not_of_angles(left: str, right: str) -> None:
+    assert_different(left, right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("erf(x) + erfc(x)", "ones(5)"),
+        ("erf(-x)", "-erf(x)"),
+        ("erf(0 * x)", "zeros(5)"),
+        ("xlogy(x, y)", "x * log(y)"),
+    ],
+)
+def test_what_is_known_of_the_error_function(left: str, right: str) -> None:
+    assert_identity(left, right)
+
+
+def test_what_is_not_of_the_error_function() -> None:
+    assert_different("erf(x)", "erf(y)")

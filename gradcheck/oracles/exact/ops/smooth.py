@@ -1,8 +1,14 @@
-"""Exponentials, logarithms, roots and powers: integer powers are exact; of all others is kept what is known of them."""
+"""Smooth functions of a number: exponentials, logarithms, roots, powers, angles, the error function.
+
+Integer powers are exact; of all others is kept what is known of them: angles and hyperbolic functions are fractions of
+the tangent of half the angle, and of the exponential.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +17,11 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.rules import exact_rule
+from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
 from gradcheck.oracles.exact.uninterpreted import (
     chain_rule,
     chain_rule_of_two,
+    odd,
     of_two,
     pair,
     uninterpreted,
@@ -160,3 +166,73 @@ def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
 
 exact_rule("square")(lambda x: x * x)
 exact_rule("exp2")(lambda x: _pow(2, x))
+
+
+# Angles and hyperbolic functions -----------------------------------------------------------------
+
+
+def _half_angle(x: Dual) -> Dual:
+    """The tangent of half the angle: odd, with the derivative `(1 + t^2) / 2`."""
+    t = odd("tan(x / 2)", x)
+    return chain_rule(x, t, lambda: (1 + t * t) / 2)
+
+
+#: What they are of the tangent of half the angle.
+_ANGLES: dict[str, Callable[[Dual], Dual]] = {
+    "sin": lambda t: (t + t) / (1 + t * t),
+    "cos": lambda t: (1 - t * t) / (1 + t * t),
+    "tan": lambda t: (t + t) / (1 - t * t),
+}
+for _name, _form in _ANGLES.items():
+    exact_rule(_name)(lambda x, form=_form: form(_half_angle(x)))
+
+
+@exact_rule("tanh")
+def tanh(x: Dual) -> Dual:
+    """`(e^2 - 1) / (e^2 + 1)`, of derivative `1 - tanh(x)^2`."""
+    e = exp(x.primal())
+    value = (e * e - 1) / (e * e + 1)
+    return chain_rule(x, value, lambda: 1 - value * value)
+
+
+@exact_rule("atan2", operands=(0, 1))
+def _atan2(a: Dual, b: Dual) -> Dual:
+    p, q = a.primal(), b.primal()
+    scale = 1 / (p * p + q * q)
+    return chain_rule_of_two(of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
+
+
+def _inverse(name: str, function: Callable[[str, Dual], Dual], slope: Callable[[Dual], Dual], x: Dual) -> Dual:
+    return chain_rule(x, function(name, x), lambda: slope(x.primal()))
+
+
+#: Inverse functions, odd or not, and their derivatives.
+_INVERSES: dict[str, tuple[Callable[[str, Dual], Dual], Callable[[Dual], Dual]]] = {
+    "asin": (odd, lambda x: 1 / root(1 - x * x)),
+    "acos": (uninterpreted, lambda x: -1 / root(1 - x * x)),
+    "atan": (odd, lambda x: 1 / (1 + x * x)),
+    "asinh": (odd, lambda x: 1 / root(1 + x * x)),
+    "acosh": (uninterpreted, lambda x: 1 / (root(x - 1) * root(x + 1))),
+    "atanh": (odd, lambda x: 1 / (1 - x * x)),
+}
+for _name, _function_and_slope in _INVERSES.items():
+    exact_rule(_name)(partial(_inverse, _name, *_function_and_slope))
+for _name in ("deg2rad", "rad2deg"):  # by the very number that the forward multiplies with
+    exact_rule(_name)(lambda x, forward=TABLE[_name].forward: x * forward(np.ones(())))
+exact_rule("sinc")(lambda x: (math.pi * x).sin() / (math.pi * x))
+exact_rule("sinh")(lambda x: (exp(x) - 1 / exp(x)) / 2)
+exact_rule("cosh")(lambda x: (exp(x) + 1 / exp(x)) / 2)
+
+
+# The error function ------------------------------------------------------------------------------
+
+
+@exact_rule("erf")
+def erf(x: Dual) -> Dual:
+    """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
+    still = x.primal()
+    return chain_rule(x, odd("erf", x), lambda: 2 / math.sqrt(math.pi) * exp(-(still * still)))
+
+
+exact_rule("erfc")(lambda x: 1 - erf(x))
+exact_rule("xlogy", operands=(0, 1))(lambda x, y: x * log(y))

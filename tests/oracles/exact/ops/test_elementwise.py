@@ -1,4 +1,4 @@
-"""Comparisons and choices: indicators are unknowns of which nothing is assumed but what is true of every order."""
+"""Arithmetic, comparisons, logic and steps: what the rules know of them, and what they do not."""
 
 from __future__ import annotations
 
@@ -6,12 +6,45 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.errors import Unsupported
+from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact.degree import PIECEWISE
-from gradcheck.oracles.exact.dual import Dual, Indicator
-from gradcheck.oracles.exact.ops.comparison_where import positive, select
-from tests.oracles.exact.calls import PRIME
+from gradcheck.oracles.exact.dual import DivisionByZero, Dual, Indicator
+from gradcheck.oracles.exact.ops.elementwise import positive, select
+from tests.oracles.exact.calls import PRIME, point
 from tests.oracles.exact.identities import assert_different, assert_identity, assert_is_the_function, names
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("torch.add(x, y, alpha=3)", "x + 3 * y"),
+        ("torch.sub(x, 2, alpha=0.5)", "x - 1"),
+        ("lerp(x, y, 0.25)", "0.75 * x + 0.25 * y"),
+        ("reciprocal(x) * x", "ones(5)"),
+        ("torch.div(x, y, rounding_mode='floor')", "floor(x / y)"),
+        ("hypot(x, y)", "hypot(y, x)"),
+        ("hypot(x, y)", "sqrt(x * x + y * y)"),
+        ("abs(-x)", "abs(x)"),
+    ],
+)
+def test_what_is_known(left: str, right: str) -> None:
+    assert_identity(left, right)
+
+
+def test_division_by_zero_is_one_of_this_point() -> None:
+    with pytest.raises(DivisionByZero, match="div: 0 has no inverse at this point"):
+        TABLE["div"](1, Dual(point(), np.array([1, 0])))
+
+
+def test_shapes_are_checked() -> None:
+    x = Dual(point(), np.arange(6).reshape(2, 3))
+    with pytest.raises(ShapeMismatch):
+        TABLE["add"](x, Dual(x.point, np.arange(2)))
+
+
+@pytest.mark.parametrize("text", ["abs(x) * w", "sign(x) * x", "abs(abs(x) - 2)", "l1_loss(x, w)"])
+def test_signs_are_those_of_the_numbers(text: str) -> None:
+    assert_is_the_function(text)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +82,7 @@ def test_choices(text: str) -> None:
         ("isnan(x)", "zeros(5)"),
     ],
 )
-def test_what_is_known(left: str, right: str) -> None:
+def test_what_is_known_of_comparisons(left: str, right: str) -> None:
     assert_identity(left, right)
 
 
@@ -120,3 +153,29 @@ def test_an_infinity_is_compared_like_any_number() -> None:
     assert not np.any((x > endless).value == (y > endless).value)
     chosen = TABLE["where"](x > 0, y, endless)
     assert not np.any(chosen.value == endless.value)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("frac(x) + trunc(x)", "x"),
+        ("x % y + y * floor(x / y)", "x"),
+        ("fmod(x, y) + y * trunc(x / y)", "x"),
+        ("x // y", "floor(x / y)"),
+    ],
+)
+def test_what_is_known_of_steps(left: str, right: str) -> None:
+    assert_identity(left, right)
+
+
+def test_what_is_not_of_steps() -> None:
+    assert_different("ceil(x)", "floor(x) + 1")
+    assert_different("x % y", "fmod(x, y)")
+    assert_different("round(x)", "round(x, decimals=1)")
+
+
+def test_a_step_has_no_tangent_and_is_piecewise() -> None:
+    found = TABLE["floor"](names()["x"])
+    assert found.tangent is None
+    assert found.degree.kinds & PIECEWISE
+    assert not np.any(found.value == 0)

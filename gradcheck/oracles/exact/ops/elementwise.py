@@ -1,4 +1,4 @@
-"""Comparisons and logic, and choices that rest on them: functions that are defined piecewise.
+"""Arithmetic and rounding, comparisons and logic, and choices that rest on them, element by element.
 
 Which side of a comparison an element is on is an uninterpreted residue (`Indicator`), the same for the same comparison.
 What is proved for all residues holds for 0 and 1, so `where(c, a, b)` is `b + c (a - b)`. For values that are not
@@ -13,13 +13,32 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, Indicator
+from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.point import FieldPoint
-from gradcheck.oracles.exact.rules import exact_rule
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
+
+
+@exact_rule("div", operands=(0, 1))
+def divide(a: Dual, b: Dual, rounding: str | None = None) -> Any:
+    """`a / b`, as it is, or rounded by the op of this name."""
+    return a / b if rounding is None else TABLE[rounding]((a / b).primal())
+
+
+exact_rule("add", operands=(0, 1))(lambda a, b, alpha: a + (b if alpha == 1 else b * alpha))
+exact_rule("sub", operands=(0, 1))(lambda a, b, alpha: a - (b if alpha == 1 else b * alpha))
+exact_rule("mul", operands=(0, 1))(lambda a, b: a * b)
+exact_rule("reciprocal")(lambda x: x.reciprocal())
+exact_rule("lerp", operands=(0, 1, 2))(lambda start, end, weight: start + weight * (end - start))
+exact_rule("hypot", operands=(0, 1))(lambda a, b: (a * a + b * b).sqrt())
+exact_rule("sign", "sgn")(lambda x: (x > 0) - (x < 0))
+exact_rule("abs")(lambda x: x * x.sign())
+
+
+# Comparisons -------------------------------------------------------------------------------------
 
 
 def piecewise(x: Dual) -> Degree:
@@ -122,3 +141,20 @@ def _is_special(name: str, x: Dual) -> np.ndarray:
 
 for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
     exact_rule(_name)(partial(_is_special, _name))
+
+
+# Steps, and what is left of a number beside them -------------------------------------------------
+
+
+def _step(name: str, x: Dual, decimals: Any = 0) -> Dual:
+    """Some number, whose derivative is 0."""
+    function = f"{name} to {decimals}" if decimals else name
+    return Dual(x.point, x.point.value(function, x.value, x.degree), None, piecewise(x))
+
+
+for _name in ("floor", "ceil", "trunc", "round"):
+    exact_rule(_name)(partial(_step, _name))
+exact_rule("frac")(lambda x: x - x.trunc())
+exact_rule("floor_divide", operands=(0, 1))(lambda a, b: divide(a, b, "floor"))
+exact_rule("remainder", operands=(0, 1))(lambda a, b: a - b * divide(a, b, "floor"))
+exact_rule("fmod", operands=(0, 1))(lambda a, b: a - b * divide(a, b, "trunc"))

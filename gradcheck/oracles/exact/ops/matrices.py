@@ -1,0 +1,177 @@
+"""Products of matrices, of two of them lazily; inverses, systems and determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.ops.contraction import explicit
+from gradcheck.errors import ShapeMismatch
+from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact.degree import PIECEWISE
+from gradcheck.oracles.exact.dual import Dual, exact_rule
+from gradcheck.oracles.exact.uninterpreted import chain_rule, uninterpreted
+
+
+@exact_rule("matmul", operands=(0, 1))
+def matmul(a: Dual, b: Dual) -> Dual:
+    """`a @ b`, with NumPy's rules for batches and vectors. Raises ShapeMismatch."""
+    left, right = a.shape, b.shape
+    if left[-1:] != right[-2:][:1]:
+        raise ShapeMismatch(f"a product of shapes {left} and {right}")
+    if len(left) == len(right) == 2:
+        return product(a, b)
+    return contract(np.matmul, a, b, max(left[-1], 1))
+
+
+def product(a: Dual, b: Dual) -> Dual:
+    """Of two matrices, not multiplied out yet."""
+    x, y, a_moves, b_moves = a.value_chain(), b.value_chain(), a.tangent_chain(), b.tangent_chain()
+    left = None if a_moves is None else a_moves @ y
+    right = None if b_moves is None else x @ b_moves
+    tangent: Any = left or right
+    if left and right:
+        tangent = (left.dense() + right.dense()) % a.point.prime
+    return Dual(a.point, x @ y, tangent, a.degree.times(b.degree).summed(x.shape[1]))
+
+
+def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, terms: int) -> Dual:
+    """A form that is linear in each of two arrays, and adds `terms` products into each element."""
+    prime = a.point.prime
+    value = modular.bilinear(form, a.value, b.value, terms, prime)
+    tangent: np.ndarray | None = None
+    if a.tangent is not None:
+        tangent = modular.bilinear(form, a.tangent, b.value, terms, prime)
+    if b.tangent is not None:
+        right = modular.bilinear(form, a.value, b.tangent, terms, prime)
+        tangent = right if tangent is None else (tangent + right) % prime
+    return Dual(a.point, value, tangent, a.degree.times(b.degree).summed(terms))
+
+
+# Sums by Einstein's convention -------------------------------------------------------------------
+
+
+@exact_rule("einsum", operands=())
+def _einsum(equation: str, factors: list[Dual]) -> Dual:
+    """Two operands at a time, from the left."""
+    inputs, output = explicit(equation, tuple(x.ndim for x in factors))
+    labels, result = inputs[0], factors[0]
+    if len(factors) == 1:
+        return _einsum_of_one(f"{labels}->{output}", result)
+    for place, factor in enumerate(factors[1:], 1):
+        needed = set(output).union(*inputs[place + 1 :])
+        last = place == len(factors) - 1
+        kept = output if last else "".join(c for c in dict.fromkeys(labels + inputs[place]) if c in needed)
+        result = _einsum_of_two(labels, inputs[place], kept, result, factor)
+        labels = kept
+    return result
+
+
+def _einsum_of_two(first: str, second: str, output: str, a: Dual, b: Dual) -> Dual:
+    sizes: dict[str, int] = {}
+    for labels, shape in ((first, a.shape), (second, b.shape)):
+        for label, size in zip(labels, shape, strict=True):
+            sizes[label] = max(size, sizes.get(label, 1)) if size else 0
+    terms = prod(size for label, size in sizes.items() if label not in output)
+    equation = f"{first},{second}->{output}"
+    return contract(lambda x, y: np.einsum(equation, x, y, optimize=True), a, b, max(1, terms))
+
+
+def _einsum_of_one(equation: str, x: Dual) -> Dual:
+    value = modular.reduce(np.einsum(equation, x.value), x.point.prime)
+    tangent = None if x.tangent is None else modular.reduce(np.einsum(equation, x.tangent), x.point.prime)
+    return Dual(x.point, value, tangent, x.degree.summed(max(1, x.value.size // max(1, value.size))))
+
+
+# Inverses and systems, by Gauss and Jordan's elimination -----------------------------------------
+
+
+@exact_rule("linalg.inv")
+def inverse(x: Dual) -> Dual:
+    """The derivative of `inv(A)` is `-inv(A) @ dA @ inv(A)`. Raises ZeroDivisionError for a singular matrix."""
+    n, prime = x.shape[-1], x.point.prime
+    value, _ = invert(x.value, prime)
+    tangent = None
+    if x.tangent is not None:
+        half = modular.bilinear(np.matmul, value, x.tangent, n, prime)
+        tangent = (-modular.bilinear(np.matmul, half, value, n, prime)) % prime
+    return Dual(x.point, value, tangent, x.degree.inverse_matrix(n))
+
+
+def invert(matrices: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
+    """The inverses and the determinants, of shape (…, n, n) and (…). Raises ZeroDivisionError for a singular matrix."""
+    n, batch = matrices.shape[-1], prod(matrices.shape[:-2])
+    identity = np.broadcast_to(np.eye(n, dtype=np.int64), matrices.shape)
+    rows = np.concatenate([matrices, identity], axis=-1).reshape(batch, n, 2 * n)
+    determinants = np.ones(batch, dtype=np.int64)
+    each = np.arange(batch)
+    for column in range(n):
+        pivot = column + np.argmax(rows[:, column:, column] != 0, axis=1)
+        swapped = pivot != column
+        rows[each, pivot], rows[:, column] = rows[:, column].copy(), rows[each, pivot].copy()
+        head = rows[:, column, column]
+        determinants = determinants * np.where(swapped, prime - head, head) % prime
+        rows[:, column] = rows[:, column] * modular.inverse(head, prime)[:, None] % prime
+        factors = rows[:, :, column].copy()
+        factors[:, column] = 0
+        rows = (rows - factors[:, :, None] * rows[:, column, None, :]) % prime
+    return rows[:, :, n:].reshape(matrices.shape), determinants.reshape(matrices.shape[:-2])
+
+
+@exact_rule("linalg.solve", operands=(0, 1))
+def _solve(a: Dual, b: Dual, left: bool = True) -> Dual:
+    """`inv(A) @ B`, or `B @ inv(A)`."""
+    inverted = inverse(a)
+    if b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]):
+        column: Dual = matmul(inverted, b.unsqueeze(-1)).squeeze(-1)
+        return column
+    return matmul(inverted, b) if left else matmul(b, inverted)
+
+
+# Determinants ------------------------------------------------------------------------------------
+
+
+@exact_rule("linalg.det")
+def determinant(x: Dual) -> Dual:
+    """The derivative of `det(A)` is `det(A) * trace(inv(A) @ dA)` (Jacobi)."""
+    n, prime = x.shape[-1], x.point.prime
+    inverted, value = invert(x.value, prime)
+    tangent = None
+    if x.tangent is not None:
+        slopes = modular.bilinear(np.matmul, inverted, x.tangent, n, prime)
+        tangent = value * (np.trace(slopes, axis1=-2, axis2=-1) % prime) % prime
+    return Dual(x.point, value, tangent, x.degree.determinant(n))
+
+
+@exact_rule("logabsdet")
+def _logabsdet(x: Dual) -> Dual:
+    """A logarithm, whose derivative is the determinant's divided by it."""
+    found = determinant(x)
+    return chain_rule(found, uninterpreted("log(abs(x))", found), found.primal().reciprocal)
+
+
+@exact_rule("det_sign")
+def _det_sign(x: Dual) -> Dual:
+    """Some number, whose derivative is 0."""
+    found = uninterpreted("sign of a determinant", determinant(x.primal()))
+    return Dual(x.point, found.value, None, found.degree._replace(kinds=found.degree.kinds | PIECEWISE))
+
+
+def _cofactors(x: Dual) -> tuple[Dual, Dual]:
+    """The cofactors `det(A) * inv(A).mT`, for any regular matrix, and `inv(A).mT`."""
+    transposed: Dual = inverse(x).mT
+    return transposed * determinant(x)[..., None, None], transposed
+
+
+exact_rule("cofactors")(lambda x: _cofactors(x)[0])
+
+
+@exact_rule("det_hessian", operands=(0, 1))
+def _det_hessian(x: Dual, direction: Dual) -> Dual:
+    """With B = inv(A).mT: `<G, B> C - B @ G.mT @ C`, C the cofactors."""
+    cofactors, b = _cofactors(x)
+    along: Dual = (direction * b).sum((-2, -1), True)
+    return along * cofactors - matmul(matmul(b, direction.mT), cofactors)
