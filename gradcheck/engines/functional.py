@@ -9,18 +9,20 @@ it.
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
+from gradcheck.engines.recording import flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.calls import Calls
-from gradcheck.engines.tensor_class.errors import translating
-from gradcheck.engines.tensor_class.foreign import ForeignEngine
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 
 
@@ -102,14 +104,13 @@ class FunctionalEngine(ForeignEngine):
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
-        found: list[Any] = []
-        _mapped(given, self._differentiates, found.append)
+        found = [value for value in flat(given) if self._differentiates(value)]
         if not found:
             return
 
         def total(*values: Any) -> Any:
             traced = iter(values)
-            replaced = _mapped(given, self._differentiates, lambda value: next(traced))
+            replaced = mapped(given, lambda value: next(traced) if self._differentiates(value) else value)
             result = form.call(self.library, replaced, shape)
             if isinstance(result, np.ndarray) and result.dtype == object:
                 raise TypeError("it makes an array of the library's own boxes")
@@ -164,34 +165,18 @@ class FunctionalEngine(ForeignEngine):
     def _replayed(self, call: _Call, known: dict[WrappedTensor, Any]) -> list[Any]:
         """The call's arguments, with what is known of this replay."""
 
-        def is_known(value: Any) -> bool:
-            return type(value) is WrappedTensor and value in known
+        def replayed(value: Any) -> Any:
+            is_known = type(value) is WrappedTensor and value in known
+            return known[value] if is_known else self.native(call.op, value)
 
-        return _mapped(call.bound, is_known, known.__getitem__, lambda value: self.native(call.op, value))
+        return [mapped(value, replayed) for value in call.bound]
 
     def _sum(self, values: list[Any], roots: list[WrappedTensor], seeds: list[np.ndarray | None]) -> Any:
         add_up = self.library.function("sum")
-        terms = [
-            value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
-            for value, root, seed in zip(values, roots, seeds, strict=True)
-        ]
-        result = terms[0]
-        for term in terms[1:]:
-            result = result + term
-        return result
-
-
-def _mapped(
-    values: Sequence[Any],
-    chosen: Callable[[Any], bool],
-    function: Callable[[Any], Any],
-    other: Callable[[Any], Any] = lambda value: value,
-) -> list[Any]:
-    """`function(value)` for those that are chosen, `other(value)` for the rest, also inside lists and tuples."""
-
-    def one(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)([one(item) for item in value])
-        return function(value) if chosen(value) else other(value)
-
-    return [one(value) for value in values]
+        return reduce(
+            operator.add,
+            [
+                value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
+                for value, root, seed in zip(values, roots, seeds, strict=True)
+            ],
+        )

@@ -17,12 +17,15 @@ from difflib import get_close_matches
 from importlib import metadata, util
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines.base import Engine
-from gradcheck.engines.tensor_class.output import Output
+from gradcheck.engines.tensor_class.guard import Output
 from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from gradcheck.engines.tensor_class.engine import TensorClassEngine
 
 #: gradcheck's own, by name: where the class is, and what to install where it cannot be imported.
 ENGINES = {
@@ -89,9 +92,19 @@ def as_engine(found: Any, name: str, spec: str) -> Engine:
         return engine
     if inspect.ismodule(found) or not callable(found):
         raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
-    from gradcheck.engines.tensor_class.adapt import adapt  # only somebody's class needs it
-
     return adapt(found, name)
+
+
+def adapt(constructor: Callable[..., Any], name: str) -> TensorClassEngine:
+    """An engine of a Tensor class, or of a function that makes tensors. Raises UsageError where it is none. What the
+    class prints while it is looked at is dropped."""
+    from gradcheck.engines.tensor_class.api import api_of  # only somebody's class needs these
+    from gradcheck.engines.tensor_class.engine import TensorClassEngine
+    from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
+
+    with Output().capturing():
+        api = api_of(constructor, getattr(constructor, "__name__", name))
+    return (ScalarClassEngine if api.scalar else TensorClassEngine)(api, name)
 
 
 def _is_engine(found: Any) -> bool:

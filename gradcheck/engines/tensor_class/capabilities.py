@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.errors import ANYTHING, said
+from gradcheck.engines.tensor_class.guard import ANYTHING, said
 
 Seed = Literal["array", "tensor", "none"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, capabilities_of, seeded
-from gradcheck.engines.tensor_class.errors import translating
-from gradcheck.engines.tensor_class.foreign import ForeignEngine
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor
+from gradcheck.engines.tensor_class.dialects import SUBMODULES
+from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.errors import NonScalarBackward, Unsupported
 
 Seeds = list[np.ndarray | None]
@@ -23,8 +25,8 @@ Seeds = list[np.ndarray | None]
 class TensorClassEngine(ForeignEngine):
     """A Tensor class, used by its `Api`."""
 
-    def __init__(self, api: Api, library: Library, name: str) -> None:
-        super().__init__(name, api.name, library)
+    def __init__(self, api: Api, name: str) -> None:
+        super().__init__(name, api.name, Library((*_modules(api), api.tensor_type)))
         self.api = api
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
@@ -164,3 +166,14 @@ class TensorClassEngine(ForeignEngine):
         for term in terms[1:]:
             total = total + term
         return total
+
+
+def _modules(api: Api) -> list[ModuleType]:
+    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names."""
+    homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
+    names: dict[str, None] = {}
+    for home in homes:
+        for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
+            if base and base != "builtins":
+                names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in SUBMODULES)))
+    return [sys.modules[name] for name in names if name in sys.modules]

@@ -12,12 +12,11 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
-from gradcheck.engines.tensor_class.errors import translating
+from gradcheck.engines.tensor_class.foreign import WrappedTensor, compute, tensors_in
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
 #: Tensors of more numbers than this, and products of more multiplications, are not written out.
@@ -35,8 +34,8 @@ _BEYOND = (TypeError, AttributeError, ValueError, NotImplementedError, Assertion
 class ScalarClassEngine(TensorClassEngine):
     """Arrays of somebody's numbers: a wrapped `tensor` is an array of objects. Constants stay plain numbers."""
 
-    def __init__(self, api: Api, library: Library, name: str) -> None:
-        super().__init__(api, library, name)
+    def __init__(self, api: Api, name: str) -> None:
+        super().__init__(api, name)
         self.calls = ScalarCalls(self)
 
     # Tensors ------------------------------------------------------------------------------------
