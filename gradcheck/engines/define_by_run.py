@@ -6,7 +6,6 @@ An engine whose tensors have `requires_grad`, `grad` and `retain_grad()`, as tor
 from __future__ import annotations
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.base import Application, Cotangents, Evaluation, GradientBackend, Pullback, as_tensor_error
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.perturbation import Perturbation
@@ -39,9 +39,9 @@ class SecondOrder:
 class DefineByRun(GradientBackend):
     """An `Engine` that records a graph while it computes; a subclass provides what a `GradientBackend` has."""
 
-    @abstractmethod
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """What must hold while a case of this dtype runs, restored afterwards."""
+        """What holds while a case of this dtype runs, restored afterwards: numbers without a dtype take the case's."""
+        return using_default_dtype(dtypes.real_of(dtype))
 
     def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[np.ndarray | None]) -> list[Any]:
         """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again; None

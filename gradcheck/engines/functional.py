@@ -99,7 +99,6 @@ class FunctionalEngine(ForeignEngine):
         return self._calls.apply(op, bound)
 
     def called(self, result: WrappedTensor, op: Op, form: Form, bound: tuple[Any, ...], shape: Shape) -> None:
-        """It is noted, for backward passes."""
         self._record.append(_Call(result, op, form, bound, shape))
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:

@@ -37,17 +37,15 @@ class Perturbation:
 
 
 class PlainArrays:
-    """NumPy's arrays, without gradients."""
+    """NumPy's arrays as they are, without gradients."""
 
     host: Host = NUMPY
     tensor_type: type = np.ndarray
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
-        """The array itself."""
         return array
 
     def array(self, tensor: Any) -> np.ndarray:
-        """The array itself."""
         plain: np.ndarray = tensor
         return plain
 

@@ -26,14 +26,12 @@ class Recorder:
         self.closed = False
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
         result = self._host.call(op, args, kwargs)
         if not self.closed:
             self._calls.append((op, args, kwargs, result, self.owner))
         return result
 
     def dtype(self, name: str) -> Any:
-        """The dtype of this torch name."""
         return self._host.dtype(name)
 
     def applications(self) -> list[Application]:

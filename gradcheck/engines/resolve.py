@@ -68,7 +68,7 @@ def from_spec(spec: str) -> Engine:
     if not where or not attribute:
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     is_file = where.endswith(".py") or os.sep in where
-    module = _loading(spec, lambda: _from_file(where) if is_file else _from_module(where))
+    module = _loading(spec, lambda: _from_file(where) if is_file else _from_module(where, Path.cwd()))
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -152,8 +152,8 @@ def _place(error: BaseException) -> str:
 # Modules --------------------------------------------------------------------------------------------
 
 
-def _from_module(name: str) -> ModuleType:
-    with _importable(Path.cwd()):
+def _from_module(name: str, folder: Path) -> ModuleType:
+    with _importable(folder):
         return importlib.import_module(name)
 
 
@@ -168,10 +168,7 @@ def _from_file(where: str) -> ModuleType:
     while (folder / "__init__.py").is_file():
         names.insert(0, folder.name)
         folder = folder.parent
-    if len(names) > 1:
-        with _importable(folder):
-            return importlib.import_module(".".join(names))
-    return _alone(path)
+    return _from_module(".".join(names), folder) if len(names) > 1 else _alone(path)
 
 
 def _alone(path: Path) -> ModuleType:

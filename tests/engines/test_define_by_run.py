@@ -55,7 +55,7 @@ def test_a_subclass_must_provide_a_backend() -> None:
     class Lacking(DefineByRun):
         name = "lacking"
 
-    with pytest.raises(TypeError, match=r"array.*backward.*leaf.*session.*tensor_type"):
+    with pytest.raises(TypeError, match=r"array.*backward.*leaf.*tensor_type"):
         Lacking()
 
 

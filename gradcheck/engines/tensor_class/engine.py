@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import sys
+from functools import reduce
 from types import ModuleType
 from typing import Any
 
@@ -57,14 +59,12 @@ class TensorClassEngine(ForeignEngine):
         return WrappedTensor(self, tensor, np.array(values), requires_grad, initial)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """An op on all its arguments in order. Raises GradcheckError."""
         self._spent = False
         return self.calls.apply(op, bound)
 
     # Gradients ----------------------------------------------------------------------------------
 
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """A copy of the gradient that has arrived; None where none has."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None or not (owner.requires_grad or self.api.flag):
             return None
@@ -78,7 +78,6 @@ class TensorClassEngine(ForeignEngine):
         return found.astype(tensor.dtype) if is_number else found.copy()
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        """Forget the gradient (None), or carry one over."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None:
             return
@@ -162,10 +161,7 @@ class TensorClassEngine(ForeignEngine):
         for root, seed in zip(roots, seeds, strict=True):
             term = root if seed is None else root * self.leaf(seed.astype(root.dtype), False)
             terms.append(term.sum() if term.ndim else term)
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return total
+        return reduce(operator.add, terms)
 
 
 def _modules(api: Api) -> list[ModuleType]:

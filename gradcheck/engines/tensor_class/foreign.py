@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.engines.base import Application, Cotangents, Evaluation, Pullback, as_tensor_error
@@ -223,16 +221,10 @@ class ForeignEngine(DefineByRun):
     # A host, and an engine ----------------------------------------------------------------------
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
         return self.apply(op, op.bind(args, kwargs))
 
     def dtype(self, name: str) -> np.dtype:
-        """NumPy's dtype of this torch name."""
         return dtypes.BY_NAME[name]
-
-    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """Numbers without a dtype take the case's."""
-        return using_default_dtype(dtypes.real_of(dtype))
 
     def evaluate(
         self, problem: Problem, perturbation: Perturbation | None = None, recorder: Recorder | None = None

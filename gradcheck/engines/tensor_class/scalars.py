@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -46,10 +46,8 @@ class ScalarClassEngine(TensorClassEngine):
             message = f"{self.constructor_name} holds one Python number, not {array.dtype}"
             raise Unsupported(message, lacks=array.dtype.name)
         check_size(array.size)
-        objects = np.empty(array.shape, object)
         with translating(f"{self.constructor_name}(number)"):
-            for index in np.ndindex(array.shape):
-                objects[index] = self.api.make(array[index], requires_grad)
+            objects = _each(lambda number: self.api.make(number, requires_grad), array)
             initial = self.api.gradient(objects.flat[0]) if array.size else None
         return WrappedTensor(self, objects, array.copy(), requires_grad, initial)
 
@@ -66,11 +64,7 @@ class ScalarClassEngine(TensorClassEngine):
         return WrappedTensor(self, objects, values, True, fresh)
 
     def values(self, tensor: np.ndarray) -> np.ndarray:
-        """Of an array of objects."""
-        found = np.zeros(tensor.shape)
-        for index in np.ndindex(tensor.shape):
-            found[index] = self.number(tensor[index])
-        return found
+        return _each(self.number, tensor).astype(np.float64)
 
     def number(self, value: Any) -> float:
         """The value of one of the class's numbers, or of a plain one."""
@@ -85,13 +79,11 @@ class ScalarClassEngine(TensorClassEngine):
         return value
 
     def read(self, result: Any) -> np.ndarray | None:
-        """The value of a single number."""
         return np.asarray(self.number(result)) if self.api.is_tensor(result) else None
 
     # Gradients ----------------------------------------------------------------------------------
 
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """Of each number; None where none has any."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None or not owner.requires_grad:
             return None
@@ -105,7 +97,6 @@ class ScalarClassEngine(TensorClassEngine):
         return found if arrived or not found.size else None
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        """Forget each number's gradient (None), or carry them over."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None:
             return
@@ -119,12 +110,12 @@ class ScalarClassEngine(TensorClassEngine):
         """Numbers of its own, which no other named tensor shares, so that their gradients are this tensor's."""
         if tensor.tensor is None:
             return
+
+        def own(value: Any) -> Any:
+            return value * 1.0 if self.api.is_tensor(value) else self.api.make(np.array(value), True)
+
         with translating("a multiplication by 1"):
-            own = np.empty(tensor.shape, object)
-            for index in np.ndindex(tensor.shape):
-                value = tensor.tensor[index]
-                own[index] = value * 1.0 if self.api.is_tensor(value) else self.api.make(np.array(value), True)
-        tensor.tensor = own
+            tensor.tensor = _each(own, tensor.tensor)
         self.probe(tensor)
 
     # Passes -------------------------------------------------------------------------------------
@@ -214,6 +205,14 @@ class ScalarCalls(Calls):
         objects = np.empty(expected, object)
         objects[...] = result
         return self.engine.gathered(objects)
+
+
+def _each(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
+    """What the function makes of each, an array of objects of the same shape."""
+    made = np.empty(numbers.shape, object)
+    for index in np.ndindex(numbers.shape):
+        made[index] = function(numbers[index])
+    return made
 
 
 def check_size(size: int) -> None:
