@@ -13,7 +13,7 @@ import operator
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,19 +21,9 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.calls import Calls
-from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, tensors_in
 from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
-
-
-class _Call(NamedTuple):
-    """An op as it was called; `shape` is the result's, for ops that are asked for by it."""
-
-    result: WrappedTensor
-    op: Op
-    form: Form
-    bound: tuple[Any, ...]
-    shape: Shape
 
 
 class FunctionalEngine(ForeignEngine):
@@ -54,7 +44,7 @@ class FunctionalEngine(ForeignEngine):
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._record: list[_Call] = []
+        self._record: list[Call] = []
         self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are wanted
         self._gradients: dict[WrappedTensor, np.ndarray] = {}
 
@@ -98,8 +88,8 @@ class FunctionalEngine(ForeignEngine):
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         return self._calls.apply(op, bound)
 
-    def called(self, result: WrappedTensor, op: Op, form: Form, bound: tuple[Any, ...], shape: Shape) -> None:
-        self._record.append(_Call(result, op, form, bound, shape))
+    def called(self, call: Call) -> None:
+        self._record.append(call)
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
@@ -150,10 +140,10 @@ class FunctionalEngine(ForeignEngine):
             before = self._gradients.get(tensor)
             self._gradients[tensor] = gradient if before is None else before + gradient
 
-    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[_Call], list[WrappedTensor]]:
+    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[Call], list[WrappedTensor]]:
         """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
         wanted = set(roots)
-        calls: list[_Call] = []
+        calls: list[Call] = []
         for call in reversed(self._record):
             if call.result in wanted and call.result.requires_grad:
                 calls.append(call)
@@ -161,7 +151,7 @@ class FunctionalEngine(ForeignEngine):
         named = [tensor for tensor in dict.fromkeys(self._named) if tensor in wanted and tensor.requires_grad]
         return calls[::-1], named
 
-    def _replayed(self, call: _Call, known: dict[WrappedTensor, Any]) -> list[Any]:
+    def _replayed(self, call: Call, known: dict[WrappedTensor, Any]) -> list[Any]:
         """The call's arguments, with what is known of this replay."""
 
         def replayed(value: Any) -> Any:

@@ -82,7 +82,8 @@ class GraphRun:
         """Take a step of the case; what it raised, if it did."""
         try:
             if step.action == "backward":
-                self._backward(index, step)
+                roots, seeds = [self.tensor(name) for name in step.roots], self.problem.seeds[index]
+                self.engine.backward(roots, [seeds[name] for name in step.roots], step.retain_graph)
             elif step.action == "zero_grad":
                 self._zero_grad(step.names)
             else:
@@ -139,11 +140,6 @@ class GraphRun:
                     values[part] = _number(part, tensor)
         self.failed_at = ""
         self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
-
-    def _backward(self, index: int, step: Step) -> None:
-        roots = [self.tensor(name) for name in step.roots]
-        seeds = self.problem.seeds[index]
-        self.engine.backward(roots, [seeds[name] for name in step.roots], step.retain_graph)
 
     def _zero_grad(self, names: tuple[str, ...]) -> None:
         inside = tuple(f"{name}[" for name in names)

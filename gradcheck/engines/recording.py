@@ -76,12 +76,9 @@ def _application(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
     kwargs = {name: convert(value, Tensor, plain) for name, value in kwargs.items()}
     # Only what was written in the signature's order can be pulled back through the record.
     recorded = result if len(tracked) == positional else None
-    return Application(op, args, kwargs, owner, tuple(tracked), recorded, _shapes(result))
-
-
-def _shapes(result: Any) -> tuple[tuple[tuple[int, ...], np.dtype] | None, ...]:
     parts = result if isinstance(result, tuple) else (result,)
-    return tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
+    shapes = tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
+    return Application(op, args, kwargs, owner, tuple(tracked), recorded, shapes)
 
 
 # Arguments ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -141,12 +142,9 @@ def _place(error: BaseException) -> str:
     """Where in the person's code it was raised."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
-    trace, last = error.__traceback__, None
-    while trace is not None:
-        last, trace = trace, trace.tb_next
-    if last is None or "importlib" in last.tb_frame.f_code.co_filename or __file__ == last.tb_frame.f_code.co_filename:
-        return ""
-    return f" ({last.tb_frame.f_code.co_filename}:{last.tb_lineno})"
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    file, line = frames[-1] if frames else (__file__, 0)
+    return "" if "importlib" in file or file == __file__ else f" ({file}:{line})"
 
 
 # Modules --------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import method_of
 from gradcheck.engines.tensor_class.call_forms import SHAPED
-from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, compute, tensors_in
+from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, compute, tensors_in
 from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
 from gradcheck.errors import GradcheckError, Unsupported
@@ -59,7 +59,7 @@ class Calls:
                 result = result * 1
         requires_grad = any(tensor.requires_grad for tensor in given) and dtypes.is_differentiable(values.dtype)
         made = engine.wrap(result, values, requires_grad)
-        engine.called(made, op, form, bound, shape)
+        engine.called(Call(made, op, form, bound, shape))
         return made
 
     def detached(self, tensor: WrappedTensor) -> WrappedTensor:
@@ -135,14 +135,6 @@ class Calls:
 # Written in ones that it may have, by identities of arithmetic alone: what is tested must stay what the case says.
 
 
-def _add(input: Any, other: Any, alpha: Any) -> Any:
-    return NotImplemented if alpha == 1 else input + other * alpha
-
-
-def _sub(input: Any, other: Any, alpha: Any) -> Any:
-    return input + other * -alpha
-
-
 def _div(input: Any, other: Any, rounding_mode: Any) -> Any:
     if rounding_mode is not None:
         return NotImplemented
@@ -178,8 +170,8 @@ def _unsqueeze(input: Any, dim: int) -> Any:
 
 #: By name, an op as a function of all its arguments; NotImplemented where these are not covered.
 DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
-    "add": _add,
-    "sub": _sub,
+    "add": lambda input, other, alpha: NotImplemented if alpha == 1 else input + other * alpha,
+    "sub": lambda input, other, alpha: input + other * -alpha,
     "div": _div,
     "mean": _mean,
     "expand": _expand,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,6 +96,16 @@ def compute(op: Op, bound: Sequence[Any]) -> Any:
     return op.forward(*values) if op.composite else op.compute(values)
 
 
+class Call(NamedTuple):
+    """An op as a library was called for it; `shape` is the result's, for ops in `SHAPED`."""
+
+    result: WrappedTensor
+    op: Op
+    form: Form
+    bound: tuple[Any, ...]
+    shape: Shape
+
+
 class ForeignEngine(DefineByRun):
     """Somebody's library as an engine, and the host of its ops. A subclass provides `backward` and what is abstract
     here; it may extend `new_graph`, `called` and `rehearse`."""
@@ -144,8 +154,8 @@ class ForeignEngine(DefineByRun):
         """A graph is begun: forget the last."""
         self._given = []
 
-    def called(self, result: WrappedTensor, op: Op, form: Form, bound: tuple[Any, ...], shape: Shape) -> None:
-        """An op has been called in this form, with these arguments; its result has this shape, for ops in `SHAPED`."""
+    def called(self, call: Call) -> None:
+        """An op has been called."""
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack."""
