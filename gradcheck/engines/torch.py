@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,22 +34,20 @@ def _settle(dtype: torch.dtype, threads: int, recording: bool) -> None:
 
 
 class Torch(DefineByRun):
-    """PyTorch on the CPU. While a case runs it has so many threads of its own; None leaves them as they are."""
+    """PyTorch on the CPU, on one thread while a case runs."""
 
     name = "torch"
     tensor_type = _Tensor
 
-    def __init__(self, threads: int | None = 1) -> None:
+    def __init__(self) -> None:
         self.host = TorchHost()
-        self._threads = threads
         self._freed: set[Any] = set()
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
         """The case's dtype is torch's default, gradients are recorded; all of it is restored afterwards."""
-        wanted = _DEFAULTS[dtype]
         known = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
-        mine = wanted, self._threads or known[1], True
+        mine = _DEFAULTS[dtype], 1, True
         self._freed = set()
         if mine != known:
             _settle(*mine)
@@ -152,15 +151,9 @@ def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
 class TorchHost:
     """Calls an op's counterpart in torch, with the arguments as they were written."""
 
-    def __init__(self) -> None:
-        self._plans: dict[Op, _Plan] = {}
-
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
-        plan = self._plans.get(op)
-        if plan is None:
-            plan = self._plans[op] = _plan(op)
-        function, infix, variadic = plan
+        function, infix, variadic = _plan(op)
         if variadic is not None and len(args) > variadic:
             args = _bundled(args, variadic)
         if kwargs:
@@ -191,6 +184,7 @@ class _Plan(NamedTuple):
     variadic: int | None
 
 
+@cache
 def _plan(op: Op) -> _Plan:
     """Raises Unsupported where this version of torch has no counterpart."""
     found: Any = torch

@@ -22,7 +22,7 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.parser import parse
 
 DOUBLE = np.dtype(np.float64)
-TORCH = Torch(threads=1)
+TORCH = Torch()
 
 #: 0-d, empty, one element, equal shapes, and shapes that broadcast.
 SHAPES: dict[int, tuple[tuple[tuple[int, ...], ...], ...]] = {
