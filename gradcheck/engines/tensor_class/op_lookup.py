@@ -99,12 +99,9 @@ class OpLookup:
 
 def _best(op: Op, trials: list[Trial]) -> Form | str:
     """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
-    if op.name not in AMBIGUOUS:
-        for trial in trials:
-            if trial.fits:
-                return trial.form
-    if any(trial.fits for trial in trials):
-        return f"its {op.name} follows another convention than torch's"
+    fitting = [trial.form for trial in trials if trial.fits]
+    if fitting:
+        return f"its {op.name} follows another convention than torch's" if op.name in AMBIGUOUS else fitting[0]
     errors = [trial.error for trial in trials if trial.error is not None]
     if errors:
         return f"its {op.name} does not take these arguments: {said(errors[0])}"

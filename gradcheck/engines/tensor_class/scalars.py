@@ -23,8 +23,6 @@ from gradcheck.errors import Unsupported
 MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
 _FLOAT64 = np.dtype(np.float64)
-#: Elementwise ops that only choose among their operands' elements.
-_CHOICES = frozenset({"where"})
 #: Ops of many multiplications.
 _PRODUCTS = frozenset({"matmul", "einsum", "tensordot"})
 #: How NumPy's functions fail on objects that lack what they need.
@@ -159,7 +157,7 @@ class ScalarCalls(Calls):
         """An op on arrays of numbers. Raises NoForm where the class's numbers cannot express it."""
         if op.composite:
             raise NoForm(f"it has no {op.name}", lacks=op.name)
-        if op.elementwise and op.name not in _CHOICES:
+        if op.elementwise and op.name != "where":  # which only chooses among its operands' elements
             return self._elementwise(op, bound)
         return self._structural(op, bound)
 
