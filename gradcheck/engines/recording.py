@@ -107,7 +107,11 @@ def convert(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
 
 def arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[np.ndarray]:
     """Every array among the arguments, in order, also those in lists and tuples."""
-    return (value for value in flat((*args, *kwargs.values())) if isinstance(value, np.ndarray))
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from arrays(tuple(value), {})
 
 
 def rebuild(
@@ -123,4 +127,5 @@ def rebuild(
             return tensor(value)
         return dtype(_NAMES[value]) if isinstance(value, np.dtype) else value
 
-    return tuple([mapped(value, one) for value in args]), {name: mapped(value, one) for name, value in kwargs.items()}
+    given = [tensor(value) if type(value) is np.ndarray else mapped(value, one) for value in args]
+    return tuple(given), {name: mapped(value, one) for name, value in kwargs.items()}
