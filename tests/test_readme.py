@@ -16,8 +16,8 @@ from gradcheck.autograd import ops
 from gradcheck.cli.config import KEYS
 from gradcheck.cli.group import COMMANDS
 from gradcheck.cli.run import command
+from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.adapt import adapt
 from gradcheck.errors import UsageError
 from gradcheck.language.loader.model import Case as Model
 from gradcheck.reports import Look

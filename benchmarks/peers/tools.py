@@ -67,7 +67,7 @@ def answer(case: CaseResult, *about: str) -> Answer:
 
 def with_torch(trial: Trial, fast: bool) -> Answer:
     """The backward pass as a `torch.autograd.Function`, under the defaults of `torch.autograd.gradcheck`."""
-    engine = Torch(threads=1)
+    engine = Torch()
     with engine.session(trial.problem.dtype), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about inputs in single precision
         torch.manual_seed(0)

@@ -6,11 +6,10 @@ knows nothing of what a case claims, of tolerances, of other engines or of repor
 base           what every engine provides, and what it hands back
 resolve        from what is written after `--engine` to an engine; a further engine's name is a line in `ENGINES`
 core, torch    the two that the op table was written for
-define_by_run  the base of engines that record a graph; `graph_run` runs a case's graph and steps, `op_run` an op alone
+define_by_run  the base of engines that record a graph; `graph_run` runs a case's graph and steps
 functional     the base of engines that differentiate functions, as `hips` and `jax` do
 tensor_class/  anybody's Tensor class, without a line of adapter code; a further dialect is an entry in its `dialects`
 recording      which ops a graph applies, and to what
 perturbation   rounding errors made larger on purpose
-second_order   gradients of gradients
 trace          a case with every backward pass traced
 """

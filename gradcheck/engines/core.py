@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward, grad
 from gradcheck.autograd.fast import apply_pair, pull
-from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.problem import Problem
 
 
@@ -30,22 +28,15 @@ class Core(DefineByRun):
     def __init__(self) -> None:
         self.host = CoreHost()
 
-    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """Numbers without a dtype take the case's."""
-        return using_default_dtype(dtypes.real_of(dtype))
-
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Tensor:
-        """A new tensor with a copy of the array."""
         tensor = Tensor.wrap(array.copy())
         tensor.requires_grad = requires_grad
         return tensor
 
     def array(self, tensor: Tensor) -> np.ndarray:
-        """The tensor's values."""
         return tensor.data
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """One pass from all roots at once."""
         backward(roots, seeds, retain_graph=retain_graph)
 
     def differentiate(self, roots: list[Tensor], leaves: list[Tensor], seeds: list[np.ndarray | None]) -> list[Any]:
@@ -57,16 +48,12 @@ class Core(DefineByRun):
     ) -> list[Pullback]:
         """As any define-by-run engine does, but through its rules at once what was recorded as one primitive op."""
         with np.errstate(all="ignore"):
-            found: list[Pullback | None] = [
-                _through_rules(application, incoming)
-                for application, incoming in zip(applications, cotangents, strict=True)
-            ]
+            found = [_through_rules(*one) for one in zip(applications, cotangents, strict=True)]
         rest = [index for index, pullback in enumerate(found) if pullback is None]
-        if rest:
-            others = super().pull_back([applications[i] for i in rest], [cotangents[i] for i in rest], dtype)
-            for index, pullback in zip(rest, others, strict=True):
-                found[index] = pullback
-        return [pullback for pullback in found if pullback is not None]
+        if not rest:
+            return cast(list[Pullback], found)
+        others = iter(super().pull_back([applications[i] for i in rest], [cotangents[i] for i in rest], dtype))
+        return [next(others) if pullback is None else pullback for pullback in found]
 
 
 def evaluate_and_record(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:
@@ -98,7 +85,7 @@ def _through_rules(application: Application, cotangents: Cotangents) -> Pullback
     return Pullback(tuple([share for _, share in shares]))
 
 
-class CoreHost:
+class CoreHost(NumPy):
     """Calls an op on tensors of the core, or on arrays."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -112,7 +99,3 @@ class CoreHost:
         if type(result) is np.ndarray:  # nothing but numbers went in
             return Tensor.wrap(result)
         return tuple([Tensor.wrap(part) if type(part) is np.ndarray else part for part in result])
-
-    def dtype(self, name: str) -> np.dtype:
-        """The dtype of this torch name."""
-        return dtypes.BY_NAME[name]

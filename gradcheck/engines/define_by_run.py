@@ -5,28 +5,43 @@ An engine whose tensors have `requires_grad`, `grad` and `retain_grad()`, as tor
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.base import Application, Cotangents, Evaluation, GradientBackend, Pullback
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.engines.base import Application, Cotangents, Evaluation, GradientBackend, Pullback, as_tensor_error
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.op_run import OpRun
 from gradcheck.engines.perturbation import Perturbation
-from gradcheck.engines.recording import Recorder
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.engines.recording import Recorder, rebuild
+from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
+
+#: Arrays by the names of inputs, of the inputs' shapes; None where no gradient flows.
+Gradients = Mapping[str, np.ndarray | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOrder:
+    """By name, for each input: its gradient in one backward pass, and that of `<gradient, probe>`. `error` is what was
+    raised on the way."""
+
+    first: Gradients
+    second: Gradients
+    error: TensorError | None = None
 
 
 class DefineByRun(GradientBackend):
     """An `Engine` that records a graph while it computes; a subclass provides what a `GradientBackend` has."""
 
-    @abstractmethod
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """What must hold while a case of this dtype runs, restored afterwards."""
+        """What holds while a case of this dtype runs, restored afterwards: numbers without a dtype take the case's."""
+        return using_default_dtype(dtypes.real_of(dtype))
 
     def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[np.ndarray | None]) -> list[Any]:
         """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again; None
@@ -51,11 +66,8 @@ class DefineByRun(GradientBackend):
         a pass over each."""
         with self.session(dtype):
             runs = [OpRun(self, *one) for one in zip(applications, cotangents, strict=True)]
-            roots: list[Any] = []
-            seeds: list[np.ndarray | None] = []
-            for run in runs:
-                roots += run.roots
-                seeds += run.seeds
+            roots = [root for run in runs for root in run.roots]
+            seeds = [seed for run in runs for seed in run.seeds]
             if roots:
                 try:
                     self.backward(roots, seeds, True)
@@ -64,3 +76,111 @@ class DefineByRun(GradientBackend):
                         run.forget()
                         run.backward()
             return [run.pullback() for run in runs]
+
+    def second_order(
+        self, problem: Problem, step: int, probes: Gradients, perturbation: Perturbation | None = None
+    ) -> SecondOrder:
+        """Gradients of gradients: those of one pass alone, and what `<gradient, probe>`, over all inputs, changes by
+        with each input. For a scalar root that is its Hessian times the probe, by a second pass through the first."""
+        with self.session(problem.dtype):
+            try:
+                return self._second_order(GraphRun(self, problem, perturbation), step, probes)
+            except GradcheckError as error:
+                return SecondOrder({}, {}, as_tensor_error(error))
+
+    def _second_order(self, run: GraphRun, step: int, probes: Gradients) -> SecondOrder:
+        run.run_graph()
+        for index, action in enumerate(run.problem.case.steps[:step]):
+            if action.action == "forward" and action.raises is None:
+                run.forward(run.problem.forwards[index])
+        leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
+        seeds = run.problem.seeds[step]
+        first = self._differentiated([run.tensor(name) for name in seeds], leaves, list(seeds.values()))
+        probed = [
+            (gradient, probes[name])
+            for name, gradient in first.items()
+            if gradient is not None and gradient.requires_grad and probes.get(name) is not None
+        ]
+        second = self._differentiated([root for root, _ in probed], leaves, [probe for _, probe in probed])
+        return SecondOrder(self._arrays(first), self._arrays(second))
+
+    def _differentiated(
+        self, roots: list[Any], leaves: dict[str, Any], seeds: list[np.ndarray | None]
+    ) -> dict[str, Any]:
+        found = self.differentiate(roots, list(leaves.values()), seeds) if roots else [None] * len(leaves)
+        return dict(zip(leaves, found, strict=True))
+
+    def _arrays(self, tensors: dict[str, Any]) -> Gradients:
+        return {name: None if tensor is None else self.array(tensor) for name, tensor in tensors.items()}
+
+
+def last_pass(problem: Problem) -> int | None:
+    """The last step that is a backward pass and raises nothing."""
+    steps = problem.case.steps
+    found = [index for index, step in enumerate(steps) if step.action == "backward" and step.raises is None]
+    return found[-1] if found else None
+
+
+class OpRun:
+    """One op applied alone, on leaves of its own, and pulled back.
+
+    leaves        a tensor for each tracked array among the arguments, in order
+    roots, seeds  outputs that require a gradient and have a cotangent, and the cotangents: where to start from
+    error         what was raised on the way
+    """
+
+    __slots__ = ("_engine", "error", "leaves", "roots", "seeds")
+
+    def __init__(self, engine: GradientBackend, application: Application, cotangents: Cotangents) -> None:
+        self._engine = engine
+        self.leaves: list[Any] = []
+        self.roots: list[Any] = []
+        self.seeds: list[np.ndarray | None] = []
+        self.error: TensorError | None = None
+        try:
+            result = self._forward(application)
+        except GradcheckError as error:
+            self.error = as_tensor_error(error)
+            return
+        outputs = result if type(result) is tuple else (result,)
+        for output, cotangent in zip(outputs, cotangents, strict=False):
+            if cotangent is not None and getattr(output, "requires_grad", False):
+                self.roots.append(output)
+                self.seeds.append(cotangent)
+
+    def _forward(self, application: Application) -> Any:
+        tracked = iter(application.tracked or itertools.repeat(True))
+        leaves, make, host = self.leaves, self._engine.leaf, self._engine.host
+
+        def leaf(array: np.ndarray) -> Any:
+            if next(tracked) and dtypes.is_differentiable(array.dtype):
+                tensor = make(array, True)
+                leaves.append(tensor)
+                return tensor
+            return make(array, False)
+
+        args, kwargs = rebuild(application.args, application.kwargs, leaf, host.dtype)
+        return host.call(application.op, args, kwargs)
+
+    def backward(self) -> None:
+        """A pass of its own; what it raises becomes the `error`."""
+        if self.roots and self.error is None:
+            try:
+                self._engine.backward(self.roots, self.seeds, True)
+            except GradcheckError as error:
+                self.error = as_tensor_error(error)
+
+    def forget(self) -> None:
+        """Forget what a pass with others has left behind."""
+        for leaf in self.leaves:
+            leaf.grad = None
+
+    def pullback(self) -> Pullback:
+        """The gradients that have arrived; none where something was raised, even by reading them."""
+        error, plain = self.error, self._engine.array
+        if error is None:
+            try:
+                return Pullback(tuple([None if leaf.grad is None else plain(leaf.grad) for leaf in self.leaves]))
+            except GradcheckError as unreadable:
+                error = as_tensor_error(unreadable)
+        return Pullback((None,) * len(self.leaves), error)

@@ -9,29 +9,21 @@ it.
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
+from gradcheck.engines.recording import flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.calls import Calls
-from gradcheck.engines.tensor_class.errors import translating
-from gradcheck.engines.tensor_class.foreign import ForeignEngine
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
-
-
-class _Call(NamedTuple):
-    """An op as it was called; `shape` is the result's, for ops that are asked for by it."""
-
-    result: WrappedTensor
-    op: Op
-    form: Form
-    bound: tuple[Any, ...]
-    shape: Shape
 
 
 class FunctionalEngine(ForeignEngine):
@@ -52,7 +44,7 @@ class FunctionalEngine(ForeignEngine):
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._record: list[_Call] = []
+        self._record: list[Call] = []
         self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are wanted
         self._gradients: dict[WrappedTensor, np.ndarray] = {}
 
@@ -96,20 +88,18 @@ class FunctionalEngine(ForeignEngine):
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         return self._calls.apply(op, bound)
 
-    def called(self, result: WrappedTensor, op: Op, form: Form, bound: tuple[Any, ...], shape: Shape) -> None:
-        """It is noted, for backward passes."""
-        self._record.append(_Call(result, op, form, bound, shape))
+    def called(self, call: Call) -> None:
+        self._record.append(call)
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
-        found: list[Any] = []
-        _mapped(given, self._differentiates, found.append)
+        found = [value for value in flat(given) if self._differentiates(value)]
         if not found:
             return
 
         def total(*values: Any) -> Any:
             traced = iter(values)
-            replaced = _mapped(given, self._differentiates, lambda value: next(traced))
+            replaced = mapped(given, lambda value: next(traced) if self._differentiates(value) else value)
             result = form.call(self.library, replaced, shape)
             if isinstance(result, np.ndarray) and result.dtype == object:
                 raise TypeError("it makes an array of the library's own boxes")
@@ -150,10 +140,10 @@ class FunctionalEngine(ForeignEngine):
             before = self._gradients.get(tensor)
             self._gradients[tensor] = gradient if before is None else before + gradient
 
-    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[_Call], list[WrappedTensor]]:
+    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[Call], list[WrappedTensor]]:
         """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
         wanted = set(roots)
-        calls: list[_Call] = []
+        calls: list[Call] = []
         for call in reversed(self._record):
             if call.result in wanted and call.result.requires_grad:
                 calls.append(call)
@@ -161,37 +151,21 @@ class FunctionalEngine(ForeignEngine):
         named = [tensor for tensor in dict.fromkeys(self._named) if tensor in wanted and tensor.requires_grad]
         return calls[::-1], named
 
-    def _replayed(self, call: _Call, known: dict[WrappedTensor, Any]) -> list[Any]:
+    def _replayed(self, call: Call, known: dict[WrappedTensor, Any]) -> list[Any]:
         """The call's arguments, with what is known of this replay."""
 
-        def is_known(value: Any) -> bool:
-            return type(value) is WrappedTensor and value in known
+        def replayed(value: Any) -> Any:
+            is_known = type(value) is WrappedTensor and value in known
+            return known[value] if is_known else self.native(call.op, value)
 
-        return _mapped(call.bound, is_known, known.__getitem__, lambda value: self.native(call.op, value))
+        return [mapped(value, replayed) for value in call.bound]
 
     def _sum(self, values: list[Any], roots: list[WrappedTensor], seeds: list[np.ndarray | None]) -> Any:
         add_up = self.library.function("sum")
-        terms = [
-            value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
-            for value, root, seed in zip(values, roots, seeds, strict=True)
-        ]
-        result = terms[0]
-        for term in terms[1:]:
-            result = result + term
-        return result
-
-
-def _mapped(
-    values: Sequence[Any],
-    chosen: Callable[[Any], bool],
-    function: Callable[[Any], Any],
-    other: Callable[[Any], Any] = lambda value: value,
-) -> list[Any]:
-    """`function(value)` for those that are chosen, `other(value)` for the rest, also inside lists and tuples."""
-
-    def one(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)([one(item) for item in value])
-        return function(value) if chosen(value) else other(value)
-
-    return [one(value) for value in values]
+        return reduce(
+            operator.add,
+            [
+                value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
+                for value, root, seed in zip(values, roots, seeds, strict=True)
+            ],
+        )

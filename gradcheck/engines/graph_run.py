@@ -82,7 +82,8 @@ class GraphRun:
         """Take a step of the case; what it raised, if it did."""
         try:
             if step.action == "backward":
-                self._backward(index, step)
+                roots, seeds = [self.tensor(name) for name in step.roots], self.problem.seeds[index]
+                self.engine.backward(roots, [seeds[name] for name in step.roots], step.retain_graph)
             elif step.action == "zero_grad":
                 self._zero_grad(step.names)
             else:
@@ -140,35 +141,23 @@ class GraphRun:
         self.failed_at = ""
         self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
 
-    def _backward(self, index: int, step: Step) -> None:
-        roots = [self.tensor(name) for name in step.roots]
-        seeds = self.problem.seeds[index]
-        self.engine.backward(roots, [seeds[name] for name in step.roots], step.retain_graph)
-
     def _zero_grad(self, names: tuple[str, ...]) -> None:
-        for name in names or self.tensors:
-            if name in self.tensors:
-                self.tensors[name].grad = None
-            else:
-                for part, tensor in self.tensors.items():
-                    if part.startswith(f"{name}["):
-                        tensor.grad = None
+        inside = tuple(f"{name}[" for name in names)
+        for name, tensor in self.tensors.items():
+            if not names or name in names or name.startswith(inside):
+                tensor.grad = None
 
     def _gradients(self, copied: bool) -> dict[str, np.ndarray | None]:
         """What has accumulated, by name; copied where later steps might add to it in place. A constant is among them
         only if a gradient has arrived there, where none should."""
         plain = self.engine.array
         found: dict[str, np.ndarray | None] = {}
-        for name, tensor in self.tensors.items():
-            gradient = tensor.grad
-            if gradient is None:
-                found[name] = None
-            else:
-                found[name] = plain(gradient).copy() if copied else plain(gradient)
-        for name, tensor in self.constants.items():
+        for name, tensor in (*self.tensors.items(), *self.constants.items()):
             gradient = tensor.grad
             if gradient is not None:
-                found[name] = plain(gradient).copy()
+                found[name] = plain(gradient).copy() if copied else plain(gradient)
+            elif name in self.tensors:
+                found[name] = None
         return found
 
 

@@ -25,7 +25,6 @@ class Hips(FunctionalEngine):
         super().__init__("hips", np.asarray, (np.ndarray, np.generic), modules)
 
     def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
-        """The gradient with respect to every argument."""
         vjp, _ = autograd.make_vjp(lambda values: function(*[values[i] for i in range(len(arguments))]))(
             tuple(arguments)
         )

@@ -35,7 +35,6 @@ class Jax(FunctionalEngine):
             jax.config.update("jax_enable_x64", known)
 
     def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
-        """The gradient with respect to every argument."""
         result, vjp = jax.vjp(function, *[jax.numpy.asarray(argument) for argument in arguments])
         gradients: Sequence[Any] = vjp(jax.numpy.ones((), result.dtype))
         return gradients

@@ -10,7 +10,6 @@ in double precision whatever the case's dtype, so that nothing but the perturbat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.base import TensorBackend
+from gradcheck.engines.recording import flat
 from gradcheck.language.evaluation.host import NUMPY, Host
 
 
@@ -37,17 +37,15 @@ class Perturbation:
 
 
 class PlainArrays:
-    """NumPy's arrays, without gradients."""
+    """NumPy's arrays as they are, without gradients."""
 
     host: Host = NUMPY
     tensor_type: type = np.ndarray
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
-        """The array itself."""
         return array
 
     def array(self, tensor: Any) -> np.ndarray:
-        """The array itself."""
         plain: np.ndarray = tensor
         return plain
 
@@ -87,15 +85,9 @@ class PerturbingHost:
         if not self._perturbation.amplitude or not getattr(result, "requires_grad", False):
             return
         array = self._backend.array(result)
-        if array.flags.writeable and not any(np.may_share_memory(array, other) for other in self._arrays(args)):
+        given = [self._backend.array(arg) for arg in flat(args) if isinstance(arg, self._backend.tensor_type)]
+        if array.flags.writeable and not any(np.may_share_memory(array, other) for other in given):
             array *= self._perturbation.factors(array.shape)
-
-    def _arrays(self, args: Iterable[Any]) -> Iterator[np.ndarray]:
-        for arg in args:
-            if isinstance(arg, self._backend.tensor_type):
-                yield self._backend.array(arg)
-            elif isinstance(arg, (list, tuple)):
-                yield from self._arrays(arg)
 
 
 B = TypeVar("B", bound=TensorBackend)

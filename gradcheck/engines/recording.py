@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,14 +26,12 @@ class Recorder:
         self.closed = False
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
         result = self._host.call(op, args, kwargs)
         if not self.closed:
             self._calls.append((op, args, kwargs, result, self.owner))
         return result
 
     def dtype(self, name: str) -> Any:
-        """The dtype of this torch name."""
         return self._host.dtype(name)
 
     def applications(self) -> list[Application]:
@@ -78,15 +76,33 @@ def _application(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
     kwargs = {name: convert(value, Tensor, plain) for name, value in kwargs.items()}
     # Only what was written in the signature's order can be pulled back through the record.
     recorded = result if len(tracked) == positional else None
-    return Application(op, args, kwargs, owner, tuple(tracked), recorded, _shapes(result))
-
-
-def _shapes(result: Any) -> tuple[tuple[tuple[int, ...], np.dtype] | None, ...]:
     parts = result if isinstance(result, tuple) else (result,)
-    return tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
+    shapes = tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
+    return Application(op, args, kwargs, owner, tuple(tracked), recorded, shapes)
 
 
 # Arguments ------------------------------------------------------------------------------------------
+
+
+def flat(values: Iterable[Any]) -> Iterator[Any]:
+    """Every value, in order, also those in lists and tuples."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from flat(value)
+        else:
+            yield value
+
+
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """`function(value)`; for lists and tuples, that of everything in them."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([mapped(item, function) for item in value])
+    return function(value)
+
+
+def convert(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
+    """`function(value)` for a value of this kind, also inside lists and tuples; all else as it is."""
+    return mapped(value, lambda item: function(item) if type(item) is kind else item)
 
 
 def arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[np.ndarray]:
@@ -106,21 +122,10 @@ def rebuild(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The same arguments with `tensor(array)` for each array, in `arrays`' order, and `dtype(name)` for dtypes."""
 
-    def other(value: Any) -> Any:
+    def one(value: Any) -> Any:
+        if type(value) is np.ndarray:
+            return tensor(value)
         return dtype(_NAMES[value]) if isinstance(value, np.dtype) else value
 
-    given = tuple(
-        [tensor(value) if type(value) is np.ndarray else convert(value, np.ndarray, tensor, other) for value in args]
-    )
-    return given, {name: convert(value, np.ndarray, tensor, other) for name, value in kwargs.items()}
-
-
-def convert(
-    value: Any, kind: type, tensor: Callable[[Any], Any], other: Callable[[Any], Any] = lambda value: value
-) -> Any:
-    """`tensor(value)` for a value of this kind, also inside lists and tuples; `other(value)` for anything else."""
-    if type(value) is kind:
-        return tensor(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)([convert(item, kind, tensor, other) for item in value])
-    return other(value)
+    given = [tensor(value) if type(value) is np.ndarray else mapped(value, one) for value in args]
+    return tuple(given), {name: mapped(value, one) for name, value in kwargs.items()}

@@ -11,18 +11,22 @@ import importlib
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import metadata, util
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines.base import Engine
-from gradcheck.engines.tensor_class.output import Output
+from gradcheck.engines.tensor_class.guard import Output
 from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from gradcheck.engines.tensor_class.engine import TensorClassEngine
 
 #: gradcheck's own, by name: where the class is, and what to install where it cannot be imported.
 ENGINES = {
@@ -65,7 +69,7 @@ def from_spec(spec: str) -> Engine:
     if not where or not attribute:
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     is_file = where.endswith(".py") or os.sep in where
-    module = _loading(spec, lambda: _from_file(where) if is_file else _from_module(where))
+    module = _loading(spec, lambda: _from_file(where) if is_file else _from_module(where, Path.cwd()))
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -89,9 +93,19 @@ def as_engine(found: Any, name: str, spec: str) -> Engine:
         return engine
     if inspect.ismodule(found) or not callable(found):
         raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
-    from gradcheck.engines.tensor_class.adapt import adapt  # only somebody's class needs it
-
     return adapt(found, name)
+
+
+def adapt(constructor: Callable[..., Any], name: str) -> TensorClassEngine:
+    """An engine of a Tensor class, or of a function that makes tensors. Raises UsageError where it is none. What the
+    class prints while it is looked at is dropped."""
+    from gradcheck.engines.tensor_class.api import api_of  # only somebody's class needs these
+    from gradcheck.engines.tensor_class.engine import TensorClassEngine
+    from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
+
+    with Output().capturing():
+        api = api_of(constructor, getattr(constructor, "__name__", name))
+    return (ScalarClassEngine if api.scalar else TensorClassEngine)(api, name)
 
 
 def _is_engine(found: Any) -> bool:
@@ -128,19 +142,16 @@ def _place(error: BaseException) -> str:
     """Where in the person's code it was raised."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
-    trace, last = error.__traceback__, None
-    while trace is not None:
-        last, trace = trace, trace.tb_next
-    if last is None or "importlib" in last.tb_frame.f_code.co_filename or __file__ == last.tb_frame.f_code.co_filename:
-        return ""
-    return f" ({last.tb_frame.f_code.co_filename}:{last.tb_lineno})"
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    file, line = frames[-1] if frames else (__file__, 0)
+    return "" if "importlib" in file or file == __file__ else f" ({file}:{line})"
 
 
 # Modules --------------------------------------------------------------------------------------------
 
 
-def _from_module(name: str) -> ModuleType:
-    with _importable(Path.cwd()):
+def _from_module(name: str, folder: Path) -> ModuleType:
+    with _importable(folder):
         return importlib.import_module(name)
 
 
@@ -155,10 +166,7 @@ def _from_file(where: str) -> ModuleType:
     while (folder / "__init__.py").is_file():
         names.insert(0, folder.name)
         folder = folder.parent
-    if len(names) > 1:
-        with _importable(folder):
-            return importlib.import_module(".".join(names))
-    return _alone(path)
+    return _from_module(".".join(names), folder) if len(names) > 1 else _alone(path)
 
 
 def _alone(path: Path) -> ModuleType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,22 +34,20 @@ def _settle(dtype: torch.dtype, threads: int, recording: bool) -> None:
 
 
 class Torch(DefineByRun):
-    """PyTorch on the CPU. While a case runs it has so many threads of its own; None leaves them as they are."""
+    """PyTorch on the CPU, on one thread while a case runs."""
 
     name = "torch"
     tensor_type = _Tensor
 
-    def __init__(self, threads: int | None = 1) -> None:
+    def __init__(self) -> None:
         self.host = TorchHost()
-        self._threads = threads
         self._freed: set[Any] = set()
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
         """The case's dtype is torch's default, gradients are recorded; all of it is restored afterwards."""
-        wanted = _DEFAULTS[dtype]
         known = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
-        mine = wanted, self._threads or known[1], True
+        mine = _DEFAULTS[dtype], 1, True
         self._freed = set()
         if mine != known:
             _settle(*mine)
@@ -60,7 +59,6 @@ class Torch(DefineByRun):
                 _settle(*known)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
-        """A new tensor with a copy of the array."""
         if array.dtype == dtypes.BFLOAT16:
             tensor = torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
         else:
@@ -81,14 +79,13 @@ class Torch(DefineByRun):
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass from all roots at once. Like the core, and before anything is accumulated, it refuses a graph that
         an earlier pass has freed, also where torch saved nothing and would not mind."""
-        gradients = [
-            None if seed is None else self._incoming(seed, root.dtype) for root, seed in zip(roots, seeds, strict=True)
-        ]
+        gradients = self._incoming(roots, seeds)
         if self._freed:
             self._refuse_freed(roots)
+        above: Any = _Above  # whose `apply` torch gives no types
         try:
             if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
-                torch.autograd.backward(_above(roots, gradients), retain_graph=True)
+                torch.autograd.backward(above.apply(gradients, *roots), retain_graph=True)
             else:
                 torch.autograd.backward(roots, gradients, retain_graph=True)
         except _ERRORS as error:
@@ -96,17 +93,19 @@ class Torch(DefineByRun):
         if not retain_graph:
             self._freed.update(_nodes(roots))
 
-    def _incoming(self, seed: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
-        tensor = self.leaf(seed, False)
-        return tensor if tensor.dtype is dtype else tensor.to(dtype)
+    def _incoming(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None]) -> list[torch.Tensor | None]:
+        return [
+            None if seed is None else self.leaf(seed, False).to(root.dtype)
+            for root, seed in zip(roots, seeds, strict=True)
+        ]
 
     def differentiate(
         self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[np.ndarray | None]
     ) -> list[Any]:
         """From the sum of `conj(seed) * root`, a scalar whose gradient at each root is its seed."""
         total = torch.zeros((), dtype=torch.get_default_dtype())
-        for root, seed in zip(roots, seeds, strict=True):
-            term = root if seed is None else self.leaf(seed, False).to(root.dtype).conj() * root
+        for root, gradient in zip(roots, self._incoming(roots, seeds), strict=True):
+            term = root if gradient is None else gradient.conj() * root
             total = total + (term.real if term.is_complex() else term).sum()
         if not total.requires_grad:
             return [None] * len(leaves)
@@ -127,7 +126,7 @@ class Torch(DefineByRun):
             raise error
 
 
-class _Incoming(torch.autograd.Function):
+class _Above(torch.autograd.Function):
     """One scalar above several roots, whose gradient is what each of them is to receive.
 
     `torch.autograd.backward(roots, gradients)` does the same, but first imports a computer algebra system to compare
@@ -144,12 +143,6 @@ class _Incoming(torch.autograd.Function):
         return (None, *ctx.gradients)
 
 
-def _above(roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> torch.Tensor:
-    function: Any = _Incoming  # whose `apply` torch gives no types
-    scalar: torch.Tensor = function.apply(gradients, *roots)
-    return scalar
-
-
 def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
     """Whether nothing can be wrong; all else is for torch itself to refuse."""
     return gradient is not None and root.requires_grad and root.shape == gradient.shape
@@ -158,15 +151,9 @@ def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
 class TorchHost:
     """Calls an op's counterpart in torch, with the arguments as they were written."""
 
-    def __init__(self) -> None:
-        self._plans: dict[Op, _Plan] = {}
-
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
-        plan = self._plans.get(op)
-        if plan is None:
-            plan = self._plans[op] = _plan(op)
-        function, infix, variadic = plan
+        function, infix, variadic = _plan(op)
         if variadic is not None and len(args) > variadic:
             args = _bundled(args, variadic)
         if kwargs:
@@ -185,7 +172,6 @@ class TorchHost:
         return tuple(result) if isinstance(result, (tuple, list)) else result
 
     def dtype(self, name: str) -> torch.dtype:
-        """torch's dtype of this name."""
         return _DTYPES[name]
 
 
@@ -198,6 +184,7 @@ class _Plan(NamedTuple):
     variadic: int | None
 
 
+@cache
 def _plan(op: Op) -> _Plan:
     """Raises Unsupported where this version of torch has no counterpart."""
     found: Any = torch

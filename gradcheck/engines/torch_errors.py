@@ -19,7 +19,7 @@ from gradcheck.errors import (
 )
 
 #: The first pattern found in the text, in any case, decides; the order is from the particular to the general.
-_MEANINGS: tuple[tuple[type[TensorError], str], ...] = (
+_MEANINGS = (
     (NonScalarBackward, "grad can be implicitly created only for"),
     (NoGradRequired, "does not require grad and does not have a grad_fn"),
     (BackwardTwice, "backward through the graph a second time|after they have already been freed"),
@@ -53,15 +53,12 @@ _MEANINGS: tuple[tuple[type[TensorError], str], ...] = (
         "|number of elements|non-empty|square|same length|einsum|at least|subscript|vector|dim ",
     ),
 )
-_PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _MEANINGS)
 
 
 def translate(error: Exception) -> TensorError:
-    """torch's exception as one of gradcheck's; an unknown one keeps its text, and the kind `error`.
-
-    Raises MemoryError where torch has run out of it.
-    """
-    message = _first_line(error)
+    """torch's exception as one of gradcheck's, without its advice and its C++ stack; an unknown one has the kind
+    `error`. Raises MemoryError where torch has run out of it."""
+    message = f"torch: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
     if "can't allocate memory" in message:
         raise MemoryError(message) from None
     if isinstance(error, IndexError):
@@ -72,13 +69,7 @@ def translate(error: Exception) -> TensorError:
         return DtypeMismatch(message)
     if "is not implemented" in message and "derivative" in message:
         return as_tensor_error(Unsupported(message, hint="detach what has no gradient here", lacks="a derivative"))
-    for kind, pattern in _PATTERNS:
-        if pattern.search(message):
+    for kind, pattern in _MEANINGS:
+        if re.search(pattern, message, re.IGNORECASE):
             return kind(message)
     return ArgumentError(message) if isinstance(error, TypeError) else TensorError(message)
-
-
-def _first_line(error: Exception) -> str:
-    """torch's own words without its advice and its C++ stack."""
-    text = str(error).strip().splitlines()
-    return f"torch: {text[0]}" if text else f"torch: {type(error).__name__}"

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Received, Trace, trace
 from gradcheck.engines.base import as_tensor_error
 from gradcheck.engines.core import Core
 from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.recording import mapped
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
 from gradcheck.language.expr.nodes import Expr, Name
@@ -168,17 +168,15 @@ class _Names:
         given = tensor.arguments  # without the defaults at their end, where an operator made it
         args = (*given, *(parameter.default for parameter in op.parameters[len(given) :]))
         try:
-            return call(op, tuple(self._argument(op, arg) for arg in args))
+            return call(op, tuple(mapped(arg, self._argument) for arg in args))
         except Unsupported:  # an array that no name stands for, too large to be written out
             return Name(f"{op.name}(…)")
 
-    def _argument(self, op: Op, value: Any) -> Any:
+    def _argument(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return Formula(value.data, self._called(value))
         if isinstance(value, np.ndarray) and value.ndim:
             return Formula(value, _ELLIPSIS)
-        if isinstance(value, (list, tuple)):
-            return type(value)(self._argument(op, item) for item in value)
         return value
 
     def _called(self, tensor: Tensor) -> Expr:
@@ -187,17 +185,11 @@ class _Names:
         if name:
             return Name(name)
         if tensor.creation_op is None:
-            return Name(f"{tensor.data.item():g}") if _is_number(tensor.data) else _ELLIPSIS
+            is_number = not tensor.data.ndim and tensor.data.dtype.kind == "f"
+            return Name(f"{tensor.data.item():g}") if is_number else _ELLIPSIS
         expr = self._written[tensor]
-        return expr if _is_short(expr) else _ELLIPSIS
-
-
-def _is_number(array: np.ndarray) -> bool:
-    return not array.ndim and array.dtype.kind == "f"
-
-
-def _is_short(expr: Expr) -> bool:
-    return all(count <= MAX_PARTS for count, _ in enumerate(expr.walk(), 1))
+        is_long = any(count > MAX_PARTS for count, _ in enumerate(expr.walk(), 1))
+        return _ELLIPSIS if is_long else expr
 
 
 def _owners(names: Mapping[Tensor, str]) -> dict[Tensor, str]:

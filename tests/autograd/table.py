@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from gradcheck.autograd import Op, Tensor, dtypes, grad
-from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
@@ -22,7 +22,7 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.parser import parse
 
 DOUBLE = np.dtype(np.float64)
-TORCH = Torch(threads=1)
+TORCH = Torch()
 
 #: 0-d, empty, one element, equal shapes, and shapes that broadcast.
 SHAPES: dict[int, tuple[tuple[tuple[int, ...], ...], ...]] = {

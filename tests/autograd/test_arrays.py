@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.autograd.arrays import largest_finite, wide
-from gradcheck.autograd.dtypes import BY_NAME
+from gradcheck.autograd.dtypes import BY_NAME, largest_finite, wide
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -1,4 +1,4 @@
-"""The base of define-by-run engines: a subclass of a few lines is an engine."""
+"""The base of define-by-run engines: a subclass of a few lines is an engine; one op alone; gradients of gradients."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application
-from gradcheck.engines.core import CoreHost
-from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.core import Core, CoreHost
+from gradcheck.engines.define_by_run import DefineByRun, OpRun, last_pass
+from gradcheck.engines.perturbation import Perturbation
+from gradcheck.engines.torch import Torch
 from gradcheck.errors import ShapeMismatch, Unsupported
 from tests.from_text import problem_from
 
 FLOAT64 = np.dtype(np.float64)
+X = np.array([[1.0, 5.0], [7.0, 3.0]])
+CUBES = "{inputs: {x: [1, 2], y: [3, 4]}, graph: {z: (x ** 3).sum() + y.sum()}}"
+PROBES = {"x": np.array([1.0, 10.0]), "y": np.ones(2)}
+ENGINES = pytest.mark.parametrize("engine", [Core(), Torch()], ids=["core", "torch"])
 
 
 class Small(DefineByRun):
@@ -49,7 +55,7 @@ def test_a_subclass_must_provide_a_backend() -> None:
     class Lacking(DefineByRun):
         name = "lacking"
 
-    with pytest.raises(TypeError, match=r"array.*backward.*leaf.*session.*tensor_type"):
+    with pytest.raises(TypeError, match=r"array.*backward.*leaf.*tensor_type"):
         Lacking()
 
 
@@ -79,3 +85,100 @@ def test_where_that_raises_each_is_pulled_back_alone() -> None:
 def test_gradients_of_gradients_are_not_to_be_had_unless_it_says_so() -> None:
     with pytest.raises(Unsupported, match="small has no gradients of gradients"):
         Small().differentiate([], [], [])
+
+
+# One op alone -------------------------------------------------------------------------------------
+
+
+def test_tracked_arrays_become_leaves_and_get_gradients() -> None:
+    run = OpRun(Core(), Application(TABLE["mul"], (X, X.copy()), {}, "y", tracked=(False, True)), [np.ones((2, 2))])
+    assert len(run.leaves) == len(run.roots) == 1
+    run.backward()
+    (gradient,) = run.pullback().gradients
+    np.testing.assert_array_equal(gradient, X)
+
+
+def test_an_index_is_no_leaf() -> None:
+    run = OpRun(Core(), Application(TABLE["index_select"], (X, 0, np.array([1])), {}, "y"), [np.ones((1, 2))])
+    run.backward()
+    assert [gradient.tolist() for gradient in run.pullback().gradients] == [[[0, 0], [1, 1]]]
+
+
+def test_outputs_without_a_cotangent_are_no_roots() -> None:
+    run = OpRun(Core(), Application(TABLE["max"], (X, 1), {}, "y"), [np.ones(2), None])
+    assert len(run.roots) == 1
+    run.backward()
+    assert run.pullback().gradients[0].tolist() == [[0, 1], [1, 0]]
+
+
+def test_of_several_outputs_those_with_a_cotangent_are_roots() -> None:
+    run = OpRun(Core(), Application(TABLE["split"], (X, 1), {}, "y"), [None, np.ones((1, 2))])
+    run.backward()
+    assert run.pullback().gradients[0].tolist() == [[0, 0], [1, 1]]
+
+
+def test_forgetting_what_a_pass_with_others_left() -> None:
+    run = OpRun(Core(), Application(TABLE["exp"], (np.zeros(2),), {}, "y"), [np.ones(2)])
+    run.backward()
+    run.forget()
+    run.backward()
+    assert run.pullback().gradients[0].tolist() == [1, 1]
+
+
+def test_what_the_forward_raises_is_the_error() -> None:
+    run = OpRun(Core(), Application(TABLE["add"], (np.ones(2), np.ones(3)), {}, "y"), [np.ones(2)])
+    run.backward()
+    found = run.pullback()
+    assert found.error is not None
+    assert (found.error.kind, found.gradients) == ("shape_mismatch", (None, None))
+
+
+def test_what_the_pass_raises_is_the_error() -> None:
+    run = OpRun(Core(), Application(TABLE["exp"], (np.zeros(2),), {}, "y"), [np.ones(3)])
+    run.backward()
+    found = run.pullback()
+    assert found.error is not None
+    assert found.gradients == (None,)
+
+
+# Gradients of gradients ---------------------------------------------------------------------------
+
+
+@ENGINES
+def test_the_hessian_times_the_probe(engine: Core) -> None:
+    found = engine.second_order(problem_from(CUBES), 0, PROBES)
+    assert found.error is None
+    assert found.first["x"].tolist() == [3, 12]
+    assert found.second["x"].tolist() == [6, 120]
+    assert found.first["y"].tolist() == [1, 1]
+    assert found.second["y"] is None
+
+
+@ENGINES
+def test_earlier_forwards_count_and_earlier_passes_do_not(engine: Core) -> None:
+    one = problem_from("""
+        inputs: {x: [1, 2]}
+        graph: {z: (x ** 3).sum()}
+        steps: [backward: z, forward: {x: [2, 3]}, backward: z]
+    """)
+    assert last_pass(one) == 2
+    found = engine.second_order(one, 2, {"x": np.ones(2)})
+    assert (found.first["x"].tolist(), found.second["x"].tolist()) == ([12, 27], [12, 18])
+
+
+def test_without_a_pass_that_succeeds_there_is_none() -> None:
+    steps = "[{backward: y, raises: non_scalar_backward}]"
+    assert last_pass(problem_from(f"{{inputs: {{x: [1, 2]}}, graph: {{y: x * x}}, steps: {steps}}}")) is None
+
+
+def test_what_is_raised_is_told() -> None:
+    found = Core().second_order(problem_from("{inputs: {x: [1, 2]}, graph: {y: 'x @ ones(3, 3)'}, backward: y}"), 0, {})
+    assert found.error is not None
+    assert (found.error.kind, found.first, found.second) == ("shape_mismatch", {}, {})
+
+
+def test_perturbed_operations_move_it() -> None:
+    perturbation = Perturbation(1e-3, np.random.default_rng(0))
+    found = Core().second_order(problem_from(CUBES), 0, PROBES, perturbation).second["x"]
+    assert not np.array_equal(found, [6, 120])
+    np.testing.assert_allclose(found, [6, 120], rtol=0.02)

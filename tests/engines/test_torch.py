@@ -19,7 +19,7 @@ def test_torch_is_left_as_it_was() -> None:
     one = problem_from("{dtype: float64, inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
     known = torch.get_default_dtype(), torch.get_num_threads()
     with torch.no_grad():
-        (state,) = Torch(threads=1).evaluate(one).states
+        (state,) = Torch().evaluate(one).states
         assert state.gradients["x"] is not None
         assert not torch.is_grad_enabled()
     assert (torch.get_default_dtype(), torch.get_num_threads()) == known

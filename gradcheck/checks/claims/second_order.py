@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
@@ -23,9 +23,8 @@ from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Engine
-from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder, last_pass
 from gradcheck.engines.perturbation import Perturbation
-from gradcheck.engines.second_order import Gradients, SecondOrder, last_pass, second_order
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
@@ -70,7 +69,7 @@ class _Reference:
     def __init__(self, problem: Problem, step: int, reference: DefineByRun) -> None:
         self.problem, self.step, self.reference = problem, step, reference
         self.probes = _probes(problem, step)
-        self.want = second_order(reference, problem, step, self.probes)
+        self.want = reference.second_order(problem, step, self.probes)
         self._oracle: dict[str, Answer] | None = None
         self._sensitivity: dict[str, np.ndarray | None] | None = None
 
@@ -102,7 +101,7 @@ class _Reference:
             raised = raise_precision(self.problem)
 
             def run(perturbation: Perturbation) -> list[np.ndarray | None]:
-                moved = second_order(self.reference, raised, self.step, self.probes, perturbation)
+                moved = self.reference.second_order(raised, self.step, self.probes, perturbation)
                 if moved.error is not None:
                     raise moved.error
                 return [moved.second.get(one) for one in self.probes]
@@ -223,7 +222,7 @@ class _Pair:
         """A comparison for each input; nothing where the engine has no second order."""
         second = self.second
         assert isinstance(self.engine, DefineByRun)
-        got = second_order(self.engine, second.problem, second.step, second.probes)
+        got = self.engine.second_order(second.problem, second.step, second.probes)
         if got.error is not None:
             if got.error.kind != "unsupported":
                 raised = fact("engine_raised", engine=self.engine.name, error=got.error.kind, text=str(got.error))

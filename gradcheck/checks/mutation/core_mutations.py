@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.backward import Pull, backward, count_pending
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.node import plain, walk
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor

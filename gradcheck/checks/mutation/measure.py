@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_general

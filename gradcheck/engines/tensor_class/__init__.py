@@ -3,14 +3,13 @@
 How a class is made, read and asked for gradients is found out by trying the words of `dialects`: a class in another
 dialect is one more entry there. Nothing here knows what a case claims, or another engine's answers.
 
-dialects        what Tensor classes differ in, a table for each difference
-api             how one class is made, read and asked for gradients
-capabilities    what its backward pass takes and keeps
-call_forms      how an op might be called; `op_lookup` finds out which of these a class understands
-wrapper         one tensor, with what the language and a define-by-run engine ask of any tensor
-calls           ops on wrapped tensors; `decompositions` writes those that a class lacks in others
-foreign         what is the same for every library that gradcheck did not write; `errors` and `output` are its own
-engine          an engine of a class that holds arrays; `scalars` of one that holds a number a node
-adapt           from a class to its engine
-source_code     a problem as Python that needs the class and NumPy alone
+dialects      what Tensor classes differ in, a table for each difference
+api           how one class is made, read and asked for gradients
+capabilities  what its backward pass takes and keeps
+call_forms    how an op might be called; `op_lookup` finds out which of these a class understands
+foreign       what is the same for every library that gradcheck did not write, and its tensors, wrapped
+guard         what somebody's code raises and prints
+calls         ops on wrapped tensors; those that a class lacks are written in others
+engine        an engine of a class that holds arrays; `scalars` of one that holds a number a node
+source_code   a problem as Python that needs the class and NumPy alone
 """

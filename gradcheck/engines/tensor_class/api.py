@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.errors import said
+from gradcheck.engines.tensor_class.guard import said
 from gradcheck.errors import Unsupported, UsageError
 
 _MISSING = object()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.errors import ANYTHING, said
+from gradcheck.engines.tensor_class.guard import ANYTHING, said
 
 Seed = Literal["array", "tensor", "none"]
 
@@ -56,25 +56,28 @@ def _leaf(api: Api, number: float = 2.0, shape: tuple[int, ...] | None = None) -
     return api.make(np.full(_shape(api) if shape is None else shape, number), True)
 
 
-def _graphs(api: Api) -> Iterator[tuple[Callable[[Any], Any], float]]:
-    """The simplest that a class might understand, each with its derivative."""
-    yield (lambda x: x * _FACTOR), _FACTOR
-    yield (lambda x: x * _leaf(api, _FACTOR, np.shape(api.read(x)))), _FACTOR
-    yield (lambda x: x + _leaf(api, _FACTOR, np.shape(api.read(x)))), 1.0
-    yield (lambda x: -x), -1.0
-
-
 def _build(api: Api, x: Any) -> tuple[Any, float]:
-    problem: BaseException | None = None
-    for graph, derivative in _graphs(api):
+    """The simplest function of `x` that the class understands, and its derivative."""
+
+    def factor() -> Any:
+        return _leaf(api, _FACTOR, np.shape(api.read(x)))
+
+    graphs: tuple[tuple[Callable[[], Any], float], ...] = (
+        (lambda: x * _FACTOR, _FACTOR),
+        (lambda: x * factor(), _FACTOR),
+        (lambda: x + factor(), 1.0),
+        (lambda: -x, -1.0),
+    )
+    problem = ""
+    for graph, derivative in graphs:
         try:
-            y = graph(x)
+            y = graph()
         except ANYTHING as error:
-            problem = error
+            problem = said(error)
             continue
         if api.is_tensor(y):
             return y, derivative
-    raise ArithmeticError(f"{api.name} can neither multiply, add nor negate: {said(problem) if problem else ''}")
+    raise ArithmeticError(f"{api.name} can neither multiply, add nor negate: {problem}")
 
 
 def _seed(api: Api) -> Seed:

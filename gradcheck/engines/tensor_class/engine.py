@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+import sys
+from functools import reduce
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,9 +16,9 @@ from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, capabilities_of, seeded
-from gradcheck.engines.tensor_class.errors import translating
-from gradcheck.engines.tensor_class.foreign import ForeignEngine
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor
+from gradcheck.engines.tensor_class.dialects import SUBMODULES
+from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.errors import NonScalarBackward, Unsupported
 
 Seeds = list[np.ndarray | None]
@@ -23,8 +27,8 @@ Seeds = list[np.ndarray | None]
 class TensorClassEngine(ForeignEngine):
     """A Tensor class, used by its `Api`."""
 
-    def __init__(self, api: Api, library: Library, name: str) -> None:
-        super().__init__(name, api.name, library)
+    def __init__(self, api: Api, name: str) -> None:
+        super().__init__(name, api.name, Library((*_modules(api), api.tensor_type)))
         self.api = api
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
@@ -55,14 +59,12 @@ class TensorClassEngine(ForeignEngine):
         return WrappedTensor(self, tensor, np.array(values), requires_grad, initial)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """An op on all its arguments in order. Raises GradcheckError."""
         self._spent = False
         return self.calls.apply(op, bound)
 
     # Gradients ----------------------------------------------------------------------------------
 
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """A copy of the gradient that has arrived; None where none has."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None or not (owner.requires_grad or self.api.flag):
             return None
@@ -76,7 +78,6 @@ class TensorClassEngine(ForeignEngine):
         return found.astype(tensor.dtype) if is_number else found.copy()
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        """Forget the gradient (None), or carry one over."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None:
             return
@@ -160,7 +161,15 @@ class TensorClassEngine(ForeignEngine):
         for root, seed in zip(roots, seeds, strict=True):
             term = root if seed is None else root * self.leaf(seed.astype(root.dtype), False)
             terms.append(term.sum() if term.ndim else term)
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return total
+        return reduce(operator.add, terms)
+
+
+def _modules(api: Api) -> list[ModuleType]:
+    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names."""
+    homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
+    names: dict[str, None] = {}
+    for home in homes:
+        for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
+            if base and base != "builtins":
+                names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in SUBMODULES)))
+    return [sys.modules[name] for name in names if name in sys.modules]

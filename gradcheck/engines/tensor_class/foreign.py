@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
+from gradcheck.autograd.operators import Operators
 from gradcheck.engines.base import Application, Cotangents, Evaluation, Pullback, as_tensor_error
-from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.op_run import OpRun
+from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.engines.perturbation import Perturbation
-from gradcheck.engines.recording import Recorder
+from gradcheck.engines.recording import Recorder, convert, flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
-from gradcheck.engines.tensor_class.errors import EngineError, as_asked, translating
-from gradcheck.engines.tensor_class.output import Output
-from gradcheck.engines.tensor_class.wrapper import Owner, WrappedTensor
+from gradcheck.engines.tensor_class.guard import EngineError, Output, as_asked, translating
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.problem import Problem
 
@@ -29,19 +25,97 @@ from gradcheck.language.problem import Problem
 TIMEOUT = 20.0
 
 
-class ForeignEngine(DefineByRun, Owner):
-    """Somebody's library as an engine whose tensors are wrapped.
+class WrappedTensor(Operators):
+    """A value on its way through somebody's library, with what the language and a `DefineByRun` ask of any tensor.
 
-    A subclass provides `make`, `is_tensor`, `values`, `backward` and what a wrapped tensor asks of its `Owner`; it may
-    extend `new_graph`, `called` and `rehearse`.
+    tensor         the library's own object; None where NumPy alone knows the value (an index, a mask, a creator)
+    array          its values when it was made: a copy, so that nobody changes them
+    requires_grad  whether a gradient must flow through it, by gradcheck's own reckoning
+    initial        what the library has for its gradient before any has arrived: None, 0, zeros
+    probe          a leaf of zeros added to it, whose gradient is its own, where the library keeps none
     """
+
+    __slots__ = ("array", "engine", "initial", "probe", "requires_grad", "tensor")
+
+    def __init__(
+        self, engine: ForeignEngine, tensor: Any, array: np.ndarray, requires_grad: bool = False, initial: Any = None
+    ) -> None:
+        self.engine, self.tensor, self.array = engine, tensor, array
+        self.requires_grad, self.initial = requires_grad, initial
+        self.probe: WrappedTensor | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __repr__(self) -> str:
+        return f"WrappedTensor({self.array!r})"
+
+    @property
+    def grad(self) -> np.ndarray | None:
+        """The gradient that has arrived."""
+        return self.engine.gradient(self)
+
+    @grad.setter
+    def grad(self, gradient: np.ndarray | None) -> None:
+        self.engine.set_gradient(self, gradient)
+
+    def retain_grad(self) -> None:
+        """Make sure that the gradient can be read after a backward pass."""
+        self.engine.retain(self)
+
+    @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
+        return next(tensors_in(args)).engine.apply(op, args)
+
+
+def tensors_in(values: Sequence[Any]) -> Iterator[WrappedTensor]:
+    """Every wrapped tensor among arguments, also those in lists."""
+    return (value for value in flat(values) if type(value) is WrappedTensor)
+
+
+def plain(value: Any) -> Any:
+    """An argument with arrays in place of wrapped tensors, also of those in lists."""
+    return convert(value, WrappedTensor, lambda tensor: tensor.array)
+
+
+def compute(op: Op, bound: Sequence[Any]) -> Any:
+    """What the op table makes of the arguments' arrays: an array, or a tuple of them. Raises TensorError."""
+    values = [plain(value) for value in bound]
+    return op.forward(*values) if op.composite else op.compute(values)
+
+
+class Call(NamedTuple):
+    """An op as a library was called for it; `shape` is the result's, for ops in `SHAPED`."""
+
+    result: WrappedTensor
+    op: Op
+    form: Form
+    bound: tuple[Any, ...]
+    shape: Shape
+
+
+class ForeignEngine(DefineByRun):
+    """Somebody's library as an engine, and the host of its ops. A subclass provides `backward` and what is abstract
+    here; it may extend `new_graph`, `called` and `rehearse`."""
 
     tensor_type = WrappedTensor
 
     def __init__(self, name: str, constructor_name: str, library: Library) -> None:
         """`constructor_name` is what makes a tensor, in messages."""
         self.name, self.constructor_name, self.library = name, constructor_name, library
-        self.host = _Host(self)
+        self.host = self
         self.timeout = TIMEOUT
         self.output = Output()
         self._given: list[tuple[np.ndarray, WrappedTensor]] = []  # leaves of this graph, and what they were made from
@@ -60,12 +134,28 @@ class ForeignEngine(DefineByRun, Owner):
     def values(self, tensor: Any) -> np.ndarray:
         """The values of one of the library's tensors; memory may be shared."""
 
+    @abstractmethod
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        """An op on all its arguments in order: a wrapped tensor, or a tuple of them. Raises GradcheckError."""
+
+    @abstractmethod
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        """A copy of the gradient that has arrived, of the tensor's shape; None where none has."""
+
+    @abstractmethod
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
+        """Forget the gradient (None), or carry one over. Raises Unsupported where the library cannot."""
+
+    @abstractmethod
+    def retain(self, tensor: WrappedTensor) -> None:
+        """Make sure that the gradient of a tensor that is no leaf can be read after a backward pass."""
+
     def new_graph(self) -> None:
         """A graph is begun: forget the last."""
         self._given = []
 
-    def called(self, result: WrappedTensor, op: Op, form: Form, bound: tuple[Any, ...], shape: Shape) -> None:
-        """An op has been called in this form, with these arguments; its result has this shape, for ops in `SHAPED`."""
+    def called(self, call: Call) -> None:
+        """An op has been called."""
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack."""
@@ -119,30 +209,32 @@ class ForeignEngine(DefineByRun, Owner):
     def native(self, op: Op, value: Any, fresh: bool = False) -> Any:
         """An argument as the library takes it: its tensors, arrays for indices and masks, plain settings. `fresh`:
         arrays become leaves of their own that require a gradient."""
-        if type(value) is WrappedTensor:
-            return self._native_array(op, value.array, False) if value.tensor is None else value.tensor
-        if isinstance(value, np.ndarray):
-            return self._native_array(op, value, fresh)
-        if isinstance(value, (list, tuple)):
-            return type(value)([self.native(op, item, fresh) for item in value])
-        return value
+        return mapped(value, lambda item: self._native(op, item, fresh))
 
-    def _native_array(self, op: Op, array: np.ndarray, requires_grad: bool) -> Any:
-        if dtypes.is_differentiable(array.dtype):
-            return self.new(array, requires_grad).tensor
-        if (op.elementwise and not op.masked and array.dtype.kind in "iu") or op.uniform:
-            return self.new(array.astype(np.float64), False).tensor
-        return array
+    def _native(self, op: Op, value: Any, fresh: bool) -> Any:
+        if type(value) is WrappedTensor:
+            if value.tensor is not None:
+                return value.tensor
+            value, fresh = value.array, False
+        if not isinstance(value, np.ndarray):
+            return value
+        if dtypes.is_differentiable(value.dtype):
+            return self.new(value, fresh).tensor
+        if (op.elementwise and not op.masked and value.dtype.kind in "iu") or op.uniform:
+            return self.new(value.astype(np.float64), False).tensor
+        return value
 
     def read(self, result: Any) -> np.ndarray | None:
         """The values of one of the library's tensors; None for anything else."""
         return np.asarray(self.values(result)) if self.is_tensor(result) else None
 
-    # An engine ----------------------------------------------------------------------------------
+    # A host, and an engine ----------------------------------------------------------------------
 
-    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """Numbers without a dtype take the case's."""
-        return using_default_dtype(dtypes.real_of(dtype))
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.apply(op, op.bind(args, kwargs))
+
+    def dtype(self, name: str) -> np.dtype:
+        return dtypes.BY_NAME[name]
 
     def evaluate(
         self, problem: Problem, perturbation: Perturbation | None = None, recorder: Recorder | None = None
@@ -176,28 +268,7 @@ class ForeignEngine(DefineByRun, Owner):
         with self.output.capturing(), self.session(dtype):
             for application, incoming in zip(applications, cotangents, strict=True):
                 self.new_graph()
-                found.append(self._pull_back_one(application, incoming))
+                run = OpRun(self, application, incoming)
+                run.backward()
+                found.append(run.pullback())
         return found
-
-    def _pull_back_one(self, application: Application, incoming: Cotangents) -> Pullback:
-        run = OpRun(self, application, incoming)
-        run.backward()
-        try:
-            return run.pullback()
-        except GradcheckError as error:  # a gradient cannot be read
-            return Pullback((None,) * len(run.leaves), as_tensor_error(error))
-
-
-class _Host:
-    """Applies the ops of expressions."""
-
-    def __init__(self, engine: ForeignEngine) -> None:
-        self._engine = engine
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
-        return self._engine.apply(op, op.bind(args, kwargs))
-
-    def dtype(self, name: str) -> np.dtype:
-        """NumPy's dtype of this torch name."""
-        return dtypes.BY_NAME[name]

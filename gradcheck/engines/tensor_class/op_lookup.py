@@ -14,9 +14,8 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import Absent, Form, forms
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
-from gradcheck.engines.tensor_class.errors import ANYTHING, said
-from gradcheck.engines.tensor_class.foreign import ForeignEngine
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor, plain
+from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, compute, plain
+from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.errors import GradcheckError, Unsupported
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
@@ -100,12 +99,9 @@ class OpLookup:
 
 def _best(op: Op, trials: list[Trial]) -> Form | str:
     """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
-    if op.name not in AMBIGUOUS:
-        for trial in trials:
-            if trial.fits:
-                return trial.form
-    if any(trial.fits for trial in trials):
-        return f"its {op.name} follows another convention than torch's"
+    fitting = [trial.form for trial in trials if trial.fits]
+    if fitting:
+        return f"its {op.name} follows another convention than torch's" if op.name in AMBIGUOUS else fitting[0]
     errors = [trial.error for trial in trials if trial.error is not None]
     if errors:
         return f"its {op.name} does not take these arguments: {said(errors[0])}"
@@ -138,7 +134,7 @@ def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
     for values in (others, given):
         try:
             with np.errstate(all="ignore"):
-                expected = op.forward(*values) if op.composite else op.compute(values)
+                expected = compute(op, values)
         except (GradcheckError, ArithmeticError, ValueError, TypeError, LookupError):
             continue
         if isinstance(expected, tuple):

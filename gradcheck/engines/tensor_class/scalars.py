@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -12,20 +12,17 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
-from gradcheck.engines.tensor_class.errors import translating
+from gradcheck.engines.tensor_class.foreign import WrappedTensor, compute, tensors_in
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm
-from gradcheck.engines.tensor_class.wrapper import WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
 #: Tensors of more numbers than this, and products of more multiplications, are not written out.
 MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
 _FLOAT64 = np.dtype(np.float64)
-#: Elementwise ops that only choose among their operands' elements.
-_CHOICES = frozenset({"where"})
 #: Ops of many multiplications.
 _PRODUCTS = frozenset({"matmul", "einsum", "tensordot"})
 #: How NumPy's functions fail on objects that lack what they need.
@@ -35,8 +32,8 @@ _BEYOND = (TypeError, AttributeError, ValueError, NotImplementedError, Assertion
 class ScalarClassEngine(TensorClassEngine):
     """Arrays of somebody's numbers: a wrapped `tensor` is an array of objects. Constants stay plain numbers."""
 
-    def __init__(self, api: Api, library: Library, name: str) -> None:
-        super().__init__(api, library, name)
+    def __init__(self, api: Api, name: str) -> None:
+        super().__init__(api, name)
         self.calls = ScalarCalls(self)
 
     # Tensors ------------------------------------------------------------------------------------
@@ -47,10 +44,8 @@ class ScalarClassEngine(TensorClassEngine):
             message = f"{self.constructor_name} holds one Python number, not {array.dtype}"
             raise Unsupported(message, lacks=array.dtype.name)
         check_size(array.size)
-        objects = np.empty(array.shape, object)
         with translating(f"{self.constructor_name}(number)"):
-            for index in np.ndindex(array.shape):
-                objects[index] = self.api.make(array[index], requires_grad)
+            objects = _each(lambda number: self.api.make(number, requires_grad), array)
             initial = self.api.gradient(objects.flat[0]) if array.size else None
         return WrappedTensor(self, objects, array.copy(), requires_grad, initial)
 
@@ -67,11 +62,7 @@ class ScalarClassEngine(TensorClassEngine):
         return WrappedTensor(self, objects, values, True, fresh)
 
     def values(self, tensor: np.ndarray) -> np.ndarray:
-        """Of an array of objects."""
-        found = np.zeros(tensor.shape)
-        for index in np.ndindex(tensor.shape):
-            found[index] = self.number(tensor[index])
-        return found
+        return _each(self.number, tensor).astype(np.float64)
 
     def number(self, value: Any) -> float:
         """The value of one of the class's numbers, or of a plain one."""
@@ -86,13 +77,11 @@ class ScalarClassEngine(TensorClassEngine):
         return value
 
     def read(self, result: Any) -> np.ndarray | None:
-        """The value of a single number."""
         return np.asarray(self.number(result)) if self.api.is_tensor(result) else None
 
     # Gradients ----------------------------------------------------------------------------------
 
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """Of each number; None where none has any."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None or not owner.requires_grad:
             return None
@@ -106,7 +95,6 @@ class ScalarClassEngine(TensorClassEngine):
         return found if arrived or not found.size else None
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        """Forget each number's gradient (None), or carry them over."""
         owner = tensor if tensor.probe is None else tensor.probe
         if owner.tensor is None:
             return
@@ -120,12 +108,12 @@ class ScalarClassEngine(TensorClassEngine):
         """Numbers of its own, which no other named tensor shares, so that their gradients are this tensor's."""
         if tensor.tensor is None:
             return
+
+        def own(value: Any) -> Any:
+            return value * 1.0 if self.api.is_tensor(value) else self.api.make(np.array(value), True)
+
         with translating("a multiplication by 1"):
-            own = np.empty(tensor.shape, object)
-            for index in np.ndindex(tensor.shape):
-                value = tensor.tensor[index]
-                own[index] = value * 1.0 if self.api.is_tensor(value) else self.api.make(np.array(value), True)
-        tensor.tensor = own
+            tensor.tensor = _each(own, tensor.tensor)
         self.probe(tensor)
 
     # Passes -------------------------------------------------------------------------------------
@@ -169,7 +157,7 @@ class ScalarCalls(Calls):
         """An op on arrays of numbers. Raises NoForm where the class's numbers cannot express it."""
         if op.composite:
             raise NoForm(f"it has no {op.name}", lacks=op.name)
-        if op.elementwise and op.name not in _CHOICES:
+        if op.elementwise and op.name != "where":  # which only chooses among its operands' elements
             return self._elementwise(op, bound)
         return self._structural(op, bound)
 
@@ -215,6 +203,14 @@ class ScalarCalls(Calls):
         objects = np.empty(expected, object)
         objects[...] = result
         return self.engine.gathered(objects)
+
+
+def _each(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
+    """What the function makes of each, an array of objects of the same shape."""
+    made = np.empty(numbers.shape, object)
+    for index in np.ndindex(numbers.shape):
+        made[index] = function(numbers[index])
+    return made
 
 
 def check_size(size: int) -> None:

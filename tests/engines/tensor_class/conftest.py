@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck import run
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.resolve import adapt
 from gradcheck.language.loader import load_text
 from tests.paths import WRONG_ENGINES
 

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.autograd import ops  # noqa: F401  (fills the table)
 from gradcheck.autograd.op import TABLE
-from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.resolve import adapt
+from gradcheck.engines.tensor_class.calls import DECOMPOSITIONS
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.engines.tensor_class.foreign import compute
 from gradcheck.errors import Unsupported
 
 X = np.array([1.0, 2.0])
@@ -98,3 +101,40 @@ def test_what_is_detached_requires_no_gradient(engine: TensorClassEngine) -> Non
         result = apply(engine, "detach", given)
         assert not result.requires_grad
         assert (result.tensor is None) == (given.tensor is None)
+
+
+# Ops in others: each is what the op is, or says that it does not cover its arguments --------------
+
+
+ROW, COLUMN = np.array([[1.0, 4.0, 9.0]]), np.array([[2.0], [0.5]])
+CALLS: dict[str, list[tuple[Any, ...]]] = {
+    "add": [(ROW, COLUMN, 3)],
+    "sub": [(ROW, COLUMN, 1), (ROW, 2.0, -1)],
+    "div": [(ROW, COLUMN, None), (ROW, 4.0, None)],
+    "mean": [(ROW, None, False, None), (ROW, 1, False, None), (ROW, 1, True, None)],
+    "expand": [(ROW, (2, -1)), (COLUMN, (3, 2, 4))],
+    "squeeze": [(ROW, None), (ROW, 0), (ROW, 1), (ROW, (0, -1)), (np.array(2.0), None)],
+    "unsqueeze": [(ROW, 0), (ROW, -1), (ROW, 1)],
+}
+COVERED = [(name, args) for name in DECOMPOSITIONS for args in CALLS.get(name, [(ROW,)])]
+
+
+@pytest.mark.parametrize(("name", "args"), COVERED)
+def test_it_is_the_op(name: str, args: tuple[Any, ...]) -> None:
+    found, right = DECOMPOSITIONS[name](*args), compute(TABLE[name], args)
+    assert np.shape(found) == np.shape(right)
+    np.testing.assert_allclose(found, right, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("add", (ROW, COLUMN, 1)),
+        ("div", (ROW, COLUMN, "floor")),
+        ("mean", (ROW, None, False, np.dtype(np.float32))),
+        ("mean", (ROW[:0], None, False, None)),
+    ],
+)
+def test_what_it_does_not_cover(name: str, args: tuple[Any, ...]) -> None:
+    with np.errstate(all="ignore"):
+        assert DECOMPOSITIONS[name](*args) is NotImplemented

@@ -10,7 +10,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 

@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.scalars import MAX_NUMBERS, ScalarClassEngine
 from gradcheck.errors import Unsupported
 

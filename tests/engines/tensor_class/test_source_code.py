@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.tensor_class.adapt import adapt
+from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.source_code import source_code
 from gradcheck.errors import Unsupported

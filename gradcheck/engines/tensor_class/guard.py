@@ -1,10 +1,11 @@
-"""What somebody's library raises, in gradcheck's kinds of errors."""
+"""What somebody's code does besides computing: what it raises, in gradcheck's kinds of errors, and what it prints."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 
 from gradcheck.engines.base import Evaluation
@@ -28,6 +29,8 @@ class EndlessRecursion(TensorError):
 ANYTHING = (Exception, SystemExit)
 #: Exceptions of code that meant something else; no engine refuses a request in these words.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
+#: Characters kept; what an endless loop prints beyond them is lost.
+LIMIT = 10_000
 
 
 @contextmanager
@@ -80,3 +83,39 @@ def _meant(step: Step, error: TensorError) -> TensorError:
     meant = TensorError(error.message, hint=error.hint)
     meant.kind = step.raises
     return meant
+
+
+# Printing -------------------------------------------------------------------------------------------
+
+
+class Output(io.TextIOBase):
+    """What is printed, kept to be shown only if something is wrong: a stream that keeps its beginning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[str] = []
+        self._room = LIMIT
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self._room > 0:
+            self._parts.append(text[: self._room])
+            self._room -= len(text)
+            if self._room <= 0:
+                self._parts.append("\n…\n")
+        return len(text)
+
+    @contextmanager
+    def capturing(self) -> Iterator[None]:
+        """Whatever Python writes to stdout and stderr inside comes here."""
+        with redirect_stdout(self), redirect_stderr(self):
+            yield
+
+    def take(self) -> str:
+        """All that has come since the last time."""
+        text = "".join(self._parts)
+        self._parts.clear()
+        self._room = LIMIT
+        return text

@@ -1,11 +1,21 @@
-"""What a library raises, in gradcheck's kinds."""
+"""What somebody's code raises, in gradcheck's kinds; what it prints is kept, up to a limit, until it is taken."""
 
 from __future__ import annotations
+
+import sys
 
 import pytest
 
 from gradcheck.engines.base import Evaluation, State
-from gradcheck.engines.tensor_class.errors import EndlessRecursion, EngineError, as_asked, said, translating
+from gradcheck.engines.tensor_class.guard import (
+    LIMIT,
+    EndlessRecursion,
+    EngineError,
+    Output,
+    as_asked,
+    said,
+    translating,
+)
 from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
@@ -81,3 +91,26 @@ def test_an_exception_is_what_its_step_asks_for(steps: str, error: TensorError, 
 def test_what_raised_nothing_stays_as_it_is() -> None:
     evaluation = Evaluation("mine", (State({}, {}),))
     assert as_asked(case("{backward: y, raises: non_scalar_backward}"), evaluation) == evaluation
+
+
+# Printing -----------------------------------------------------------------------------------------
+
+
+def test_both_streams_are_kept_until_they_are_taken(capfd: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    with output.capturing():
+        print("one")
+        print("two", file=sys.stderr)
+    print("not this")
+    assert output.take() == "one\ntwo\n"
+    assert output.take() == ""
+    assert capfd.readouterr() == ("not this\n", "")
+
+
+def test_the_beginning_is_kept_of_much() -> None:
+    output = Output()
+    for _ in range(3):
+        assert output.write("x" * LIMIT) == LIMIT
+    assert output.take() == "x" * LIMIT + "\n…\n"
+    output.write("and again")
+    assert output.take() == "and again"
