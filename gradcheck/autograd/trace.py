@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.backward import Pull, backward, count_pending
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.result import Trial

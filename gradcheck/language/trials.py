@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names, ops_in

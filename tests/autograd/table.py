@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from gradcheck.autograd import Op, Tensor, dtypes, grad
-from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, elementwise
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.complex_numbers import conj, real
 from gradcheck.autograd.ops.creation import zeros_like

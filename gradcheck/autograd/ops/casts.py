@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import ALIASES, BY_NAME, named
 from gradcheck.autograd.op import composite, linear, op
-from gradcheck.autograd.ops.common.kinds import converted
+from gradcheck.autograd.ops.common.arguments import converted
 
 
 @op(

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.autograd.op import composite, elementwise
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.promotion import in_single
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 

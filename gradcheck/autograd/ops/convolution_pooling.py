@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional
 from gradcheck.errors import ArgumentError, ShapeMismatch

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import canonical, integer
 from gradcheck.autograd.ops.indexing import narrow, select
 from gradcheck.autograd.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape

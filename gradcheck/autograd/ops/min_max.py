@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import Op, composite, elementwise, op
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.arguments import refuse_complex
 from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, restored
-from gradcheck.autograd.ops.common.kinds import refuse_complex
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.shape import squeeze

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import elementwise
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.errors import DomainError
 
 _STEPS: dict[str, Any] = {"takes": "if", "kinks": "integers; the gradient is 0"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import elementwise
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.exp_log_pow import rsqrt, sqrt
 

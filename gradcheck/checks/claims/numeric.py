@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.conditioning import raise_precision

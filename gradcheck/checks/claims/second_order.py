@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare

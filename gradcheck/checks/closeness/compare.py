@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.closeness.tolerance import Tolerance, epsilon, ulp
 from gradcheck.checks.result import Comparison, Subject

@@ -21,8 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import largest_finite, wide
-from gradcheck.autograd.dtypes import RAISED
+from gradcheck.autograd.dtypes import RAISED, largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import ClaimKind, Comparison

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning, Rounding
 from gradcheck.checks.closeness.tolerance import Tolerance

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import largest_finite, wide
 from gradcheck.autograd.backward import sweep
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.fast import pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.tensor import Tensor

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.closeness.tolerance import Tolerance

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.autograd.arrays import wide
 from gradcheck.autograd.backward import Pull
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.node import plain
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.shrinking.case_edits import given, with_arrays, with_given
 from gradcheck.language.case import Case
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.random import stream
 from gradcheck.oracles.numeric.differences import LEVELS, Slope, slope

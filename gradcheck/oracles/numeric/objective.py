@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import Op
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate

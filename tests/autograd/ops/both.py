@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from gradcheck.autograd import Tensor, dtypes, grad, ops
-from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch

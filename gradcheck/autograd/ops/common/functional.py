@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.op import Op, composite
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 

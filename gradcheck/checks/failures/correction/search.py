@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite
-from gradcheck.autograd.dtypes import real_of
+from gradcheck.autograd.dtypes import largest_finite, real_of
 from gradcheck.checks.failures.correction.edits import edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.operands import Operands

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.engines.base import Application

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradcheck.autograd.arrays import largest_finite, wide
-from gradcheck.autograd.dtypes import BFLOAT16, real_of
+from gradcheck.autograd.dtypes import BFLOAT16, largest_finite, real_of, wide
 from gradcheck.checks.closeness.tolerance import base, epsilon
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradcheck.autograd.arrays import wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess

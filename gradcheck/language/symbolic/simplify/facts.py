@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.arrays import largest_finite
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
