@@ -13,7 +13,7 @@ from gradcheck.autograd.ops.creation import ones_like
 from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.autograd.ops.inverse_solve import solve
-from gradcheck.autograd.ops.shape import squeeze, unsqueeze
+from gradcheck.autograd.ops.shape_casts import squeeze, unsqueeze
 from gradcheck.autograd.ops.transpose_flip import mH, mT
 
 

@@ -16,7 +16,7 @@ from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, pr
 from gradcheck.autograd.ops.common.dims import folded, integer
 from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril, triu
 from gradcheck.autograd.ops.matrix_products import matmul
-from gradcheck.autograd.ops.shape import reshape, squeeze, unsqueeze
+from gradcheck.autograd.ops.shape_casts import reshape, squeeze, unsqueeze
 from gradcheck.autograd.ops.transpose_flip import mH
 from gradcheck.errors import ShapeMismatch
 
