@@ -1,4 +1,4 @@
-"""Dtypes: their names, their kinds, and their siblings of other precision."""
+"""Dtypes: their names, their kinds, their siblings of other precision; and arrays in double precision."""
 
 from __future__ import annotations
 
@@ -67,3 +67,14 @@ def named(dtype: Any, otherwise: np.dtype) -> np.dtype:
     if dtype is None:
         return otherwise
     return BY_NAME[dtype] if isinstance(dtype, str) and dtype in BY_NAME else np.dtype(dtype)
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """A copy in double precision: complex128 of a complex array, float64 of any other (half precision, booleans)."""
+    return array.astype(double_of(array.dtype))
+
+
+def largest_finite(array: np.ndarray) -> float:
+    """The magnitude of the largest element, in double precision; NaN and infinities do not count. 0 where none does."""
+    magnitude = np.abs(array.astype(double_of(array.dtype), copy=False))
+    return float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))

@@ -148,13 +148,14 @@ def op(
 ) -> Callable[[Callable[..., Any]], Op]:
     """Make an entry of the table from a NumPy function: `@op(lambda g, y, x: g.T, samples="t(randn(2, 3))")`.
 
-    The function's own signature and docstring are the op's. `samples` are calls parted by semicolons, in which `{}`
-    stands for the op's name. `traits` are the other fields of `Op`.
+    The function's own signature and docstring are the op's; a lambda takes `name` and `doc`. `samples` are calls parted
+    by semicolons. In these and in `torch`, `{}` stands for the op's name. `traits` are the other fields of `Op`.
     """
 
     def decorate(forward: Callable[..., Any]) -> Op:
         title = name or forward.__name__
-        traits.setdefault("torch", title)
+        traits["torch"] = traits.get("torch", "{}").replace("{}", title)
+        traits.setdefault("doc", inspect.cleandoc(forward.__doc__ or ""))
         calls = samples.replace("{}", title).split(";")
         parameters = _parameters(forward)
         entry = Op(
@@ -163,7 +164,6 @@ def op(
             parameters=parameters,
             rules=rules if isinstance(rules, tuple) else (rules,),
             samples=tuple(call.strip() for call in calls if call.strip()),
-            doc=inspect.cleandoc(forward.__doc__ or ""),
             **traits,
         )
         _register(entry, aliases)
@@ -178,6 +178,11 @@ composite = partial(op, (), composite=True)
 elementwise = partial(op, elementwise=True)
 #: Make an entry whose forward is linear in its tensors, and so analytic: `@linear(lambda g, y, x: g.T)`.
 linear = partial(op, analytic=True)
+
+
+def row(name: str, doc: str, forward: Callable[..., Any], rules: Any, **traits: Any) -> Op:
+    """An elementwise entry in one line: `row("exp", "The exponential.", lambda input: np.exp(input), rule)`."""
+    return elementwise(rules, name=name, doc=doc, **traits)(forward)
 
 
 def _positional(forward: Callable[..., Any], parameters: tuple[Parameter, ...]) -> Callable[..., Any]:

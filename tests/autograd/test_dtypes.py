@@ -1,4 +1,4 @@
-"""Dtypes by name, and their siblings."""
+"""Dtypes by name, their siblings, and arrays in double precision."""
 
 from __future__ import annotations
 
@@ -45,3 +45,36 @@ def test_an_argument_may_name_a_dtype() -> None:
     assert dtypes.named(np.int64, otherwise) == np.int64
     with pytest.raises(TypeError):
         dtypes.named("float8", otherwise)
+
+
+@pytest.mark.parametrize("name", dtypes.BY_NAME)
+def test_wide_keeps_the_values_in_double_precision(name: str) -> None:
+    array = np.array([0, 1, 1]).astype(dtypes.BY_NAME[name])
+    made = dtypes.wide(array)
+    assert made.dtype == (np.complex128 if array.dtype.kind == "c" else np.float64)
+    assert made.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_wide_is_a_copy(dtype: type) -> None:
+    array = np.ones(2, dtype)
+    dtypes.wide(array)[0] = 7
+    assert array[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("array", "largest"),
+    [
+        (np.array([1.0, -3.0, 2.0]), 3.0),
+        (np.array([np.nan, np.inf, -np.inf, -2.0]), 2.0),
+        (np.array([3 + 4j, np.nan + 0j, 1j]), 5.0),
+        (np.array([np.nan]), 0.0),
+        (np.zeros((0, 3)), 0.0),
+        (np.array([-128], np.int8), 128.0),
+        (np.array([True]), 1.0),
+        (np.array(-2.5, dtypes.BY_NAME["bfloat16"]), 2.5),
+        (np.array([3e38 + 3e38j], np.complex64), 3e38 * 2**0.5),
+    ],
+)
+def test_the_largest_finite_element(array: np.ndarray, largest: float) -> None:
+    assert dtypes.largest_finite(array) == pytest.approx(largest, rel=1e-6)

@@ -7,6 +7,7 @@ Hochreiter 2015; selu: Klambauer et al. 2017; celu: Barron 2017; gelu: Hendrycks
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from gradcheck.autograd.ops.special import erfc
 from gradcheck.autograd.ops.trigonometric import tanh
 from gradcheck.errors import ArgumentError
 
+_activation = partial(elementwise, takes="f", torch="nn.functional.{}")
+_composed = partial(composite, torch="nn.functional.{}")
 _WIDE = ((-6.0, 6.0),)
 _EXTREMES = "tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0, inf, -inf, nan])"
 
@@ -56,11 +59,9 @@ def logit(input: Any, eps: float | None = None) -> Any:
     return np.log(x / (1 - x))
 
 
-@elementwise(
+@_activation(
     lambda g, y, x: g * sigmoid(-x),
-    takes="f",
     domain=_WIDE,
-    torch="nn.functional.logsigmoid",
     samples="logsigmoid(tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0, inf, -inf]))",
 )
 def logsigmoid(input: Any) -> Any:
@@ -73,11 +74,10 @@ def _silu_rule(g: Any, y: Any, x: Any) -> Any:
     return g * (s * (1 + x * (1 - s)))
 
 
-@elementwise(
+@_activation(
     _silu_rule,
     takes="fc",
     domain=_WIDE,
-    torch="nn.functional.silu",
     samples="silu(tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0]))",
     analytic=True,
 )
@@ -86,11 +86,9 @@ def silu(input: Any) -> Any:
     return input / (1 + np.exp(-input))
 
 
-@elementwise(
+@_activation(
     lambda g, y, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)),
-    takes="f",
     domain=_WIDE,
-    torch="nn.functional.softplus",
     kinks="input * beta = threshold",
     samples=f"softplus({_EXTREMES}); softplus(randn(2, 3), 2.0, 1.0); softplus(randn(3), beta=0.5)",
 )
@@ -100,7 +98,7 @@ def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     return np.where(scaled > threshold, input, np.logaddexp(scaled, np.zeros_like(scaled)) / beta)
 
 
-@composite(torch="nn.functional.mish", samples="mish(randn(2, 3)); mish(tensor([-1000.0, 0.0, 1000.0]))")
+@_composed(samples="mish(randn(2, 3)); mish(tensor([-1000.0, 0.0, 1000.0]))")
 def mish(input: Any) -> Any:
     """`input * tanh(softplus(input))`."""
     return input * tanh(softplus(input))
@@ -117,10 +115,8 @@ def relu(input: Any) -> Any:
     return np.maximum(input, 0)
 
 
-@elementwise(
+@_activation(
     lambda g, y, x, negative_slope: where(x > 0, g, g * negative_slope),
-    takes="f",
-    torch="nn.functional.leaky_relu",
     kinks="0, where the gradient is that of negative numbers",
     samples="leaky_relu(tensor([-1.0, 0.0, 2.0])); leaky_relu(randn(2, 3), 0.2)",
 )
@@ -134,10 +130,8 @@ def _elu_rule(g: Any, y: Any, x: Any, alpha: float) -> Any:
     return where(x > 0, g, g * (alpha * exp(where(x < 0, x, 0))))
 
 
-@elementwise(
+@_activation(
     _elu_rule,
-    takes="f",
-    torch="nn.functional.elu",
     kinks="0, unless alpha is 1",
     samples="elu(tensor([-1000.0, -1.0, 0.0, 2.0, 1000.0])); elu(randn(2, 3), 0.5)",
 )
@@ -158,10 +152,9 @@ def celu(input: Any, alpha: float = 1.0) -> Any:
     return elu(input / alpha) * alpha
 
 
-@elementwise(
+@_activation(
     lambda g, y, x, min_val, max_val: where((x <= min_val) | (x >= max_val), 0, g),
     takes="if",
-    torch="nn.functional.hardtanh",
     kinks="min_val and max_val, where the gradient is 0",
     samples="hardtanh(tensor([-2.0, -1.0, 0.5, 1.0, 2.0, nan])); hardtanh(randn(2, 3), -0.5, 0.7)",
 )
@@ -170,7 +163,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return np.minimum(np.maximum(input, np.asarray(min_val, input.dtype)), np.asarray(max_val, input.dtype))
 
 
-@composite(torch="nn.functional.relu6", samples="relu6(randn(2, 3) * 5); relu6(tensor([-1.0, 0.0, 3.0, 6.0, 7.0]))")
+@_composed(samples="relu6(randn(2, 3) * 5); relu6(tensor([-1.0, 0.0, 3.0, 6.0, 7.0]))")
 def relu6(input: Any) -> Any:
     """`input`, kept between 0 and 6."""
     return hardtanh(input, 0.0, 6.0)
@@ -193,31 +186,30 @@ def _shrink_rule(g: Any, y: Any, x: Any, lambd: float) -> Any:
 
 
 _SHRINK: dict[str, Any] = {
-    "takes": "f",
     "kinks": "-lambd, lambd",
     "samples": "{}(tensor([-1.0, -0.5, 0.2, 0.5, 2.0])); {}(randn(2, 3), 0.3)",
 }
 
 
-@elementwise(_shrink_rule, torch="nn.functional.hardshrink", **_SHRINK)
+@_activation(_shrink_rule, **_SHRINK)
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """`input`, and 0 where it is within `lambd` of 0."""
     return np.where((input >= -lambd) & (input <= lambd), np.zeros_like(input), input)
 
 
-@elementwise(_shrink_rule, torch="nn.functional.softshrink", **_SHRINK)
+@_activation(_shrink_rule, **_SHRINK)
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """`input` moved toward 0 by `lambd`, but not past it."""
     return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
 
 
-@composite(torch="nn.functional.softsign", samples="softsign(randn(2, 3))")
+@_composed(samples="softsign(randn(2, 3))")
 def softsign(input: Any) -> Any:
     """`input / (1 + abs(input))`."""
     return input / (1 + abs(input))
 
 
-@composite(torch="nn.functional.tanhshrink", samples="tanhshrink(randn(2, 3))")
+@_composed(samples="tanhshrink(randn(2, 3))")
 def tanhshrink(input: Any) -> Any:
     """`input - tanh(input)`."""
     return input - tanh(input)
@@ -236,10 +228,8 @@ def _gelu_rule(g: Any, y: Any, x: Any, approximate: str) -> Any:
     return g * (0.5 * (1 + t) + 0.5 * x * ((1 - t * t) * slope))
 
 
-@elementwise(
+@_activation(
     _gelu_rule,
-    takes="f",
-    torch="nn.functional.gelu",
     samples="""
         gelu(randn(2, 3), approximate='tanh'); gelu(tensor([-1000.0, -5.0, 0.0, 5.0, 1000.0]));
         gelu(tensor([-1000.0, -5.0, 0.0, 5.0, 1000.0]), approximate='tanh')

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.modes import default_dtype
-from gradcheck.autograd.op import composite, elementwise
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.op import composite, elementwise, row
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.complex_numbers import conj, real
 from gradcheck.autograd.ops.creation import zeros_like
@@ -63,16 +63,8 @@ def mul(input: Any, other: Any) -> Any:
     return np.multiply(input, other)
 
 
-@elementwise(lambda g, y, x: -g, aliases=("negative",), analytic=True)
-def neg(input: Any) -> Any:
-    """The negative."""
-    return np.negative(input)
-
-
-@elementwise(lambda g, y, x: g, analytic=True)
-def positive(input: Any) -> Any:
-    """The same numbers."""
-    return np.positive(input)
+row("neg", "The negative.", lambda input: np.negative(input), lambda g, y, x: -g, aliases=("negative",), analytic=True)
+row("positive", "The same numbers.", lambda input: np.positive(input), lambda g, y, x: g, analytic=True)
 
 
 @elementwise(

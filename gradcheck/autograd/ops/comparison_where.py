@@ -5,14 +5,15 @@ The results of comparisons are booleans (or bits); no gradient flows through the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from ml_dtypes import finfo
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import real_of
-from gradcheck.autograd.op import composite, elementwise
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.op import composite, elementwise, row
 from gradcheck.autograd.promotion import in_single
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
@@ -66,49 +67,60 @@ def nan_to_num(input: Any, nan: float = 0.0, posinf: float | None = None, neginf
     return np.nan_to_num(in_single(input), nan=nan, posinf=high, neginf=low).astype(input.dtype, copy=False)
 
 
-_OF_TWO: dict[str, Any] = {"domain": ((-3.0, 3.0), (-3.0, 3.0))}
-_PAIR = "(tensor([1.0, 2.0, nan, inf]), tensor([1.0, 3.0, nan, -inf]))"
-_BOOLS = "(tensor([True, True, False]), tensor([True, False, False]))"
-_BITS = "(tensor([5, 6, -1]), tensor([3, 2, 7]))"
+# Comparisons and tests -----------------------------------------------------------------------------
+
+_PAIR = "{}(tensor([1.0, 2.0, nan, inf]), tensor([1.0, 3.0, nan, -inf]))"
+_BOOLS = "{}(tensor([True, True, False]), tensor([True, False, False]))"
+_BITS = "{}(tensor([5, 6, -1]), tensor([3, 2, 7]))"
+_ODD = "{}(tensor([1.0, nan, inf, -inf]))"
+_test = partial(row, rules=(None,), samples=_ODD)
+_compare = partial(row, rules=(None, None), domain=((-3.0, 3.0), (-3.0, 3.0)), samples=_PAIR)
+_order = partial(_compare, takes="bif")
+_logic = partial(_compare, samples=_BOOLS)
+_bits = partial(_compare, samples=f"{_BITS}; {_BOOLS}", takes="bi", domain=())
+
+_EQ = f"{_PAIR}; randint(0, 3, [4]) == 1"
+_compare("eq", "Whether equal.", lambda input, other: np.equal(input, other), samples=_EQ)
+_compare("ne", "Whether different.", lambda input, other: np.not_equal(input, other), aliases=("not_equal",))
+_LT = f"{_PAIR}; randn(2, 3) < 0"
+_order("lt", "Whether smaller.", lambda input, other: np.less(input, other), samples=_LT, aliases=("less",))
+_order("le", "Whether smaller or equal.", lambda input, other: np.less_equal(input, other), aliases=("less_equal",))
+_order("gt", "Whether larger.", lambda input, other: np.greater(input, other), aliases=("greater",))
+_order(
+    "ge", "Whether larger or equal.", lambda input, other: np.greater_equal(input, other), aliases=("greater_equal",)
+)
+
+_AND = "Whether both are true, that is not 0."
+_logic("logical_and", _AND, lambda input, other: np.logical_and(input, other), samples=f"{_BOOLS}; {_PAIR}")
+_logic("logical_or", "Whether either is true, that is not 0.", lambda input, other: np.logical_or(input, other))
+_logic("logical_xor", "Whether just one is true, that is not 0.", lambda input, other: np.logical_xor(input, other))
+_ZEROS = "{}(tensor([0.0, 1.0, nan]))"
+_test("logical_not", "Whether false, that is 0.", lambda input: np.logical_not(input), samples=_ZEROS)
+
+_bits("bitwise_and", "`&` of the bits, or of booleans.", lambda input, other: np.bitwise_and(input, other))
+_bits("bitwise_or", "`|` of the bits, or of booleans.", lambda input, other: np.bitwise_or(input, other))
+_bits("bitwise_xor", "Exclusive or of the bits, or of booleans.", lambda input, other: np.bitwise_xor(input, other))
+_not = partial(_test, samples="{}(tensor([5, -1])); ~tensor([True, False])", takes="bi", domain=())
+_not("bitwise_not", "`~` of the bits, or of booleans.", lambda input: np.invert(input))
+
+isnan = _test("isnan", "Whether NaN.", lambda input: np.isnan(input))
+_test("isinf", "Whether infinite.", lambda input: np.isinf(input))
+_test("isfinite", "Whether neither infinite nor NaN.", lambda input: np.isfinite(input))
+_test("isposinf", "Whether infinity.", lambda input: np.equal(input, np.inf), takes="bif")
+_test("isneginf", "Whether minus infinity.", lambda input: np.equal(input, -np.inf), takes="bif")
 
 
-@elementwise((None, None), samples=f"eq{_PAIR}; randint(0, 3, [4]) == 1", **_OF_TWO)
-def eq(input: Any, other: Any) -> Any:
-    """Whether equal."""
-    return np.equal(input, other)
+@elementwise((None,), takes="bif", samples="signbit(tensor([0.0, -0.0, -2.0]))")
+def signbit(input: Any) -> Any:
+    """Whether the sign is minus, that of zero too."""
+    return np.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
-@elementwise((None, None), aliases=("not_equal",), samples=f"ne{_PAIR}", **_OF_TWO)
-def ne(input: Any, other: Any) -> Any:
-    """Whether different."""
-    return np.not_equal(input, other)
-
-
-@elementwise((None, None), aliases=("less",), samples=f"lt{_PAIR}; randn(2, 3) < 0", takes="bif", **_OF_TWO)
-def lt(input: Any, other: Any) -> Any:
-    """Whether smaller."""
-    return np.less(input, other)
-
-
-@elementwise((None, None), aliases=("less_equal",), samples=f"le{_PAIR}", takes="bif", **_OF_TWO)
-def le(input: Any, other: Any) -> Any:
-    """Whether smaller or equal."""
-    return np.less_equal(input, other)
-
-
-@elementwise((None, None), aliases=("greater",), samples=f"gt{_PAIR}", takes="bif", **_OF_TWO)
-def gt(input: Any, other: Any) -> Any:
-    """Whether larger."""
-    return np.greater(input, other)
-
-
-@elementwise((None, None), aliases=("greater_equal",), samples=f"ge{_PAIR}", takes="bif", **_OF_TWO)
-def ge(input: Any, other: Any) -> Any:
-    """Whether larger or equal."""
-    return np.greater_equal(input, other)
-
-
-@elementwise((None, None), samples=f"isclose{_PAIR}; isclose(tensor([nan]), tensor([nan]), equal_nan=True)", **_OF_TWO)
+@elementwise(
+    (None, None),
+    samples=f"{_PAIR}; {{}}(tensor([nan]), tensor([nan]), equal_nan=True)",
+    domain=((-3.0, 3.0), (-3.0, 3.0)),
+)
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether `abs(input - other) <= atol + rtol * abs(other)`."""
     if input.dtype.kind == "b":
@@ -116,90 +128,3 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     near = np.abs(input - other) <= atol + np.abs(rtol * other)
     close = (input == other) | (near & np.isfinite(input) & np.isfinite(other))
     return close | (np.isnan(input) & np.isnan(other)) if equal_nan else close
-
-
-@elementwise((None, None), samples=f"logical_and{_BOOLS}; logical_and{_PAIR}", **_OF_TWO)
-def logical_and(input: Any, other: Any) -> Any:
-    """Whether both are true, that is not 0."""
-    return np.logical_and(input, other)
-
-
-@elementwise((None, None), samples=f"logical_or{_BOOLS}", **_OF_TWO)
-def logical_or(input: Any, other: Any) -> Any:
-    """Whether either is true, that is not 0."""
-    return np.logical_or(input, other)
-
-
-@elementwise((None, None), samples=f"logical_xor{_BOOLS}", **_OF_TWO)
-def logical_xor(input: Any, other: Any) -> Any:
-    """Whether just one is true, that is not 0."""
-    return np.logical_xor(input, other)
-
-
-@elementwise((None,), samples="logical_not(tensor([0.0, 1.0, nan]))")
-def logical_not(input: Any) -> Any:
-    """Whether false, that is 0."""
-    return np.logical_not(input)
-
-
-@elementwise((None, None), takes="bi", domain=(), samples=f"bitwise_and{_BITS}; bitwise_and{_BOOLS}")
-def bitwise_and(input: Any, other: Any) -> Any:
-    """`&` of the bits, or of booleans."""
-    return np.bitwise_and(input, other)
-
-
-@elementwise((None, None), takes="bi", domain=(), samples=f"bitwise_or{_BITS}; bitwise_or{_BOOLS}")
-def bitwise_or(input: Any, other: Any) -> Any:
-    """`|` of the bits, or of booleans."""
-    return np.bitwise_or(input, other)
-
-
-@elementwise((None, None), takes="bi", domain=(), samples=f"bitwise_xor{_BITS}; bitwise_xor{_BOOLS}")
-def bitwise_xor(input: Any, other: Any) -> Any:
-    """Exclusive or of the bits, or of booleans."""
-    return np.bitwise_xor(input, other)
-
-
-@elementwise((None,), takes="bi", domain=(), samples="bitwise_not(tensor([5, -1])); ~tensor([True, False])")
-def bitwise_not(input: Any) -> Any:
-    """`~` of the bits, or of booleans."""
-    return np.invert(input)
-
-
-_ODD = "tensor([1.0, nan, inf, -inf])"
-
-
-@elementwise((None,), samples=f"isnan({_ODD})")
-def isnan(input: Any) -> Any:
-    """Whether NaN."""
-    return np.isnan(input)
-
-
-@elementwise((None,), samples=f"isinf({_ODD})")
-def isinf(input: Any) -> Any:
-    """Whether infinite."""
-    return np.isinf(input)
-
-
-@elementwise((None,), samples=f"isfinite({_ODD})")
-def isfinite(input: Any) -> Any:
-    """Whether neither infinite nor NaN."""
-    return np.isfinite(input)
-
-
-@elementwise((None,), takes="bif", samples=f"isposinf({_ODD})")
-def isposinf(input: Any) -> Any:
-    """Whether infinity."""
-    return np.equal(input, np.inf)
-
-
-@elementwise((None,), takes="bif", samples=f"isneginf({_ODD})")
-def isneginf(input: Any) -> Any:
-    """Whether minus infinity."""
-    return np.equal(input, -np.inf)
-
-
-@elementwise((None,), takes="bif", samples="signbit(tensor([0.0, -0.0, -2.0]))")
-def signbit(input: Any) -> Any:
-    """Whether the sign is minus, that of zero too."""
-    return np.signbit(input) if input.dtype.kind == "f" else input < 0

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import complex_of
 from gradcheck.autograd.op import composite, elementwise, op
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import canonical_all, integer
 from gradcheck.autograd.ops.expansion import expand
-from gradcheck.autograd.ops.shape import reshape
+from gradcheck.autograd.ops.shape_casts import reshape
 from gradcheck.autograd.ops.transpose_flip import movedim, permute
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional
 from gradcheck.errors import ArgumentError, ShapeMismatch
@@ -119,36 +119,32 @@ def _check_convolution(dims: int, input: Any, weight: Any, bias: Any, groups: in
         raise ShapeMismatch(f"conv{dims}d: the bias has shape {list(bias.shape)}, expected [{out}]")
 
 
-@functional(
-    torch="conv1d",
-    elements=_convolved_elements,
-    samples="""
+def _convolution(dims: int, doc: str, samples: str) -> None:
+    @functional("{}", name=f"conv{dims}d", doc=doc, elements=_convolved_elements, samples=samples)
+    def convolution(
+        input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    ) -> Any:
+        return _convolve(_Slide(dims, stride, padding, dilation), input, weight, bias, groups)
+
+
+_convolution(
+    1,
+    "Each window of (N, in, l) against each kernel of (out, in / groups, k), plus `bias`: (N, out, windows).",
+    """
         {}(randn(2, 3, 5), randn(4, 3, 2)); {}(randn(3, 6), randn(4, 3, 3), randn(4), 2, 1);
         {}(randn(2, 4, 7), randn(4, 2, 3), stride=2, padding='valid', dilation=2, groups=2);
         {}(randn(2, 3, 5), randn(4, 3, 2), padding='same')
     """,
 )
-def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
-    """Each window of (N, in, l) against each kernel of (out, in / groups, k), plus `bias`: (N, out, windows)."""
-    return _convolve(_Slide(1, stride, padding, dilation), input, weight, bias, groups)
-
-
-@functional(
-    torch="conv2d",
-    elements=_convolved_elements,
-    samples="""
+_convolution(
+    2,
+    "Each window of (N, in, h, w) against each kernel of (out, in / groups, k, l), plus `bias`.",
+    """
         {}(randn(2, 3, 4, 5), randn(4, 3, 2, 3));
         {}(randn(1, 2, 5, 4), randn(4, 2, 3, 3), randn(4), (2, 1), padding=(1, 2));
         {}(randn(1, 4, 5, 5), randn(2, 2, 2, 2), dilation=2, groups=2)
     """,
 )
-def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
-    """Each window of (N, in, h, w) against each kernel of (out, in / groups, k, l), plus `bias`."""
-    return _convolve(_Slide(2, stride, padding, dilation), input, weight, bias, groups)
 
 
 # Pooling -------------------------------------------------------------------------------------------
@@ -184,46 +180,34 @@ def _average(slide: _Slide, input: Any, kernel_size: Any, count_include_pad: boo
     return ops.sum(windows, 0) / ops.sum(_pooled(slide, ops.ones_like(input), kernel_size, 0.0), 0)
 
 
-@functional(
-    torch="avg_pool1d",
-    elements=_pooled_elements(1),
-    samples="avg_pool1d(randn(2, 3, 6), 2); avg_pool1d(randn(3, 7), 3, 2, 1, count_include_pad=False)",
-)
-def avg_pool1d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
-) -> Any:
-    """The mean of each window of (N, C, l); windows do not overlap unless `stride` says so."""
-    return _average(_Slide(1, stride, padding), input, kernel_size, count_include_pad)
+def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.functional.{}") -> None:
+    @functional(
+        torch,
+        name=f"avg_pool{dims}d",
+        doc=f"The mean of each window of (N, C, {sizes}); windows do not overlap unless `stride` says so.",
+        elements=_pooled_elements(dims),
+        samples=samples,
+    )
+    def pool(
+        input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
+    ) -> Any:
+        return _average(_Slide(dims, stride, padding), input, kernel_size, count_include_pad)
 
 
-@functional(
-    elements=_pooled_elements(2),
-    samples="{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0), count_include_pad=False)",
-)
-def avg_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
-) -> Any:
-    """The mean of each window of (N, C, h, w); windows do not overlap unless `stride` says so."""
-    return _average(_Slide(2, stride, padding), input, kernel_size, count_include_pad)
+def _max_pool(dims: int, sizes: str, samples: str) -> None:
+    @functional(
+        "{}",
+        name=f"max_pool{dims}d",
+        doc=f"The largest of each window of (N, C, {sizes}), the first of equals; padding is never chosen.",
+        kinks="ties",
+        elements=_pooled_elements(dims),
+        samples=samples,
+    )
+    def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+        return ops.max(_pooled(_Slide(dims, stride, padding, dilation), input, kernel_size, -np.inf), 0)[0]
 
 
-@functional(
-    torch="max_pool1d",
-    kinks="ties",
-    elements=_pooled_elements(1),
-    samples="max_pool1d(randn(2, 3, 6), 2); max_pool1d(randn(3, 7), 3, 2, 1)",
-)
-def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-    """The largest of each window of (N, C, l), the first of equals; padding is never chosen."""
-    return ops.max(_pooled(_Slide(1, stride, padding, dilation), input, kernel_size, -np.inf), 0)[0]
-
-
-@functional(
-    torch="max_pool2d",
-    kinks="ties",
-    elements=_pooled_elements(2),
-    samples="max_pool2d(randn(2, 3, 4, 6), 2); max_pool2d(randn(1, 2, 5, 5), (3, 2), stride=1, padding=(1, 0))",
-)
-def max_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-    """The largest of each window of (N, C, h, w), the first of equals; padding is never chosen."""
-    return ops.max(_pooled(_Slide(2, stride, padding, dilation), input, kernel_size, -np.inf), 0)[0]
+_average_pool(1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, count_include_pad=False)", torch="{}")
+_average_pool(2, "h, w", "{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0), count_include_pad=False)")
+_max_pool(1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1)")
+_max_pool(2, "h, w", "{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), stride=1, padding=(1, 0))")

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.functional import functional, one_dtype, reduced, same_shape
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import linear, op
-from gradcheck.autograd.ops.casts import to
+from gradcheck.autograd.ops.common.arguments import accumulate
 from gradcheck.autograd.ops.common.dims import canonical
-from gradcheck.autograd.ops.common.kinds import accumulate
 from gradcheck.autograd.ops.creation import ones_like, zeros_like
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.autograd.ops.join_split import cat
+from gradcheck.autograd.ops.shape_casts import to
 from gradcheck.autograd.ops.transpose_flip import flip
 
 _SAMPLES = """

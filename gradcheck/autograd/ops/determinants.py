@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.by_name import ops
-from gradcheck.autograd.ops.common.matrices import BATCH, REGULAR, precise, square
+from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, precise, square
 from gradcheck.autograd.ops.inverse_solve import inv
-from gradcheck.autograd.ops.shape import unsqueeze
+from gradcheck.autograd.ops.shape_casts import unsqueeze
 from gradcheck.autograd.ops.transpose_flip import mH
 
 _SINGULAR = "tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])"

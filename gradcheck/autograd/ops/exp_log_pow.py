@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import cmath
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import elementwise
+from gradcheck.autograd.op import elementwise, row
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.complex_numbers import imag, real
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.errors import DomainError
 
 _SMOOTH: dict[str, Any] = {"floating": True, "analytic": True}
-_LOGARITHM = {"domain": ((0.1, 5.0),), "kinks": "0", **_SMOOTH}
+_root = partial(row, domain=((0.1, 3.0),), kinks="0", floating=True, analytic=True)
+_log = partial(_root, domain=((0.1, 5.0),))
 
-
-@elementwise(lambda g, y, x: g * y, **_SMOOTH)
-def exp(input: Any) -> Any:
-    """The exponential."""
-    return np.exp(input)
+exp = row("exp", "The exponential.", lambda input: np.exp(input), lambda g, y, x: g * y, **_SMOOTH)
 
 
 @elementwise(lambda g, y, x: g * (y * math.log(2)), aliases=("special.exp2",), **_SMOOTH)
@@ -41,22 +39,9 @@ def expm1(input: Any) -> Any:
     return np.expm1(input)
 
 
-@elementwise(lambda g, y, x: g / x, **_LOGARITHM)
-def log(input: Any) -> Any:
-    """The natural logarithm; -inf at 0, NaN below."""
-    return np.log(input)
-
-
-@elementwise(lambda g, y, x: g / (x * math.log(2)), **_LOGARITHM)
-def log2(input: Any) -> Any:
-    """The logarithm to base 2."""
-    return np.log2(input)
-
-
-@elementwise(lambda g, y, x: g / (x * math.log(10)), **_LOGARITHM)
-def log10(input: Any) -> Any:
-    """The logarithm to base 10."""
-    return np.log10(input)
+log = _log("log", "The natural logarithm; -inf at 0, NaN below.", lambda input: np.log(input), lambda g, y, x: g / x)
+_log("log2", "The logarithm to base 2.", lambda input: np.log2(input), lambda g, y, x: g / (x * math.log(2)))
+_log("log10", "The logarithm to base 10.", lambda input: np.log10(input), lambda g, y, x: g / (x * math.log(10)))
 
 
 @elementwise(lambda g, y, x: g / (x + 1), aliases=("special.log1p",), domain=((-0.8, 3.0),), kinks="-1", **_SMOOTH)
@@ -136,16 +121,12 @@ def square(input: Any) -> Any:
     return np.square(input.astype(np.int64) if input.dtype.kind == "b" else input)
 
 
-_ROOT = {"domain": ((0.1, 3.0),), "kinks": "0", **_SMOOTH}
-
-
-@elementwise(lambda g, y, x: g / (2 * y), **_ROOT)
-def sqrt(input: Any) -> Any:
-    """The square root; NaN of negative numbers."""
-    return np.sqrt(input)
-
-
-@elementwise(lambda g, y, x: g * (-0.5 * (y * y * y)), **_ROOT)
-def rsqrt(input: Any) -> Any:
-    """The reciprocal of the square root."""
-    return 1 / np.sqrt(input)
+sqrt = _root(
+    "sqrt", "The square root; NaN of negative numbers.", lambda input: np.sqrt(input), lambda g, y, x: g / (2 * y)
+)
+rsqrt = _root(
+    "rsqrt",
+    "The reciprocal of the square root.",
+    lambda input: 1 / np.sqrt(input),
+    lambda g, y, x: g * (-0.5 * (y * y * y)),
+)

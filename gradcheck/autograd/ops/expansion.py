@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import canonical, integer, sizes_or_rest
-from gradcheck.autograd.ops.shape import ravel, reshape
+from gradcheck.autograd.ops.shape_casts import ravel, reshape
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 

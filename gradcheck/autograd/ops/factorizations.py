@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.common.kinds import require_floating
-from gradcheck.autograd.ops.common.matrices import matrices, precise
+from gradcheck.autograd.ops.common.arguments import matrices, precise, require_floating
 from gradcheck.autograd.ops.complex_numbers import real
 from gradcheck.autograd.ops.creation import ones_like
 from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.autograd.ops.inverse_solve import solve
-from gradcheck.autograd.ops.shape import squeeze, unsqueeze
+from gradcheck.autograd.ops.shape_casts import squeeze, unsqueeze
 from gradcheck.autograd.ops.transpose_flip import mH, mT
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical, integer
 from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split
 from gradcheck.autograd.ops.expansion import expand
-from gradcheck.autograd.ops.shape import ravel
+from gradcheck.autograd.ops.shape_casts import ravel
 from gradcheck.errors import DtypeMismatch, IndexOutOfRange
 
 _ALL = slice(None)

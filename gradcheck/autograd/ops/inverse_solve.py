@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, precise, require_floating, square
 from gradcheck.autograd.ops.common.dims import folded, integer
-from gradcheck.autograd.ops.common.kinds import require_floating
-from gradcheck.autograd.ops.common.matrices import BATCH, REGULAR, matrices, precise, square
 from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril, triu
 from gradcheck.autograd.ops.matrix_products import matmul
-from gradcheck.autograd.ops.shape import reshape, squeeze, unsqueeze
+from gradcheck.autograd.ops.shape_casts import reshape, squeeze, unsqueeze
 from gradcheck.autograd.ops.transpose_flip import mH
 from gradcheck.errors import ShapeMismatch
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import canonical, integer
 from gradcheck.autograd.ops.indexing import narrow, select
-from gradcheck.autograd.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape
+from gradcheck.autograd.ops.shape_casts import atleast_1d, atleast_2d, atleast_3d, reshape
 from gradcheck.autograd.promotion import result_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 

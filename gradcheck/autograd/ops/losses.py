@@ -11,7 +11,7 @@ from functools import partial
 from math import log, pi
 from typing import Any
 
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.functional import functional, joint_elements, reduced, same_shape
 from gradcheck.errors import ArgumentError, ShapeMismatch
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import folded
 from gradcheck.autograd.ops.expansion import expand
-from gradcheck.autograd.ops.shape import reshape, squeeze, unsqueeze
+from gradcheck.autograd.ops.shape_casts import reshape, squeeze, unsqueeze
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
 

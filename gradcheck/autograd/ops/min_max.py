@@ -5,74 +5,54 @@ Where several are equal they share the gradient, unless an op says otherwise: on
 
 from __future__ import annotations
 
+from functools import partial
+from operator import ge, gt, le, lt
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import Op, composite, elementwise, op
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
+from gradcheck.autograd.op import Op, Rule, composite, elementwise, op, row
+from gradcheck.autograd.ops.common.arguments import refuse_complex
 from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, restored
-from gradcheck.autograd.ops.common.kinds import refuse_complex
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.gather_scatter import gather
-from gradcheck.autograd.ops.shape import squeeze
+from gradcheck.autograd.ops.shape_casts import squeeze
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 # Of two --------------------------------------------------------------------------------------------
 
 _TWO = ((-3.0, 3.0), (-3.0, 3.0))
-_OF_TWO: dict[str, Any] = {"takes": "bif", "domain": _TWO}
 _TIES = "ties, which share the gradient"
 
 
-@elementwise(
-    (
-        lambda g, y, a, b: where(a < b, 0, where(a == b, g / 2, g)),
-        lambda g, y, a, b: where(b < a, 0, where(a == b, g / 2, g)),
-    ),
-    kinks=_TIES,
-    **_OF_TWO,
-    samples="{}(tensor([1.0, 2.0, 3.0]), tensor([1.0, 5.0, 0.0])); {}(tensor([nan, 1.0]), tensor([1.0, nan]))",
-)
-def maximum(input: Any, other: Any) -> Any:
-    """The larger of two; NaN where either is."""
-    return np.maximum(input, other)
+def _shared(loses: Rule) -> tuple[Rule, Rule]:
+    """The cotangent goes to the one that does not lose against the other; equal ones share it."""
+    return (
+        lambda g, y, a, b: where(loses(a, b), 0, where(a == b, g / 2, g)),
+        lambda g, y, a, b: where(loses(b, a), 0, where(a == b, g / 2, g)),
+    )
 
 
-@elementwise(
-    (
-        lambda g, y, a, b: where(a > b, 0, where(a == b, g / 2, g)),
-        lambda g, y, a, b: where(b > a, 0, where(a == b, g / 2, g)),
-    ),
-    kinks=_TIES,
-    **_OF_TWO,
-    samples="{}(tensor([1.0, 2.0, 3.0]), tensor([1.0, 5.0, 0.0])); {}(tensor([nan, 1.0]), tensor([1.0, nan]))",
-)
-def minimum(input: Any, other: Any) -> Any:
-    """The smaller of two; NaN where either is."""
-    return np.minimum(input, other)
+def _first(wins: Rule) -> tuple[Rule, Rule]:
+    """The cotangent goes to the first where that wins, or where the second is NaN."""
+    return (
+        lambda g, y, a, b: where(wins(a, b) | (b != b), g, 0),
+        lambda g, y, a, b: where(wins(a, b) | (b != b), 0, g),
+    )
 
 
-@elementwise(
-    (lambda g, y, a, b: where((a >= b) | (b != b), g, 0), lambda g, y, a, b: where((a >= b) | (b != b), 0, g)),
-    kinks="ties",
-    **_OF_TWO,
-    samples="fmax(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))",
-)
-def fmax(input: Any, other: Any) -> Any:
-    """The larger of two; a NaN counts only against another."""
-    return np.fmax(input, other)
+_EITHER_NAN = "{}(tensor([1.0, 2.0, 3.0]), tensor([1.0, 5.0, 0.0])); {}(tensor([nan, 1.0]), tensor([1.0, nan]))"
+_of_two = partial(row, kinks=_TIES, samples=_EITHER_NAN, takes="bif", domain=_TWO)
+_but_nan = partial(_of_two, kinks="ties", samples="{}(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))")
 
-
-@elementwise(
-    (lambda g, y, a, b: where((a <= b) | (b != b), g, 0), lambda g, y, a, b: where((a <= b) | (b != b), 0, g)),
-    kinks="ties",
-    **_OF_TWO,
-    samples="fmin(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))",
-)
-def fmin(input: Any, other: Any) -> Any:
-    """The smaller of two; a NaN counts only against another."""
-    return np.fmin(input, other)
+_MAX, _MIN = "The larger of two; NaN where either is.", "The smaller of two; NaN where either is."
+maximum = _of_two("maximum", _MAX, lambda input, other: np.maximum(input, other), _shared(lt))
+minimum = _of_two("minimum", _MIN, lambda input, other: np.minimum(input, other), _shared(gt))
+_FMAX = "The larger of two; a NaN counts only against another."
+_but_nan("fmax", _FMAX, lambda input, other: np.fmax(input, other), _first(ge))
+_FMIN = "The smaller of two; a NaN counts only against another."
+_but_nan("fmin", _FMIN, lambda input, other: np.fmin(input, other), _first(le))
 
 
 def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.functional import functional, one_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 

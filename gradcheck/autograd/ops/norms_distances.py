@@ -12,18 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES, named, real_of
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.casts import to
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd.ops.common.arguments import accumulate, require_floating
 from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, canonical_all, restored
 from gradcheck.autograd.ops.common.functional import functional, joint_elements, one_dtype
-from gradcheck.autograd.ops.common.kinds import accumulate, require_floating
 from gradcheck.autograd.ops.comparison_where import isnan, where
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.factorizations import svdvals
 from gradcheck.autograd.ops.min_max import amax, amin
-from gradcheck.autograd.ops.shape import squeeze, unsqueeze
+from gradcheck.autograd.ops.shape_casts import squeeze, to, unsqueeze
 from gradcheck.autograd.ops.transpose_flip import movedim
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.errors import ArgumentError, ShapeMismatch
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import elementwise
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
+from gradcheck.autograd.op import elementwise, row
 from gradcheck.errors import DomainError
-
-_STEPS: dict[str, Any] = {"takes": "if", "kinks": "integers; the gradient is 0"}
 
 
 def _of_floats(rounded: Any, input: Any) -> Any:
@@ -18,22 +17,18 @@ def _of_floats(rounded: Any, input: Any) -> Any:
     return rounded(input) if input.dtype.kind == "f" else input
 
 
-@elementwise((None,), samples="floor(tensor([1, 2]))", **_STEPS)
-def floor(input: Any) -> Any:
-    """Rounded down."""
-    return _of_floats(np.floor, input)
-
-
-@elementwise((None,), **_STEPS)
-def ceil(input: Any) -> Any:
-    """Rounded up."""
-    return _of_floats(np.ceil, input)
-
-
-@elementwise((None,), aliases=("fix",), **_STEPS)
-def trunc(input: Any) -> Any:
-    """Rounded toward 0."""
-    return _of_floats(np.trunc, input)
+_step = partial(row, rules=(None,), takes="if", kinks="integers; the gradient is 0")
+_step("floor", "Rounded down.", lambda input: _of_floats(np.floor, input), samples="floor(tensor([1, 2]))")
+_step("ceil", "Rounded up.", lambda input: _of_floats(np.ceil, input))
+_step("trunc", "Rounded toward 0.", lambda input: _of_floats(np.trunc, input), aliases=("fix",))
+row(
+    "frac",
+    "What `trunc` takes away.",
+    lambda input: input - np.trunc(input),
+    lambda g, y, x: g,
+    takes="f",
+    kinks="integers",
+)
 
 
 @elementwise(
@@ -47,12 +42,6 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     if isinstance(decimals, int):
         decimals = min(max(decimals, -400), 400)  # no float has more places, and NumPy would count them one by one
     return np.round(input, decimals)
-
-
-@elementwise(lambda g, y, x: g, takes="f", kinks="integers")
-def frac(input: Any) -> Any:
-    """What `trunc` takes away."""
-    return input - np.trunc(input)
 
 
 _DIVISION: dict[str, Any] = {"takes": "if", "domain": ((-3.0, 3.0), (0.3, 3.0))}

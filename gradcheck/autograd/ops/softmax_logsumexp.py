@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import axes, canonical, restored
 from gradcheck.errors import DtypeMismatch
 

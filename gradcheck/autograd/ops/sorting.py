@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.arguments import refuse_complex
 from gradcheck.autograd.ops.common.dims import canonical, integer
-from gradcheck.autograd.ops.common.kinds import refuse_complex
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.errors import ShapeMismatch

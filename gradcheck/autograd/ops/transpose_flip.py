@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.ops.common.dims import canonical, canonical_all
-from gradcheck.autograd.ops.shape import reshape
+from gradcheck.autograd.ops.shape_casts import reshape
 from gradcheck.errors import ShapeMismatch
 
 

@@ -10,25 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import elementwise
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
+from gradcheck.autograd.op import elementwise, row
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.exp_log_pow import rsqrt, sqrt
 
 _SMOOTH: dict[str, Any] = {"floating": True, "analytic": True}
 _INSIDE = {"domain": ((-0.95, 0.95),), "kinks": "-1, 1", **_SMOOTH}
 
-
-@elementwise(lambda g, y, x: g * ops.cos(x), **_SMOOTH)
-def sin(input: Any) -> Any:
-    """The sine."""
-    return np.sin(input)
-
-
-@elementwise(lambda g, y, x: g * -sin(x), **_SMOOTH)
-def cos(input: Any) -> Any:
-    """The cosine."""
-    return np.cos(input)
+sin = row("sin", "The sine.", lambda input: np.sin(input), lambda g, y, x: g * ops.cos(x), **_SMOOTH)
+cos = row("cos", "The cosine.", lambda input: np.cos(input), lambda g, y, x: g * -sin(x), **_SMOOTH)
 
 
 @elementwise(lambda g, y, x: g * (1 + y * y), domain=((-1.4, 1.4),), kinks="poles", **_SMOOTH)
@@ -80,22 +71,9 @@ def rad2deg(input: Any) -> Any:
     return input * (180 / np.pi)
 
 
-@elementwise(lambda g, y, x: g * ops.cosh(x), **_SMOOTH)
-def sinh(input: Any) -> Any:
-    """The hyperbolic sine."""
-    return np.sinh(input)
-
-
-@elementwise(lambda g, y, x: g * sinh(x), **_SMOOTH)
-def cosh(input: Any) -> Any:
-    """The hyperbolic cosine."""
-    return np.cosh(input)
-
-
-@elementwise(lambda g, y, x: g * (1 - y * y), **_SMOOTH)
-def tanh(input: Any) -> Any:
-    """The hyperbolic tangent."""
-    return np.tanh(input)
+sinh = row("sinh", "The hyperbolic sine.", lambda input: np.sinh(input), lambda g, y, x: g * ops.cosh(x), **_SMOOTH)
+cosh = row("cosh", "The hyperbolic cosine.", lambda input: np.cosh(input), lambda g, y, x: g * sinh(x), **_SMOOTH)
+tanh = row("tanh", "The hyperbolic tangent.", lambda input: np.tanh(input), lambda g, y, x: g * (1 - y * y), **_SMOOTH)
 
 
 @elementwise(lambda g, y, x: g * rsqrt(x * x + 1), aliases=("arcsinh",), **_SMOOTH)

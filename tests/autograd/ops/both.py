@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
-from gradcheck.errors import TensorError, TooLarge
+from gradcheck.errors import GradcheckError, TensorError, TooLarge
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from tests.autograd import table
@@ -155,3 +156,40 @@ def is_too_large(text: str) -> bool:
     except TooLarge:
         return True
     return False
+
+
+# Tests that are a table: `test_… = refused_by_both(…)` -------------------------------------------------
+
+
+def refused_by_both(*cases: tuple[str, str]) -> Callable[[str, str], None]:
+    """The core and torch refuse each expression, which draws its own arguments, with an error of this kind."""
+
+    @pytest.mark.parametrize(("kind", "text"), cases)
+    def test(kind: str, text: str) -> None:
+        assert refused(text) == (kind, kind)
+
+    return test
+
+
+def refused_as_by_torch(*texts: str) -> Callable[[str], None]:
+    """Each expression of `NAMES` is refused with an error of the kind of torch's."""
+
+    @pytest.mark.parametrize("text", texts)
+    def test(text: str) -> None:
+        kinds = raised(text, **NAMES)
+        assert kinds[0] == kinds[1] != ""
+
+    return test
+
+
+def told(wrong: dict[str, tuple[type[GradcheckError], Callable[[], Any]]]) -> Callable[[str], None]:
+    """Each call, by what is wrong with it, raises an error of this kind that has a message."""
+
+    @pytest.mark.parametrize("what", wrong)
+    def test(what: str) -> None:
+        kind, call = wrong[what]
+        with pytest.raises(kind) as caught:
+            call()
+        assert caught.value.message
+
+    return test

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from gradcheck import Tensor, ops
-from tests.autograd.ops.both import agree, normal, refused
+from tests.autograd.ops.both import agree, normal, refused_by_both
 
 Z = normal(3) + 1j * normal(3, seed=1)
 
@@ -29,13 +28,8 @@ def test_views_come_back() -> None:
     agree("view_as_complex(view_as_real(z) * 2)", z=Z)
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ("dtype_mismatch", "imag(randn(3))"),
-        ("dtype_mismatch", "view_as_real(randn(3))"),
-        ("shape_mismatch", "view_as_complex(randn(3))"),
-    ],
+test_both_refuse_in_the_same_way = refused_by_both(
+    ("dtype_mismatch", "imag(randn(3))"),
+    ("dtype_mismatch", "view_as_real(randn(3))"),
+    ("shape_mismatch", "view_as_complex(randn(3))"),
 )
-def test_both_refuse_in_the_same_way(kind: str, text: str) -> None:
-    assert refused(text) == (kind, kind)

@@ -31,3 +31,9 @@ def test_ops_are_found_by_name_and_alias() -> None:
     assert "logsumexp" in dir(ops)
     with pytest.raises(AttributeError, match="no op 'frobnicate'"):
         ops.frobnicate  # noqa: B018
+
+
+def test_an_op_is_looked_up_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ops.cos is TABLE["cos"]
+    monkeypatch.setitem(TABLE, "cos", TABLE["sin"])
+    assert ops.cos is TABLE["sin"]

@@ -1,5 +1,5 @@
-"""What families of ops share: dimensions, kinds of numbers, subscripts, `torch.nn.functional`. No op is here.
+"""What families of ops share: dimensions, demands on arguments, subscripts, `torch.nn.functional`. No op is here.
 
-It knows arrays and sizes, and reaches ops by their names alone (`by_name`). A helper that two families need goes into
-the file of its subject; one that a single family needs stays with that family.
+It knows arrays and sizes, and reaches ops by their names alone. A helper that two families need goes into the file of
+its subject; one that a single family needs stays with that family.
 """

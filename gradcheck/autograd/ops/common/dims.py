@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 

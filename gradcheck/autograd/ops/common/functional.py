@@ -9,25 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.op import Op, composite
-from gradcheck.autograd.ops.common.by_name import ops
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
-def functional(torch: str = "", **traits: Any) -> Callable[[Callable[..., Any]], Op]:
+def functional(torch: str = "nn.functional.{}", **traits: Any) -> Callable[[Callable[..., Any]], Op]:
     """Make an entry that is written in other ops but behaves as torch's one kernel does; it is no method.
 
-    `torch` is the counterpart's path, by default `nn.functional.` and the function's name. Half precision is computed
-    in float32 and the result alone rounded; infinities and NaN are values, not warnings.
+    `torch` is the counterpart's path. Half precision is computed in float32 and the result alone rounded; infinities
+    and NaN are values, not warnings.
     """
-
-    def decorate(forward: Callable[..., Any]) -> Op:
-        path = torch or f"nn.functional.{forward.__name__}"
-        return composite(torch=path, method=False, **traits)(_as_one_kernel(forward))
-
-    return decorate
+    entry = composite(torch=torch, method=False, **traits)
+    return lambda forward: entry(_as_one_kernel(forward))
 
 
 def _as_one_kernel(forward: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Kinds of numbers: refused, converted, added up."""
+"""What ops refuse; numbers converted and added up."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.autograd.ops.common.kinds import accumulate, converted, refuse_complex, require_floating
-from gradcheck.errors import DtypeMismatch
+from gradcheck.autograd.ops.common.arguments import (
+    accumulate,
+    converted,
+    matrices,
+    precise,
+    refuse_complex,
+    require_floating,
+    square,
+)
+from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 
 def test_kinds_that_an_op_does_not_take() -> None:
@@ -33,3 +41,20 @@ def test_sums_count_in_int64_and_halves_in_single_precision() -> None:
     found = accumulate(lambda x: np.cumsum(x)[-1], ones, None)
     assert (found, found.dtype) == (4096, np.float16)
     assert accumulate(np.sum, ones, "float64").dtype == np.float64
+
+
+def test_what_fits_is_handed_back() -> None:
+    batch = np.ones((5, 2, 2))
+    assert matrices(batch, "op") is square(batch, "op") is precise(batch, "op") is batch
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(ShapeMismatch, match=r"pinv takes matrices, not a shape of \[3\]"):
+        matrices(np.ones(3), "pinv")
+    with pytest.raises(ShapeMismatch, match=r"det takes square matrices, not a shape of \[2, 3\]"):
+        square(np.ones((2, 3)), "det")
+    with pytest.raises(DtypeMismatch, match="int64"):
+        square(np.ones((2, 2), np.int64), "det")
+    with pytest.raises(DtypeMismatch, match="half precision") as caught:
+        precise(np.ones((2, 2), np.float16), "det")
+    assert "float()" in str(caught.value.hint)

@@ -1,4 +1,4 @@
-"""The same elements in another shape: `reshape`, `flatten`, `squeeze` and their kin; they compute nothing."""
+"""The same elements in another dtype, copied, cut off from the graph, or in another shape: `reshape` and its kin."""
 
 from __future__ import annotations
 
@@ -7,10 +7,70 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.by_name import ops
+from gradcheck.autograd import ops
+from gradcheck.autograd.dtypes import ALIASES, BY_NAME, named
+from gradcheck.autograd.op import composite, linear, op
+from gradcheck.autograd.ops.common.arguments import converted
 from gradcheck.autograd.ops.common.dims import canonical, canonical_all, sizes_or_rest
 from gradcheck.errors import ShapeMismatch
+
+
+@op(
+    lambda g, y, x, dtype: g,
+    rounds=True,
+    holomorphic=False,
+    torch="Tensor.to",
+    samples="""
+        randn(2, 3).to(torch.float32); randn(2, 3).to(torch.complex128); to(randn(3) * 5, torch.int64);
+        randn(3).to(torch.bool); tensor([1, 0]).to(torch.float16)
+    """,
+)
+def to(input: Any, dtype: Any) -> Any:
+    """The values in this dtype, or in that of another tensor; floats lose their fraction in integers."""
+    return converted(input, named(getattr(dtype, "dtype", dtype), input.dtype))
+
+
+def _cast(name: str, dtype: str) -> None:
+    samples = "randn(2, 3).{}(); tensor([1, 0]).{}()"
+    cast = composite(name=name, doc=f"The values as {dtype}.", torch=f"Tensor.{name}", samples=samples)
+    cast(lambda input: to(input, BY_NAME[dtype]))
+
+
+for _name, _dtype in {**ALIASES, "bool": "bool", "bfloat16": "bfloat16"}.items():
+    _cast(_name, _dtype)
+
+
+@composite(name="type", torch="Tensor.type", samples="randn(2, 3).type(torch.float32)")
+def type_(input: Any, dtype: Any) -> Any:
+    """`to`."""
+    return to(input, dtype)
+
+
+@composite(torch="Tensor.type_as", samples="randn(2, 3).type_as(tensor([1, 2]))")
+def type_as(input: Any, other: Any) -> Any:
+    """The values in the dtype of `other`."""
+    return to(input, other.dtype)
+
+
+@op(samples="detach(randn(2, 3)); randn(3) * randn(3).detach()")
+def detach(input: Any) -> Any:
+    """The same values, through which no gradient flows."""
+    return input
+
+
+@linear(lambda g, y, x: g, rounds=True, samples="clone(randn(2, 3))")
+def clone(input: Any) -> Any:
+    """A copy."""
+    return input.copy()
+
+
+@linear(lambda g, y, x: g, rounds=True, torch="Tensor.contiguous", samples="randn(2, 3).contiguous()")
+def contiguous(input: Any) -> Any:
+    """The same tensor; memory layout never matters here."""
+    return np.asarray(input, order="C")
+
+
+# In another shape ----------------------------------------------------------------------------------
 
 
 @linear(
