@@ -7,7 +7,7 @@ say something; it is then kept, so that whoever explains a failure looks at the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
@@ -18,8 +18,9 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
-from gradcheck.checks.result import Trial
+from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.scope import Scope
+from gradcheck.checks.size_freedom import structural_sizes, stuck_sizes
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_record
 from gradcheck.engines.recording import Recorder
@@ -29,8 +30,7 @@ from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trials import nudged as nudged_array
-from gradcheck.language.trials import other_numbers
+from gradcheck.language.trials import Variation, moved, other_numbers, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
@@ -39,6 +39,8 @@ LOW, HIGH = 0.75, 1.25
 
 #: Trials from this one on are never a run's own.
 _FIRST_UNSEEN = 1_000_000
+#: The unseen point at which all sizes are different, and none is 1.
+GENERIC = 1
 
 Made = TypeVar("Made")
 
@@ -135,32 +137,65 @@ class Points:
         self.engines = engines
         self.own: Point = OwnPoint(problem, engines)
         self.trials: list[Point] = []  # those that were drawn and say something, in order
-        self._nudged: Point | None = None
+        self.others: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
         """Trial `number` (from 0), drawn until `accept` has nothing against it, and kept; else the Fact why not."""
-        case, seed = self.own.problem.case, self.own.problem.seed
 
         def point(problem: Problem) -> Point | Fact:
-            made = Point(problem, self.engines, _trial(problem, number + 1))
+            made = self._at(problem, number + 1, "drawn")
             return accept(made) or made
 
-        found = draw_until(case, seed, number, point)
+        found = draw_until(self.own.problem.case, self.own.problem.seed, number, point, self._held)
         if isinstance(found, Point):
             self.trials.append(found)
         return found
 
-    def nudged(self, number: int) -> Point | None:
-        """The case's own numbers, the literals among its inputs moved a little; None where that cannot be."""
-        own = self.own.problem
+    def redrawn(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
+        """A point with something else drawn anew, as trial `number` (from 1); None where that cannot be."""
+        by = point.problem.drawn
+        attempt = by.attempt if by.trial is not None else attempt
         try:
-            problem = draw(own.case, own.seed, nudged=True)
+            problem = draw(
+                self.own.problem.case,
+                by.seed,
+                by.trial,
+                attempt=attempt,
+                variation=variation,
+                sizes=point.problem.sizes,
+            )
         except GradcheckError:
             return None
-        trial = Trial(number, problem.seed, dict(problem.sizes), nudged=True)
-        self._nudged = Point(problem, self.engines, trial)
-        return self._nudged
+        return self._at(problem, number, "incoming" if variation.incoming else "moved")
+
+    def branch(self, problem: Problem, number: int) -> Point:
+        """A point that was looked for, as trial `number` (from 1)."""
+        return self._at(problem, number, "branch")
+
+    def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
+        attempt = problem.drawn.attempt
+        return Point(problem, self.engines, Trial(number, problem.seed, dict(problem.sizes), attempt, kind, problem))
+
+    def keep(self, point: Point) -> None:
+        """Whoever explains what was found at the point will look at it again."""
+        self.others.append(point)
+
+    @property
+    def elsewhere(self) -> list[Point]:
+        """All points but the case's own numbers."""
+        return [*self.trials, *self.others]
+
+    def _held(self, attempt: int) -> frozenset[str]:
+        return self._structural if attempt < 2 else self._structural | self._stuck
+
+    @cached_property
+    def _structural(self) -> frozenset[str]:
+        return structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
+
+    @cached_property
+    def _stuck(self) -> frozenset[str]:
+        return stuck_sizes(self.own.problem)
 
     def nearby(self, point: Point, number: int) -> Point:
         """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
@@ -188,27 +223,32 @@ class Points:
         """The point that a comparison is about. Raises LookupError where it was not kept."""
         if trial is None:
             return self.own
-        for point in (*self.trials, self._nudged):
-            if point is not None and point.trial == trial:
+        for point in self.elsewhere:
+            if point.trial == trial:
                 return point
         raise LookupError(f"no point of trial {trial.number} was kept")
 
 
-def _trial(problem: Problem, number: int) -> Trial:
-    return Trial(number, problem.seed, dict(problem.sizes), problem.drawn.attempt)
-
-
 def draw_until(
-    case: Case, seed: int | None, number: int, make: Callable[[Problem], Made | Fact], attempts: int = ATTEMPTS
+    case: Case,
+    seed: int | None,
+    number: int,
+    make: Callable[[Problem], Made | Fact],
+    held: Callable[[int], Collection[str]] = lambda attempt: (),
+    attempts: int = ATTEMPTS,
 ) -> Made | Fact:
     """Draw trial `number` (from 0) until `make` makes something of it that is no Fact; that, or the last Fact why not.
 
-    Sizes that do not go together, and whatever else cannot be computed at a drawn point, are drawn again.
+    Sizes that do not go together, and whatever else cannot be computed at a drawn point, are drawn again; those
+    that are `held(attempt)` stay.
     """
+    own = case.seed if seed is None else seed
     why: Fact | None = None
     for attempt in range(attempts):
         try:
-            problem = draw(case, seed, number, attempt=attempt)
+            problem = draw(
+                case, seed, number, attempt=attempt, sizes=trial_sizes(case, own, number, attempt, held(attempt))
+            )
         except GradcheckError as error:
             why = fact("cannot_be_drawn", error=str(error))
             continue
@@ -219,13 +259,21 @@ def draw_until(
     return fact("no_trial", trial=number + 1, attempts=attempts, why=why)
 
 
-def redrawn(case: Case, trial: Trial | None, seed: int | None) -> Problem:
-    """The problem at which a comparison was made, from its record alone. Raises GradcheckError."""
-    if trial is None:
-        return draw(case, seed)
-    if trial.nudged:
-        return draw(case, trial.seed, nudged=True)
-    return draw(case, trial.seed, trial.number - 1, attempt=trial.attempt)
+def claims_fit(point: Point) -> bool:
+    """Whether every general claim at the top level has a value there, formulas in the shape of their tensors."""
+    if not point.is_complete:
+        return True
+    case, scope = point.problem.case, point.scope(point.last)
+    try:
+        for name, listed in case.formulas.items():
+            for claim in listed:
+                if name in scope.gradients and scope.array_of(claim.expr).shape != scope.gradients[name].shape:
+                    return False
+        for claim in case.checks:
+            scope.value_of(claim.expr)
+    except (GradcheckError, ValueError):
+        return False
+    return True
 
 
 def unusable(point: Point) -> Fact | None:
@@ -273,9 +321,9 @@ def varied(problem: Problem, generator: np.random.Generator) -> Problem:
     gradients. What is drawn by an expression may be symmetric, or positive, for good reason, and stays."""
     case = problem.case
 
-    def nudged(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
+    def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
         return {
-            name: nudged_array(array, generator) if name in values and values[name].expr is None else array
+            name: moved(array, generator, "near") if name in values and values[name].expr is None else array
             for name, array in arrays.items()
         }
 
@@ -289,8 +337,8 @@ def varied(problem: Problem, generator: np.random.Generator) -> Problem:
 
     return replace(
         problem,
-        inputs=nudged(problem.inputs, case.inputs),
-        constants=nudged(problem.constants, case.constants),
-        forwards=tuple(nudged(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
+        inputs=near(problem.inputs, case.inputs),
+        constants=near(problem.constants, case.constants),
+        forwards=tuple(near(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
         seeds=tuple(incoming(step, seeds) for step, seeds in zip(case.steps, problem.seeds, strict=True)),
     )

@@ -13,9 +13,13 @@ from gradcheck.checks.power import Power
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
+from gradcheck.language.problem import Problem
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
+#: What differs at a trial from the case's own numbers: what it draws, its literal inputs, its incoming gradients, or
+#: what it takes to come to the other side of a branch.
+TrialKind = Literal["drawn", "moved", "incoming", "branch"]
 #: Statuses with which a case cannot pass.
 UNSETTLED = ("failed", "undecided")
 
@@ -76,14 +80,15 @@ _OF_FILE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Which drawn numbers a claim was tried at: the trial's number (from 1), the seed, the symbolic sizes, and how many
-    drawings before it did not fit. `nudged` are the case's own numbers, moved a little."""
+    """Which other numbers a claim was tried at: the trial's number (from 1), the seed, the symbolic sizes, and how many
+    drawings before it did not fit. `problem` holds the numbers themselves."""
 
     number: int
     seed: int
     sizes: Mapping[str, int]
     attempt: int = 0
-    nudged: bool = False
+    kind: TrialKind = "drawn"
+    problem: Problem | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

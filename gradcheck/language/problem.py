@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import Case
+from gradcheck.language.trials import PLAIN, Variation
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Drawn:
     seed: int = 0
     trial: int | None = None  # None: the case's own numbers; trials count from 0
     attempt: int = 0  # how many drawings of this trial did not fit the graph
-    nudged: bool = False  # whether literal inputs were moved a little
+    variation: Variation = PLAIN
 
 
 @dataclass(frozen=True, slots=True)

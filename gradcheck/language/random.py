@@ -7,6 +7,7 @@ one after the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +20,7 @@ from gradcheck.language.expr.nodes import Call
 
 #: The ops that draw random numbers, by name.
 RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generator" for p in op.parameters))
+_NORMAL = RANDOM & {"randn", "randn_like"}
 #: Those that make floats out of nothing.
 _FLOATING = RANDOM & {"randn", "rand", "uniform", "normal"}
 
@@ -40,16 +42,22 @@ def is_free(value: Value) -> bool:
 class Drawing(NumPy):
     """NumPy, with a stream for the random creators of one expression; of floats, they make numbers of `dtype`.
 
-    torch has no complex default dtype, so only what is drawn becomes complex by itself.
+    torch has no complex default dtype, so only what is drawn becomes complex by itself. What is standard normal may be
+    spread out afterwards.
     """
 
-    def __init__(self, generator: np.random.Generator, dtype: np.dtype) -> None:
-        self.generator = generator
-        self.drawn = dtype
+    def __init__(
+        self,
+        generator: np.random.Generator,
+        dtype: np.dtype,
+        spread: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+    ) -> None:
+        self.generator, self.drawn, self.spread = generator, dtype, spread
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if op.name in RANDOM:
             kwargs = {**kwargs, "generator": self.generator}
             if op.name in _FLOATING:
                 kwargs.setdefault("dtype", self.drawn)
-        return op(*args, **kwargs)
+        made = op(*args, **kwargs)
+        return self.spread(made, self.generator) if self.spread and op.name in _NORMAL else made

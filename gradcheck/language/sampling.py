@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,17 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Drawn, Problem, part_of
 from gradcheck.language.random import Drawing, stream
-from gradcheck.language.trials import nudged, other_numbers, trial_sizes
+from gradcheck.language.trials import (
+    PLAIN,
+    Variation,
+    inner_roots,
+    is_rigid,
+    moved,
+    other_numbers,
+    spread_of,
+    spread_out,
+    trial_sizes,
+)
 
 
 def draw(
@@ -32,20 +42,19 @@ def draw(
     trial: int | None = None,
     *,
     attempt: int = 0,
-    nudged: bool = False,
+    variation: Variation = PLAIN,
     sizes: Mapping[str, int] | None = None,
 ) -> Problem:
     """The case with its own numbers, or those of a trial (from 0); `seed` instead of the case's own.
 
-    `nudged` moves the inputs that are literals a little, at the case's own sizes; a trial takes its sizes from
-    `sizes`, if they are given.
+    `variation` draws anew what the file writes out; a trial takes its sizes from `sizes`, if they are given.
 
     Deterministic: the problem's `drawn` says by what. Raises InvalidCase where a value of the case itself cannot be
     computed; in a trial TensorError, where the sizes do not go together: another `attempt` draws others, and in the end
     the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
-    drawn = Drawn(case.seed if seed is None else seed, trial, attempt, nudged)
+    drawn = Drawn(case.seed if seed is None else seed, trial, attempt, variation)
     with using_default_dtype(dtypes.real_of(dtype)), quiet():
         return _Sampler(case, drawn, sizes or {}).problem()
 
@@ -116,8 +125,11 @@ class _Sampler:
         if value.expr is not None:
             return self._evaluate(value, value.expr, self._stream(key), self.names)
         array = np.asarray(value.array)
-        if is_input and self.drawn.nudged:
-            return nudged(array.astype(self.dtype), stream(self.drawn.seed, f"{key}/nudged"))
+        reach = self.drawn.variation.literals
+        if is_input and reach is not None and not (shape and self.is_trial):
+            of_trial = () if self.drawn.trial is None else (self.drawn.trial,)
+            generator = stream(self.drawn.seed, f"{key}/moved", reach, self.drawn.attempt, *of_trial)
+            return moved(array.astype(self.dtype), generator, reach)
         if shape is None or not self.is_trial:
             return array
         if not isinstance(shape, tuple):
@@ -130,12 +142,18 @@ class _Sampler:
     def _evaluate(
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
+        spread = spread_of(self.drawn.trial, self.drawn.attempt)
+        host = Drawing(generator, self.dtype, partial(spread_out, spread=spread) if spread != "ordinary" else None)
         try:
-            return _as_array(evaluate(expr, names, Drawing(generator, self.dtype)), self.dtype)
+            return _as_array(evaluate(expr, names, host), self.dtype)
         except TensorError as error:
             if self.is_trial:
                 raise
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
+
+    @cached_property
+    def _inner(self) -> set[str]:
+        return inner_roots(self.case)
 
     def _incoming_gradients(
         self, forwards: tuple[Mapping[str, np.ndarray], ...]
@@ -148,11 +166,18 @@ class _Sampler:
             found.append({})
             if step.action == "backward":
                 for root, value in step.roots.items():
-                    found[-1][root] = None if value is None else self._incoming(index, root, value, forward)
+                    found[-1][root] = self._incoming(index, root, value, forward)
         return tuple(found)
 
-    def _incoming(self, index: int, root: str, value: Value, forward: _Forward) -> np.ndarray:
+    def _incoming(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
         generator = self._stream(f"backward[{index}].{root}")
+        varies = self.drawn.variation.incoming and is_rigid(self.case, value)
+        if varies and root.partition("[")[0] not in self._inner:
+            target = forward.value(root)
+            if target is not None and dtypes.is_differentiable(target.dtype):
+                return other_numbers(target, target.shape, generator)
+        if value is None:
+            return None
         if value.expr is not None:
             uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
             names = forward.values if uses_graph else forward.names

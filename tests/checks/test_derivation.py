@@ -126,7 +126,7 @@ def test_large_cases_are_proved_at_other_sizes(tmp_path: Path) -> None:
         tmp_path,
     )
     assert texts(found) == {"a": "grad(c) @ b.T", "b": "a.T @ grad(c)", "c": "2 * c", "loss": "1"}
-    assert found.proved_at == {"n": 7}
+    assert 1 < found.proved_at["n"] < 20
     assert "proved for any values at n = 7, " in " ".join(render(found, "text").split())
 
 

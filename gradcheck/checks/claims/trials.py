@@ -5,11 +5,12 @@ A formula that is right at one point may be right by accident; a wrong one must 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gradcheck.checks.branch_coverage import BranchCoverage
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -19,10 +20,14 @@ from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
-from gradcheck.language.trials import trials
+from gradcheck.language.trials import Variation, speaks_of_root, spread_of, trials, varies_incoming
 
 #: Of these kinds of error a derivation is refuted: its shape is wrong.
 _REFUTES = ("shape_mismatch", "index_out_of_range")
+#: So often literals are moved anywhere, until the graph is defined there.
+_ANYWHERE = 6
+#: Comparisons beyond these are not searched for their other sides.
+_MOST_SITES = 64
 
 
 def applies(context: Context) -> bool:
@@ -43,9 +48,10 @@ def check(context: Context) -> Iterator[Comparison]:
     if case.generalize is not None or wrong:
         elsewhere.run()
     found = [one.verdict() for one in wrong if one.last is not None]
-    if elsewhere.notes:
-        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*elsewhere.notes))
-    yield from (c.noted(*elsewhere.notes) for c in found)
+    notes = (*elsewhere.notes, *elsewhere.unvisited)
+    if notes:
+        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes))
+    yield from (c.noted(*notes) for c in found)
     yield from elsewhere.found
 
 
@@ -111,23 +117,27 @@ def _try_to_refute(wrong: Sequence[WrongFormula], point: Point, run: StatedToler
 
 
 class _Elsewhere:
-    """All trials of one case."""
+    """All other points of one case. They are counted from 1: what is drawn first, then what varies besides."""
 
     def __init__(self, context: Context, wrong: Sequence[WrongFormula]) -> None:
-        self.context, self.wrong = context, wrong
+        self.context, self.case, self.wrong = context, context.case, wrong
+        self.points = context.points
         self.run_tolerance = context.options.tolerance
         self.found: list[Comparison] = []
         self.notes: list[Fact] = []  # why trials say nothing
+        self.unvisited: list[Fact] = []  # sides of branches that no point is on
+        self.count = 0
 
     def run(self) -> None:
-        """Every trial, then the literals moved a little."""
-        case = self.context.case
-        numbers = trials(case, self.context.options.trials)
+        """Every trial; other incoming gradients; the literals moved; the other sides of branches."""
+        numbers = trials(self.case, self.context.options.trials)
         for number in numbers:
             self._trial(number)
-        nearby = self._nudged(len(numbers) + 1)
-        self.found += nearby or []
-        if len(self.notes) == len(numbers) and case.generalize is not None and nearby is None:
+        self.count = len(numbers)
+        others = 0
+        if self.case.generalize is not None and self.context.options.trials != 0:
+            others = sum((self._incoming(), self._literals(), self._branches()))
+        if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
 
     def _trial(self, number: int) -> None:
@@ -136,6 +146,9 @@ class _Elsewhere:
 
         def accept(point: Point) -> Fact | None:
             why = unusable(point)
+            drawn = point.problem.drawn
+            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not _is_finite(point.want):
+                why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
                 empty = any(_says_nothing(c) for c in found if c.what.is_general)
@@ -143,38 +156,100 @@ class _Elsewhere:
                     why = fact("all_is_nan")
             return why
 
-        point = self.context.points.trial(number, accept)
+        point = self.points.trial(number, accept)
         if isinstance(point, Fact):
             self.notes.append(point)
         else:
             self.found += found
 
+    def _engines(self, point: Point) -> list[Comparison]:
+        listed = self.context.engines.tested
+        return [c for e in listed for c in check_engine(point, point.evaluation(e), self.run_tolerance)]
+
     def _at(self, point: Point) -> list[Comparison]:
         """Engines against the reference, formulas and checks against its gradients."""
-        found: list[Comparison] = []
-        for engine in self.context.engines.tested:
-            found += check_engine(point, point.evaluation(engine), self.run_tolerance)
-        for index, step in enumerate(self.context.case.steps):
+        found = self._engines(point)
+        for index, step in enumerate(self.case.steps):
             claims = Claims(point, index, self.run_tolerance) if step.checks else None
             found += [check_identity(claims, claim) for claim in step.checks if claims]
         found += check_general(point, self.run_tolerance)
         _try_to_refute(self.wrong, point, self.run_tolerance)
         return found
 
-    def _nudged(self, number: int) -> list[Comparison] | None:
-        """Formulas where the literals among the inputs are moved a little: those that are right at one point alone
-        fail. None if there is nothing to move, or if the graph is not defined (or not finite) there."""
-        case = self.context.case
-        literals = [name for name, value in case.inputs.items() if value.expr is None and name not in case.shapes]
-        if case.generalize is None or not literals or not (case.formulas or self.wrong):
-            return None
-        point = self.context.points.nudged(number)
+    def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]]) -> bool:
+        """Whether the point says something; then what is found there is kept, and it."""
         if point is None or unusable(point) or not _is_finite(point.want):
-            return None
+            return False
+        self.count += 1
+        self.points.keep(point)
+        self.found += look(point)
+        return True
+
+    # Incoming gradients -----------------------------------------------------------------------------
+
+    def _incoming(self) -> int:
+        """At the case's own numbers and those of a trial, what speaks of a root's gradient under others than the file
+        writes out."""
+        if not varies_incoming(self.case):
+            return 0
+        starts = [self.points.own, *self.points.trials[:1]]
+        varied = Variation(incoming=True)
+        return sum(self._add(self.points.redrawn(p, varied, self.count + 1), self._under_incoming) for p in starts)
+
+    def _under_incoming(self, point: Point) -> list[Comparison]:
+        claims = Claims(point, point.last, self.run_tolerance)
+        found: list[Comparison] = []
+        for name, listed in self.case.formulas.items():
+            found += [check_formula(claims, name, c) for c in listed if speaks_of_root(self.case, c.expr)]
+        for one in self.wrong:
+            if speaks_of_root(self.case, one.claim.expr):
+                one.attempt(claims)
+        return found
+
+    # Literals ----------------------------------------------------------------------------------------
+
+    def _literals(self) -> int:
+        """Formulas where the literals among the inputs are moved, a little and then anywhere where the graph is still
+        defined: those that are right at one point alone fail."""
+        if not self._has_literals() or not (self.case.formulas or self.wrong):
+            return 0
+        near = self._add(self.points.redrawn(self.points.own, Variation("near"), self.count + 1), self._moved)
+        for attempt in range(_ANYWHERE):
+            far = self.points.redrawn(self.points.own, Variation("anywhere"), self.count + 1, attempt)
+            if self._add(far, self._moved):
+                return near + 1
+        return int(near)
+
+    def _has_literals(self) -> bool:
+        inputs, shapes = self.case.inputs.items(), self.case.shapes
+        return any(value.expr is None and name not in shapes for name, value in inputs)
+
+    def _moved(self, point: Point) -> list[Comparison]:
         _try_to_refute(self.wrong, point, self.run_tolerance)
         found = check_formulas(Claims(point, point.last, self.run_tolerance))
         elsewhere = fact("not_at_other_numbers")
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
+
+    # Branches ----------------------------------------------------------------------------------------
+
+    def _beyond(self, point: Point) -> list[Comparison]:
+        """Checks may be about the literals that were moved."""
+        return [*self._engines(point), *self._moved(point)] if self._has_literals() else self._at(point)
+
+    def _branches(self) -> int:
+        """Points on those sides of comparisons that no other is on; a note for each that is not found."""
+        coverage = BranchCoverage(self.case)
+        coverage.visit([self.points.own, *self.points.elsewhere])
+        before = self.count
+        for site, side in coverage.missing():
+            for problem in coverage.reach(site, side):
+                point = self.points.branch(problem, self.count + 1)
+                if self._add(point, self._beyond):
+                    coverage.visit([point])
+                    break
+            else:
+                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, side=side))
+        return self.count - before
 
 
 def _is_finite(evaluation: Evaluation) -> bool:

@@ -41,7 +41,7 @@ _FORMULA, _FILE = fact("the_formula"), fact("the_file")
 
 def arbitrate(context: Context) -> None:
     """Give what failed at the case's own numbers, and at its trials, a verdict; or its place among the kinks."""
-    for point in (context.points.own, *context.points.trials):
+    for point in (context.points.own, *context.points.elsewhere):
         if any(c.status == "failed" and c.trial == point.trial for c in context.found):
             raised = raise_precision(point.problem)
             with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):

@@ -10,7 +10,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.options import Effort, Engines, Options
-from gradcheck.checks.points import redrawn
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Reproduction
 from gradcheck.checks.shrinking.case_edits import operations, pin
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, lead_of, signature_of
@@ -92,7 +91,9 @@ class Reproductions:
         """The numbers at which it failed: the case's own or a trial's."""
         lead = lead_of(result)
         try:
-            return redrawn(case, None if lead is None else lead.trial, self.options.seed)
+            if lead is not None and lead.trial is not None and lead.trial.problem is not None:
+                return replace(lead.trial.problem, case=case)
+            return draw(case, self.options.seed)
         except GradcheckError:
             return None
 
@@ -101,7 +102,7 @@ class Reproductions:
         if operations(found) < operations(case):
             return True
         try:
-            before = _numbers(redrawn(self.options.apply(case), None, self.options.seed))
+            before = _numbers(draw(self.options.apply(case), self.options.seed))
         except GradcheckError:
             return True
         after = [np.size(value.array) for value in (*found.inputs.values(), *found.constants.values())]

@@ -77,6 +77,8 @@ phrases(
         "no_trial": "trial {trial} could not be verified in {attempts} draws: {why}",
         "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
+        "not_finite_here": "a value or a gradient is not finite there",
+        "branch_not_visited": lambda f: f"not decided for numbers on the other side of `{f['op']}` in {f['owner']}",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",
         "not_at_other_numbers": "holds at the numbers given, if at all, but not at others",

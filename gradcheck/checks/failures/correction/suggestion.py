@@ -17,6 +17,7 @@ from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Search
+from gradcheck.checks.points import GENERIC
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -132,10 +133,14 @@ class Suggester:
 
     @cached_property
     def claims(self) -> list[Claims]:
-        """The claims at the case's own numbers, then elsewhere: at its trials, else at numbers nearby."""
+        """The claims at the case's own numbers; at some without structure; at its trials, else at numbers nearby; and
+        wherever else it was looked at."""
         points = self.context.points
-        others = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
-        usable = (point for point in others if point.is_complete and not point.want.states[-1].error)
+        generic = points.unseen(GENERIC)
+        drawn = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
+        others = [p for p in points.others if p.trial is not None and p.trial.kind != "incoming"]
+        elsewhere = ([generic] if generic else []) + drawn + others
+        usable = (point for point in elsewhere if point.is_complete and not point.want.states[-1].error)
         return [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
 
 

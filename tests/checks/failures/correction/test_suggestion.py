@@ -222,15 +222,19 @@ def test_suggestions_are_made_in_the_context() -> None:
 def test_the_trials_of_the_run_are_where_a_suggestion_must_hold() -> None:
     context = examined(f"{PRODUCT}    generalize: {{trials: 2}}\n    formulas: {{B: A @ grad(C)}}\n")
     claims = suggestion.Suggester(context).claims
-    assert [claim.point for claim in claims] == [context.points.own, *context.points.trials]
-    assert len(claims) == 3
+    assert claims[0].point is context.points.own
+    assert [claim.point for claim in claims[2:]] == [*context.points.trials, *context.points.others]
+    assert len(context.points.trials) == 2
+    sizes = list(claims[1].point.problem.sizes.values())
+    assert 1 not in sizes
+    assert len(set(sizes)) == len(sizes)
 
 
 def test_without_trials_numbers_nearby_are() -> None:
     context = examined(wrong(SQUARE, "x", "3 * x"))
     own, *others = (claim.point for claim in suggestion.Suggester(context).claims)
     assert own is context.points.own
-    assert len(others) == suggestion.POINTS
+    assert len(others) == 1 + suggestion.POINTS + len(context.points.others)
     assert all(not np.array_equal(point.problem.inputs["x"], own.problem.inputs["x"]) for point in others)
 
 

@@ -1,0 +1,55 @@
+"""Branch coverage: which sides of which comparisons some point of a case is on, and numbers for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from gradcheck.checks.branch_search import BranchSearch
+from gradcheck.checks.branches import Site, branching, sides
+from gradcheck.checks.points import Point
+from gradcheck.language.case import Case
+from gradcheck.language.problem import Problem
+
+#: Comparisons beyond these are not searched for their other sides; searches begin at so many points.
+_MOST_SITES, _STARTS = 64, 3
+
+
+class BranchCoverage:
+    """The sides that were visited, growing with each point."""
+
+    def __init__(self, case: Case) -> None:
+        self._owners = branching(case)
+        self._visited: dict[Site, set[int]] = {}
+        self._points: list[Point] = []
+
+    def visit(self, points: Sequence[Point]) -> None:
+        """Note on which sides these are."""
+        if not self._owners:
+            return
+        self._points += points
+        for point in points:
+            for site, signs in sides(point.problem, _gradients(point), self._owners).items():
+                self._visited.setdefault(site, set()).update(signs)
+
+    def missing(self) -> Iterator[tuple[Site, int]]:
+        """Each side that no point is on, asked for anew after each."""
+        for site in list(self._visited)[:_MOST_SITES]:
+            for side in site.sides:
+                if side not in self._visited[site]:
+                    yield site, side
+
+    def reach(self, site: Site, side: int) -> Iterator[Problem]:
+        """Problems with numbers on this side, from several points."""
+        found = (search.find(site, side) for search in self._searches)
+        return (problem for problem in found if problem is not None)
+
+    @cached_property
+    def _searches(self) -> list[BranchSearch]:
+        return [BranchSearch(point.problem, _gradients(point)) for point in self._points[:_STARTS]]
+
+
+def _gradients(point: Point) -> Mapping[str, np.ndarray]:
+    return point.scope(point.last).gradients if point.is_complete else {}

@@ -1,0 +1,255 @@
+"""Branches: where a graph, its gradient rules and the claims about it compare numbers, and which sides were visited.
+
+A comparison `a > b` has a margin `a - b`, an array: its sign says on which side each element is. Rules are written in
+ops, so the comparisons in the rule of `clamp` or `softplus` are seen as those in a formula are; no table of kinks is
+needed. The margins are tensors of the core, so that whoever looks for the other side can differentiate them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.autograd.modes import no_grad, quiet
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.operators import Operators
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.recording import convert
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.traverse import ops_in
+from gradcheck.language.problem import Problem
+
+_ORDERED = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin"))
+_EQUAL = frozenset(("eq", "ne"))
+#: What is no further from a threshold than this, in units of its size or of 1, is near it.
+_NEAR = 0.3
+#: A threshold below this is there for numbers' sake: nobody means to derive what is beyond it.
+_GUARD = 1e-5
+_SIGN = frozenset(("sign", "sgn", "abs"))
+#: Where a function is defined, as a margin that is positive there: asked of claims, for what is undefined is no branch.
+_EDGES = {
+    "log": lambda x: x, "log2": lambda x: x, "log10": lambda x: x, "sqrt": lambda x: x, "rsqrt": lambda x: x,
+    "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
+    "acosh": lambda x: x - 1,
+}  # fmt: skip
+
+
+_BRANCHING = {name for name, op in TABLE.items() if op.composite or (op.kinks and op.elementwise)}
+_BRANCHING |= _ORDERED | _EQUAL | _SIGN | _EDGES.keys()
+
+
+class Site(NamedTuple):
+    """One comparison: of an entry of the graph or a claim, the how-manieth there, and by which op."""
+
+    owner: str
+    number: int
+    op: str
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The signs of the margin that are to be visited."""
+        return (0, 1) if self.op in _EQUAL else (-1, 1)
+
+
+class Margin(NamedTuple):
+    """`a - b` where `a` and `b` are compared, a tensor or an array, and how large the smaller one is."""
+
+    difference: Any
+    scale: np.ndarray
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The difference in double precision."""
+        return as_array(self.difference).astype(np.float64)
+
+    @property
+    def is_guard(self) -> bool:
+        """Whether something is compared with a number that only guards against a division by 0."""
+        return bool(np.all((self.scale > 0) & (self.scale < _GUARD)))
+
+
+@dataclass(slots=True)
+class Log:
+    """The margins met so far, by site. `owner` is what is being evaluated."""
+
+    margins: dict[Site, Margin] = field(default_factory=dict)
+    owner: str = ""
+    is_claim: bool = False
+    is_in_rule: bool = False
+    _count: int = 0
+
+    def enter(self, owner: str, is_claim: bool) -> None:
+        self.owner, self.is_claim, self._count = owner, is_claim, 0
+
+    def add(self, op: str, left: Any, right: Any) -> None:
+        scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
+        self.margins[Site(self.owner, self._count, op)] = Margin(left - right, scale)
+        self._count += 1
+
+
+class Watched(Operators):
+    """A tensor whose ops log the margins of all comparisons, those within rules included."""
+
+    __slots__ = ("log", "tensor")
+
+    def __init__(self, tensor: Any, log: Log) -> None:
+        self.tensor, self.log = tensor, log
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        dtype: np.dtype = self.tensor.dtype
+        return dtype
+
+    @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
+        found: list[Log] = []
+
+        def plain(value: Watched) -> Any:
+            found.append(value.log)
+            return value.tensor
+
+        given = tuple(convert(arg, Watched, plain) for arg in args)
+        log = found[0]
+        _note(log, op, given)
+        result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
+        if op.kinks and op.elementwise and not log.is_in_rule:
+            _ask_rules(log, op, result, given)
+        return _watched(result, log)
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, Tensor)
+
+
+def _watched(value: Any, log: Log) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_watched(part, log) for part in value)
+    return Watched(value, log) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
+
+
+def _note(log: Log, op: Op, args: tuple[Any, ...]) -> None:
+    name = op.name
+    if name in _ORDERED or name in _EQUAL:
+        if _is_real(args[0]) or _is_real(args[1]):
+            log.add(name, args[0], args[1])
+    elif name in _SIGN and _is_real(args[0]):
+        log.add(name, args[0], 0.0)
+    elif log.is_claim and name in _EDGES and _is_real(args[0]):
+        log.add(name, _EDGES[name](args[0]), 0.0)
+
+
+def _is_real(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "") == "f"
+
+
+def _ask_rules(log: Log, op: Op, result: Any, args: tuple[Any, ...]) -> None:
+    """Run the rules, for the comparisons in them."""
+    ones = Watched(Tensor.wrap(np.ones(result.shape, result.dtype)), log)
+    seen = tuple(Watched(arg, log) if isinstance(arg, Tensor) else arg for arg in args)
+    log.is_in_rule = True
+    for rule, arg in zip(op.rules, args, strict=False):
+        if rule is not None and isinstance(arg, Tensor):
+            rule(ones, Watched(result, log), *seen)
+    log.is_in_rule = False
+
+
+# A problem's -----------------------------------------------------------------------------------------
+
+
+def branching(case: Case) -> frozenset[str]:
+    """The entries of the graph and the general claims that may compare numbers, as `Site.owner` calls them."""
+    stated = [*case.graph.items(), *claims_of(case)]
+    return frozenset(name for name, claim in stated if not _BRANCHING.isdisjoint(ops_in(claim.expr)))
+
+
+def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
+    """Steps of a derivation and formulas, each with what it is called in `Site.owner`. What a check compares is what it
+    states, and no branch."""
+    yield from case.let.items()
+    for listed in (*case.formulas.values(), *case.wrong_formulas.values()):
+        yield from ((claim.text, claim) for claim in listed)
+
+
+def margins(
+    problem: Problem, leaves: Mapping[str, Any], gradients: Mapping[str, Any], owners: Container[str]
+) -> dict[Site, Margin]:
+    """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
+    constants as tensors.
+
+    A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
+    """
+    log = Log()
+    names: dict[str, Any] = {**problem.sizes, **leaves}
+    known = {name: Tensor.wrap(g) for name, g in gradients.items() if g is not None}
+    watched, watched_gradients = _Watching(names, log), _Watching(known, log)
+    with quiet():
+        for name, claim in problem.case.graph.items():
+            log.enter(name, False)
+            names[name] = _plain(evaluate(claim.expr, watched if name in owners else names))
+        for name, claim in claims_of(problem.case):
+            if name not in owners and name not in problem.case.let:
+                continue
+            log.enter(name, True)
+            scope, given = (watched, watched_gradients) if name in owners else (names, known)
+            try:
+                value = evaluate(claim.expr, scope, gradients=given)
+            except (GradcheckError, TypeError, ValueError):
+                continue
+            if name in problem.case.let:
+                names[name] = _plain(value)
+    return log.margins
+
+
+class _Watching(Mapping[str, Any]):
+    """The same names, for what is watched."""
+
+    def __init__(self, names: Mapping[str, Any], log: Log) -> None:
+        self._names, self._log = names, log
+
+    def __getitem__(self, name: str) -> Any:
+        return _watched(self._names[name], self._log)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _plain(value: Any) -> Any:
+    return convert(value, Watched, lambda watched: watched.tensor)
+
+
+def sides(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, set[int]]:
+    """On which sides of each comparison some element is at this problem's own numbers."""
+    with no_grad():
+        leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
+        found = margins(problem, leaves, gradients, owners)
+    return {site: _signs(site, margin) for site, margin in found.items() if not margin.is_guard}
+
+
+def as_array(margin: Any) -> np.ndarray:
+    """The numbers of a margin, tensor or not."""
+    return np.asarray(margin.data if isinstance(margin, Tensor) else margin)
+
+
+def _signs(site: Site, margin: Margin) -> set[int]:
+    """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
+    numbers = margin.numbers
+    near = np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)
+    known = numbers[np.isfinite(numbers) & near]
+    signs = np.unique(np.sign(known))
+    return {int(abs(sign)) if site.op in _EQUAL else int(sign) for sign in signs}
