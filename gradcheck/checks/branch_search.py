@@ -1,137 +1,208 @@
 """The other side of a branch: numbers at which a comparison comes out as it has not yet.
 
-From numbers where the graph is defined, inputs follow the gradient of the comparison's margin, until some of its
-elements are a little beyond the threshold and others far beyond: a Gauss-Newton step with Polyak's length
-("Introduction to Optimization", 1987, section 5.3). What states its bounds, as `uniform(low, high)` does, stays within
-them; constants that are written out stay, and what is made of other leaves is made again.
+From numbers where the graph is defined, whatever was drawn at random follows the gradient of the comparison's margin,
+and so do literal inputs and incoming gradients, until some elements are a little beyond the threshold and others far
+beyond: Gauss-Newton steps with Polyak's length ("Introduction to Optimization", 1987, section 5.3). What states its
+bounds, as `uniform(low, high)` does, stays within them; constants that are written out stay, and what is made of other
+leaves is made again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches import Margin, Site, margins
+from gradcheck.checks.branches import Margin, Site, as_array, margins
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Value
+from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Call
-from gradcheck.language.expr.traverse import free_names, ops_in
+from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
-from gradcheck.language.sampling import in_file_order
+from gradcheck.language.sampling import in_file_order, random_parts
+from gradcheck.language.trials import Variation, inner_roots, is_rigid
 
-#: Steps of one search; that far beyond a threshold elements are pushed, in turn, as a share of the margin's size.
+#: Steps of one search, and how many of them may bring it no nearer; how far beyond a threshold elements are pushed, in
+#: turn, as a share of what is compared.
 _STEPS = 16
-_BEYOND = (0.05, 3.0)
+_PATIENCE = 2
+_BEYOND = (0.05, 3.0, 0.002)
 #: A case of more numbers is not searched.
 _MOST = 100_000
+#: Creators whose elements lie between 0 and 1, and those that state their bounds.
+_UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
+
+
+class Part(NamedTuple):
+    """What can move: the how-manieth random creator of a leaf, a literal input, or the incoming gradient of a root."""
+
+    name: str
+    number: int = 0
+    is_incoming: bool = False
 
 
 class BranchSearch:
-    """Looks for numbers from those of one problem. `gradients` are what claims may speak of; they are held fixed."""
+    """Looks for numbers from those of one problem. `gradients` are what claims may speak of; they are held fixed, but
+    for the incoming ones."""
 
     def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
         self.problem, self.gradients = problem, gradients
-        self._values: dict[str, Value] = dict(in_file_order(problem.case))
-        arrays = {**problem.inputs, **problem.constants}
-        self._fixed = {name: arrays[name] for name in self._values}
-        self._free = {name for name in self._values if self._moves(name)}
-        self._made = {name for name in self._values if self._is_made(name)}
-        self._bounds = {name: self._limits(self._values[name]) for name in self._free}
+        self._values = dict(in_file_order(problem.case))
+        leaves = {**problem.inputs, **problem.constants}
+        self._fixed = {name: leaves[name] for name in self._values}
+        self._bounds: dict[Part, tuple[float, float]] = {}
+        self._start = {**self._drawn(), **self._incoming()}
+        self._moving = {part for part, array in self._start.items() if array.dtype.kind == "f"}
 
-    def _moves(self, name: str) -> bool:
-        value, array = self._values[name], self._fixed[name]
-        if array.dtype.kind not in "f" or value.dtype:
-            return False
-        return is_free(value) or (value.expr is None and name in self.problem.case.inputs)
+    def _drawn(self) -> dict[Part, np.ndarray]:
+        found: dict[Part, np.ndarray] = {}
+        for name, value in self._values.items():
+            if value.expr is not None:
+                parts = random_parts(self.problem, name)
+                found |= {Part(name, number): array for number, array in enumerate(parts)}
+            elif name in self.problem.case.inputs:
+                found[Part(name)] = self._fixed[name]
+        return found
 
-    def _is_made(self, name: str) -> bool:
-        expr = self._values[name].expr
-        if expr is None or name in self._free or self._fixed[name].dtype.kind != "f":
-            return False
-        return RANDOM.isdisjoint(ops_in(expr)) and not free_names(expr).keys().isdisjoint(self._free)
-
-    def _limits(self, value: Value) -> tuple[float, float]:
-        """Between what its elements may be."""
-        if not isinstance(value.expr, Call) or value.expr.op not in ("uniform", "rand"):
-            return (-np.inf, np.inf)
-        if value.expr.op == "rand":
-            return (0.0, 1.0)
-        low, high = (float(evaluate(bound, dict(self.problem.sizes))) for bound in value.expr.args[:2])
-        return (low, high)
+    def _incoming(self) -> dict[Part, np.ndarray]:
+        """Those of a single pass that are random, or that a claim which speaks of them must hold for all of."""
+        case = self.problem.case
+        if len(case.steps) != 1:
+            return {}
+        inner = inner_roots(case)
+        return {
+            Part(root, is_incoming=True): np.asarray(self.gradients[root])
+            for root, value in case.steps[0].roots.items()
+            if root not in inner and root in self.gradients and ((value and is_free(value)) or is_rigid(case, value))
+        }
 
     def find(self, site: Site, side: int) -> Problem | None:
         """The problem with other numbers, some element of the comparison's margin being on this side of 0."""
-        arrays = {name: self._fixed[name] for name in self._free}
-        if not arrays or sum(array.size for array in arrays.values()) > _MOST:
+        arrays = dict(self._start)
+        if not self._moving or sum(array.size for array in arrays.values()) > _MOST:
             return None
-        aim: _Aim | None = None
         found: Problem | None = None
+        aim: _Aim | None = None
+        stuck, before = 0, np.inf
         for _ in range(_STEPS):
-            leaves = self._leaves(arrays)
-            margin = self._margin(site, leaves)
+            tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
+            leaves, margin = self._at(site, tensors)
             if margin is None:
                 break
-            numbers = margin.numbers
-            if aim is None or aim.target.shape != numbers.shape:
-                aim = _Aim.at(margin, side, stream(self.problem.seed, "branch", *site, side))
-            if np.any(_arrived(numbers, side)):
-                found = self._with(leaves)
-            residual = aim.residual(numbers)
+            if aim is None or aim.target.shape != margin.numbers.shape:
+                aim = _Aim.at(site, side, margin, stream(self.problem.seed, "branch", *site, side))
+            if site.is_on(margin.numbers, side):
+                found = self._with(leaves, arrays)
+            residual = aim.residual(margin.numbers)
+            left = float(np.linalg.norm(residual))
+            stuck, before = stuck + (left > 0.9 * before), left
             tensor = margin.difference
-            is_there = found is not None and float(np.abs(residual).max()) <= aim.tolerance
-            if is_there or not np.any(residual) or not isinstance(tensor, Tensor) or not tensor.requires_grad:
+            is_there = found is not None and float(np.abs(residual).max(initial=0.0)) <= aim.tolerance
+            if is_there or not left or stuck == _PATIENCE or not (isinstance(tensor, Tensor) and tensor.requires_grad):
                 break
-            arrays = self._stepped(arrays, leaves, tensor, residual)
+            arrays = self._stepped(tensors, tensor, residual)
         return found
 
-    def _leaves(self, arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-        found: dict[str, Any] = dict(self.problem.sizes)
-        for name in self._values:
-            if name in self._made:
-                made = evaluate(self._values[name].expr, found)  # type: ignore[arg-type]  # it has one
-                found[name] = made if isinstance(made, Tensor) else Tensor.wrap(np.asarray(made))
-            else:
-                found[name] = Tensor.wrap(arrays.get(name, self._fixed[name]))
-                found[name].requires_grad = name in self._free
-        return {name: found[name] for name in self._values}
-
-    def _margin(self, site: Site, leaves: Mapping[str, Tensor]) -> Margin | None:
+    def _at(self, site: Site, tensors: Mapping[Part, Tensor]) -> tuple[dict[str, Tensor], Margin | None]:
+        """The leaves that are made of these, and the margin there; None where it has none."""
+        incoming = {part.name: tensor for part, tensor in tensors.items() if part.is_incoming}
         try:
-            return margins(self.problem, leaves, self.gradients, (site.owner,)).get(site)
+            leaves = self._leaves(tensors)
+            found = margins(self.problem, leaves, {**self.gradients, **incoming}, (site.owner,))
         except GradcheckError:
-            return None
+            return {}, None
+        return leaves, found.get(site)
 
-    def _stepped(
-        self, arrays: Mapping[str, np.ndarray], leaves: Mapping[str, Tensor], margin: Tensor, residual: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def _leaves(self, tensors: Mapping[Part, Tensor]) -> dict[str, Tensor]:
+        found: dict[str, Any] = dict(self.problem.sizes)
+        for name, value in self._values.items():
+            if Part(name) in tensors:
+                made = tensors[Part(name)]
+                if value.expr is not None:
+                    made = evaluate(value.expr, found, _Parts(name, tensors, self._bounds))
+                found[name] = made if made.dtype == self._fixed[name].dtype else self._fixed[name]
+            elif value.expr is not None and self._fixed[name].dtype.kind == "f":
+                found[name] = evaluate(value.expr, found)
+            else:
+                found[name] = self._fixed[name]
+        return {name: _as_tensor(found[name]) for name in self._values}
+
+    def _stepped(self, tensors: Mapping[Part, Tensor], margin: Tensor, residual: np.ndarray) -> dict[Part, np.ndarray]:
         with quiet():
             backward([margin], [residual.astype(margin.dtype)])
-        slopes = {name: _finite(leaves[name].grad) for name in arrays}
+        slopes = {part: _finite(tensor.grad) for part, tensor in tensors.items()}
         square = sum(float(np.sum(slope.astype(np.float64) ** 2)) for slope in slopes.values() if slope is not None)
         length = float(np.sum(residual**2)) / square if square > 0 else 0.0
-        return {name: self._moved(name, array, slopes[name], length) for name, array in arrays.items()}
+        return {part: self._moved(part, tensor.data, slopes[part], length) for part, tensor in tensors.items()}
 
-    def _moved(self, name: str, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
+    def _moved(self, part: Part, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
         if slope is None:
             return array
-        return np.asarray(np.clip(array - length * slope, *self._bounds[name])).astype(array.dtype)
+        low, high = self._bounds.get(part, (-np.inf, np.inf))
+        return np.asarray(np.clip(array - length * slope, low, high)).astype(array.dtype)
 
-    def _with(self, leaves: Mapping[str, Tensor]) -> Problem:
-        arrays = {name: leaf.data for name, leaf in leaves.items()}
-        problem = self.problem
+    def _with(self, leaves: Mapping[str, Tensor], arrays: Mapping[Part, np.ndarray]) -> Problem:
+        """The problem with these numbers; it says so where an incoming gradient that the file writes out is another."""
+        problem, case = self.problem, self.problem.case
+        incoming = {part.name: array for part, array in arrays.items() if part.is_incoming}
+        changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}
+        seeds = problem.seeds
+        if changed:
+            seeds = ({**seeds[0], **{root: incoming[root] for root in changed}},)
+        drawn = problem.drawn
+        if any(is_rigid(case, case.steps[0].roots[root]) for root in changed):
+            drawn = replace(drawn, variation=Variation(drawn.variation.literals, incoming=True))
         return replace(
             problem,
-            inputs={name: arrays.get(name, array) for name, array in problem.inputs.items()},
-            constants={name: arrays.get(name, array) for name, array in problem.constants.items()},
+            inputs={name: leaves[name].data for name in problem.inputs},
+            constants={name: leaves[name].data for name in problem.constants},
+            seeds=seeds,
+            drawn=drawn,
         )
+
+
+class _Parts(NumPy):
+    """NumPy and the core, with given tensors for what the random creators of one leaf make."""
+
+    def __init__(self, name: str, tensors: Mapping[Part, Tensor], bounds: dict[Part, tuple[float, float]]) -> None:
+        self._name, self._tensors, self._bounds = name, tensors, bounds
+        self._count = 0
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result."""
+        if op.name not in RANDOM:
+            return op(*args, **kwargs)
+        part = Part(self._name, self._count)
+        self._count += 1
+        if op.name in _UNIT:
+            self._bounds[part] = (0.0, 1.0)
+        elif op.name in _BOUNDED:
+            first = int(op.name != "uniform")
+            limits = [float(as_array(limit)) for limit in args[first : first + 2] if np.ndim(as_array(limit)) == 0]
+            self._bounds[part] = (limits[0], limits[1]) if len(limits) == 2 else (-np.inf, np.inf)
+        return self._tensors[part]
+
+
+def moves_literals(case: Case) -> bool:
+    """Whether numbers that the file writes out for its inputs would be moved."""
+    return any(value.expr is None and name not in case.shapes for name, value in case.inputs.items())
+
+
+def _leaf(array: np.ndarray, moves: bool) -> Tensor:
+    tensor = Tensor.wrap(array)
+    tensor.requires_grad = moves
+    return tensor
+
+
+def _as_tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else Tensor.wrap(np.asarray(value))
 
 
 def _finite(gradient: Tensor | None) -> np.ndarray | None:
@@ -142,20 +213,21 @@ def _finite(gradient: Tensor | None) -> np.ndarray | None:
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """Which elements of a margin are to move, half of them, the nearest included; and to what numbers."""
+    """Which elements of a margin are to move, all or half of them, the nearest included; and to what numbers."""
 
     chosen: np.ndarray
     target: np.ndarray
 
     @classmethod
-    def at(cls, margin: Margin, side: int, generator: np.random.Generator) -> _Aim:
+    def at(cls, site: Site, side: int, margin: Margin, generator: np.random.Generator) -> _Aim:
         sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
-        chosen = generator.random(sizes.shape) < 0.5
+        chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
         if sizes.size:
             chosen = chosen | (sizes == sizes.min())
         scale = np.where(margin.scale > 0, margin.scale, 1.0)
-        is_far = np.arange(sizes.size).reshape(sizes.shape) % 2 == 1
-        return cls(chosen, side * np.where(is_far, _BEYOND[1] * np.maximum(scale, 1), _BEYOND[0] * scale))
+        turn = np.arange(sizes.size).reshape(sizes.shape) % len(_BEYOND)
+        beyond = np.choose(turn, [share * (np.maximum(scale, 1) if share > 1 else scale) for share in _BEYOND])
+        return cls(chosen, site.sign_of(side) * beyond)
 
     def residual(self, numbers: np.ndarray) -> np.ndarray:
         """How far off the elements are."""
@@ -164,8 +236,4 @@ class _Aim:
     @property
     def tolerance(self) -> float:
         """Being so close is close enough."""
-        return 0.5 * float(np.abs(self.target).min(initial=0.0, where=self.chosen)) + 1e-15
-
-
-def _arrived(numbers: np.ndarray, side: int) -> np.ndarray:
-    return np.asarray(np.sign(numbers) == side)
+        return 0.5 * float(np.abs(self.target).min(initial=np.inf, where=self.chosen)) if np.any(self.target) else 1e-15

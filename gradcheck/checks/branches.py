@@ -39,6 +39,7 @@ _EDGES = {
 }  # fmt: skip
 
 
+_REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
 _BRANCHING = {name for name, op in TABLE.items() if op.composite or (op.kinks and op.elementwise)}
 _BRANCHING |= _ORDERED | _EQUAL | _SIGN | _EDGES.keys()
 
@@ -49,11 +50,26 @@ class Site(NamedTuple):
     owner: str
     number: int
     op: str
+    #: Whether what is asked may be about all elements at once: `(x > 0).all()`.
+    together: bool = False
 
     @property
     def sides(self) -> tuple[int, ...]:
-        """The signs of the margin that are to be visited."""
-        return (0, 1) if self.op in _EQUAL else (-1, 1)
+        """Which are to be visited: where some element is below or above 0 (-1, 1), or equal and not (0, 1); together,
+        where all are below, above or equal (-2, 2)."""
+        some = (0, 1) if self.op in _EQUAL else (-1, 1)
+        return some if not self.together else (*some, 2) if self.op in _EQUAL else (-2, *some, 2)
+
+    def sign_of(self, side: int) -> int:
+        """The sign of the margin on this side."""
+        return (1 if side == 1 else 0) if self.op in _EQUAL else int(np.sign(side))
+
+    def is_on(self, numbers: np.ndarray, side: int) -> bool:
+        """Whether a margin of these numbers is on this side; those that are not finite say nothing."""
+        known = numbers[np.isfinite(numbers)]
+        signs = np.abs(np.sign(known)) if self.op in _EQUAL else np.sign(known)
+        are = signs == self.sign_of(side)
+        return bool(known.size and (np.all(are) if abs(side) == 2 else np.any(are)))
 
 
 class Margin(NamedTuple):
@@ -81,14 +97,17 @@ class Log:
     owner: str = ""
     is_claim: bool = False
     is_in_rule: bool = False
+    _together: bool = False
     _count: int = 0
 
-    def enter(self, owner: str, is_claim: bool) -> None:
+    def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
+        """Evaluate an entry, or a claim, from here on."""
         self.owner, self.is_claim, self._count = owner, is_claim, 0
+        self._together = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
 
     def add(self, op: str, left: Any, right: Any) -> None:
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
-        self.margins[Site(self.owner, self._count, op)] = Margin(left - right, scale)
+        self.margins[Site(self.owner, self._count, op, self._together)] = Margin(left - right, scale)
         self._count += 1
 
 
@@ -193,16 +212,16 @@ def margins(
     """
     log = Log()
     names: dict[str, Any] = {**problem.sizes, **leaves}
-    known = {name: Tensor.wrap(g) for name, g in gradients.items() if g is not None}
+    known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = _Watching(names, log), _Watching(known, log)
     with quiet():
         for name, claim in problem.case.graph.items():
-            log.enter(name, False)
+            log.enter(name, claim, False)
             names[name] = _plain(evaluate(claim.expr, watched if name in owners else names))
         for name, claim in claims_of(problem.case):
             if name not in owners and name not in problem.case.let:
                 continue
-            log.enter(name, True)
+            log.enter(name, claim, True)
             scope, given = (watched, watched_gradients) if name in owners else (names, known)
             try:
                 value = evaluate(claim.expr, scope, gradients=given)
@@ -249,7 +268,5 @@ def as_array(margin: Any) -> np.ndarray:
 def _signs(site: Site, margin: Margin) -> set[int]:
     """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
     numbers = margin.numbers
-    near = np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)
-    known = numbers[np.isfinite(numbers) & near]
-    signs = np.unique(np.sign(known))
-    return {int(abs(sign)) if site.op in _EQUAL else int(sign) for sign in signs}
+    near = numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
+    return {side for side in site.sides if site.is_on(numbers if abs(side) == 2 else near, side)}

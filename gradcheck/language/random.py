@@ -53,6 +53,7 @@ class Drawing(NumPy):
         spread: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
     ) -> None:
         self.generator, self.drawn, self.spread = generator, dtype, spread
+        self.made: list[np.ndarray] = []  # by the random creators, in order
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if op.name in RANDOM:
@@ -60,4 +61,7 @@ class Drawing(NumPy):
             if op.name in _FLOATING:
                 kwargs.setdefault("dtype", self.drawn)
         made = op(*args, **kwargs)
-        return self.spread(made, self.generator) if self.spread and op.name in _NORMAL else made
+        if op.name in RANDOM:
+            made = self.spread(made, self.generator) if self.spread and op.name in _NORMAL else made
+            self.made.append(made)
+        return made

@@ -71,6 +71,18 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
 
 
+def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:
+    """What the random creators in the expression of an input or constant drew for a problem, in order."""
+    case = problem.case
+    value = case.inputs.get(leaf) or case.constants[leaf]
+    assert value.expr is not None
+    with using_default_dtype(dtypes.real_of(problem.dtype)), quiet():
+        sampler = _Sampler(case, problem.drawn, problem.sizes)
+        host = sampler.host(leaf)
+        evaluate(value.expr, problem.environment(), host)
+    return host.made
+
+
 class _Sampler:
     """Draws one problem. `names` holds what values may use: the sizes, and the leaves drawn so far."""
 
@@ -108,6 +120,14 @@ class _Sampler:
         of_trial = () if self.drawn.trial is None else (self.drawn.trial, self.drawn.attempt)
         return stream(self.drawn.seed, name, *of_trial)
 
+    def host(self, leaf: str) -> Drawing:
+        """Who draws for this leaf."""
+        return self._host(self._stream(leaf))
+
+    def _host(self, generator: np.random.Generator) -> Drawing:
+        spread = spread_of(self.drawn.trial, self.drawn.attempt)
+        return Drawing(generator, self.dtype, partial(spread_out, spread=spread) if spread != "ordinary" else None)
+
     def _leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
         """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
         array = self._value(key, value, self.case.shapes.get(name), is_input)
@@ -142,10 +162,8 @@ class _Sampler:
     def _evaluate(
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
-        spread = spread_of(self.drawn.trial, self.drawn.attempt)
-        host = Drawing(generator, self.dtype, partial(spread_out, spread=spread) if spread != "ordinary" else None)
         try:
-            return _as_array(evaluate(expr, names, host), self.dtype)
+            return _as_array(evaluate(expr, names, self._host(generator)), self.dtype)
         except TensorError as error:
             if self.is_trial:
                 raise

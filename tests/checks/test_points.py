@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, redrawn, scaled, unusable, varied
+from gradcheck.checks.points import ATTEMPTS, HIGH, LOW, Point, draw_until, scaled, unusable, varied
 from gradcheck.checks.result import Trial
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
+from gradcheck.language.trials import Variation
 from tests.checks.build import context_of, point_of
 from tests.from_text import case_of
 
@@ -68,13 +69,44 @@ def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
     assert points.at(None) is points.own
 
 
-def test_a_trial_is_found_again_from_its_record() -> None:
+def test_the_record_of_a_trial_holds_its_numbers() -> None:
     points = context_of(GENERAL).points
     point = points.trial(1, lambda found: None if found.problem.drawn.attempt >= 2 else fact("all_is_nan"))
     assert isinstance(point, Point)
-    again = redrawn(points.own.problem.case, point.trial, None)
-    assert again.inputs["x"].tolist() == point.problem.inputs["x"].tolist()
-    assert redrawn(points.own.problem.case, None, None).inputs["x"].tolist() == points.own.problem.inputs["x"].tolist()
+    assert point.trial is not None
+    assert point.trial.problem is point.problem
+    assert point.trial.kind == "drawn"
+
+
+def test_a_point_with_other_incoming_gradients_keeps_everything_else() -> None:
+    points = context_of(
+        "{inputs: {x: [1.0, 2.0]}, graph: {y: x * x}, backward: {y: [1, 1]}, formulas: {x: 2 * x}}"
+    ).points
+    other = points.redrawn(points.own, Variation(incoming=True), 1)
+    assert other is not None
+    assert other.trial is not None
+    assert (other.trial.kind, other.problem.inputs["x"].tolist()) == ("incoming", [1.0, 2.0])
+    assert other.problem.seeds[0]["y"] is not None
+    assert other.problem.seeds[0]["y"].tolist() != [1.0, 1.0]
+
+
+def test_a_branch_keeps_the_numbers_that_were_found() -> None:
+    points = context_of(GENERAL).points
+    point = points.branch(points.own.problem, 9)
+    assert point.trial is not None
+    assert (point.trial.number, point.trial.kind) == (9, "branch")
+    points.keep(point)
+    assert points.elsewhere == [point]
+    assert points.at(point.trial) is point
+
+
+def test_sizes_that_the_graph_alone_uses_are_drawn_unless_a_claim_means_a_shape() -> None:
+    text = "{{dims: {{n: 3}}, inputs: {{x: [1.0, 2.0, 3.0]}}, graph: {{y: x.sum() / n}}, formulas: {{x: {0}}}}}"
+    for formula, varies in (("ones_like(x) / n * grad(y)", True), ("ones(n) / n * grad(y)", False)):
+        points = context_of(text.format(formula)).points
+        found = [points.trial(number, lambda point: None) for number in range(3)]
+        sizes = {point.problem.sizes["n"] for point in found if isinstance(point, Point)}
+        assert (sizes == {3}) is not varies
 
 
 def test_what_never_fits_says_why_and_how_often_it_was_drawn() -> None:
@@ -129,14 +161,16 @@ def test_nearby_points_are_kept() -> None:
     assert points.nearby(points.own, 1) is points.nearby(points.own, 1)
 
 
-def test_literals_are_moved_a_little() -> None:
+def test_literals_are_moved_a_little_or_anywhere() -> None:
     points = context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x, z: y.sum()}, formulas: {x: 2 * x}}").points
-    nudged = points.nudged(1)
-    assert nudged is not None
-    assert nudged.trial is not None
-    assert nudged.trial.nudged
-    assert points.at(nudged.trial) is nudged
-    assert nudged.problem.inputs["x"].tolist() != [1.0, 2.0]
+    near, far = (points.redrawn(points.own, Variation(reach), 1) for reach in ("near", "anywhere"))
+    for point in (near, far):
+        assert point is not None
+        assert point.trial is not None
+        assert point.trial.kind == "moved"
+        assert point.problem.inputs["x"].tolist() != [1.0, 2.0]
+    assert near is not None
+    assert near.problem.inputs["x"].min() > 0
 
 
 def test_unseen_points_are_no_runs_and_have_other_numbers() -> None:

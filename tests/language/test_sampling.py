@@ -13,6 +13,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.sampling import claimed, draw
+from gradcheck.language.trials import Variation
 
 
 def one(text: str) -> Case:
@@ -69,10 +70,10 @@ def test_drawing_is_deterministic_and_a_seed_changes_it() -> None:
 def test_a_problem_says_by_what_it_was_drawn() -> None:
     case = one("inputs: {x: randn(3), y: [1, 2, 3]}\ngraph: {z: x * y}\n")
     assert draw(case).drawn == Drawn()
-    problem = draw(case, 7, 2, attempt=3, nudged=True)
-    assert problem.drawn == Drawn(seed=7, trial=2, attempt=3, nudged=True)
+    problem = draw(case, 7, 2, attempt=3, variation=Variation("near"))
+    assert problem.drawn == Drawn(seed=7, trial=2, attempt=3, variation=Variation("near"))
     by = problem.drawn
-    assert same(problem, draw(case, by.seed, by.trial, attempt=by.attempt, nudged=by.nudged))
+    assert same(problem, draw(case, by.seed, by.trial, attempt=by.attempt, variation=by.variation))
 
 
 # Values ------------------------------------------------------------------------------------------

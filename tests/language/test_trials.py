@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,19 @@ from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.trials import (
     LAST_ATTEMPT,
+    graph_sizes,
+    inner_roots,
     is_general,
-    nudged,
+    is_rigid,
+    moved,
     other_numbers,
+    speaks_of_root,
+    spread_of,
+    spread_out,
     symbolic_sizes,
     trial_sizes,
     trials,
+    varies_incoming,
 )
 
 
@@ -55,7 +64,7 @@ def test_a_trial_draws_what_is_symbolic(trial: int) -> None:
     sizes = problem.sizes
     assert set(sizes) == {"a", "c", "d", "k", "unused"}
     assert sizes["unused"] == 2
-    assert all(1 <= sizes[word] <= 7 for word in "acdk")
+    assert all(1 <= sizes[word] <= 11 for word in "acdk")
     assert problem.inputs["x"].shape == (sizes["a"], sizes["d"])
     assert problem.inputs["w"].shape == (sizes["k"], 2)
     assert problem.inputs["fixed"].tolist() == [1, 2]
@@ -71,17 +80,20 @@ def test_a_trial_draws_what_is_symbolic(trial: int) -> None:
     assert seeds["z"] == 2
 
 
-def test_sizes_are_distinct_primes_then_hold_a_one() -> None:
+def test_each_size_is_once_1_and_once_above_7_and_each_pair_once_equal_and_once_different() -> None:
     case = one(CASE)
-    first, second, third = (trial_sizes(case, 0, trial) for trial in range(3))
-    for sizes in (first, second):
-        assert {sizes[word] for word in "acdk"} == {2, 3, 5, 7}
-    assert all(first[word] != second[word] for word in "acdk")
-    assert 1 in third.values()
-    assert len({third[word] for word in "acdk"}) == 4
-    assert trial_sizes(case, 0, 0) == first
-    assert any(trial_sizes(case, 0, 0, attempt) != first for attempt in range(1, 4))
-    assert any(1 in trial_sizes(case, 0, trial).values() for trial in range(3, 9))
+    words = "acdk"
+    for seed in range(5):
+        drawn = [trial_sizes(case, seed, trial) for trial in range(3)]
+        assert all(1 in {sizes[word] for sizes in drawn} for word in words)
+        assert all(max(sizes[word] for sizes in drawn) > 7 for word in words)
+        for a, b in combinations(words, 2):
+            assert {sizes[a] == sizes[b] for sizes in drawn} == {True, False}
+    assert trial_sizes(case, 0, 0) == trial_sizes(case, 0, 0)
+    assert any(trial_sizes(case, 0, 0, attempt) != trial_sizes(case, 0, 0) for attempt in range(2, 8))
+    assert trial_sizes(case, 0, 0, held=("a", "c"))["a"] == 2
+    generic = [trial_sizes(case, seed, 1_000_001)[word] for seed in range(3) for word in words]
+    assert 1 not in generic
 
 
 def test_more_sizes_than_primes_are_still_distinct_as_long_as_they_can() -> None:
@@ -92,7 +104,7 @@ def test_more_sizes_than_primes_are_still_distinct_as_long_as_they_can() -> None
     for trial in range(5):
         drawn = trial_sizes(case, 0, trial)
         assert set(drawn) == set(words)
-    assert len(set(trial_sizes(case, 0, 0).values())) >= 6
+    assert len(set(trial_sizes(case, 0, 1_000_001).values())) >= 6
 
 
 def test_bounds_of_sizes() -> None:
@@ -140,6 +152,9 @@ def test_what_is_general(case: Case, general: bool) -> None:
 def test_symbolic_sizes_are_those_that_something_is_written_with() -> None:
     assert symbolic_sizes(one(CASE)) == ["k", "a", "d", "c"]
     assert symbolic_sizes(of("{x: [1, 2]}", dims="{n: 2}")) == []
+    exponent = of("{x: [1, 2]}", "{y: x ** k}", dims="{k: 2}")
+    assert (symbolic_sizes(exponent), graph_sizes(exponent)) == (["k"], ["k"])
+    assert graph_sizes(one(CASE)) == []
 
 
 def test_other_numbers_of_the_same_kind() -> None:
@@ -153,12 +168,57 @@ def test_other_numbers_of_the_same_kind() -> None:
     assert other_numbers(np.zeros(0, np.int64), (2, 2), generator).tolist() == [[0, 0], [0, 0]]
 
 
-def test_nudged_numbers_stay_near_and_keep_their_signs_and_symmetry() -> None:
+def test_numbers_that_are_moved_near_keep_their_signs_and_symmetry() -> None:
     array = np.array([[4.0, -1.0], [-1.0, 0.0]])
-    moved = nudged(array, stream(0, "x"))
-    assert np.array_equal(moved, moved.T)
-    assert (np.sign(moved)[array != 0] == np.sign(array)[array != 0]).all()
-    assert (np.abs(moved)[array != 0] >= 0.5 * np.abs(array)[array != 0]).all()
-    assert 0 < abs(moved[1, 1]) <= 2
-    assert nudged(np.array([1, 2]), stream(0, "x")).tolist() == [1, 2]
-    assert not np.array_equal(nudged(np.array([[1.0, 2.0], [3.0, 4.0]]), stream(0, "x"))[0], [1.0, 2.0])
+    near = moved(array, stream(0, "x"), "near")
+    assert np.array_equal(near, near.T)
+    assert (np.sign(near)[array != 0] == np.sign(array)[array != 0]).all()
+    assert (np.abs(near)[array != 0] >= 0.5 * np.abs(array)[array != 0]).all()
+    assert 0 < abs(near[1, 1]) <= 2
+    assert moved(np.array([1, 2]), stream(0, "x"), "near").tolist() == [1, 2]
+    assert not np.array_equal(moved(np.array([[1.0, 2.0], [3.0, 4.0]]), stream(0, "x"), "near")[0], [1.0, 2.0])
+    turned = moved(np.array([1 + 1j, 2.0]), stream(0, "x"), "near")
+    assert (turned.imag != 0).all()
+
+
+def test_numbers_that_are_moved_anywhere_keep_nothing() -> None:
+    array = np.array([[4.0, 1.0], [1.0, 3.0]])
+    far = [moved(array, stream(seed, "x"), "anywhere") for seed in range(5)]
+    assert any((one < 0).any() for one in far)
+    assert not any(np.array_equal(one, one.T) for one in far)
+
+
+def test_every_other_attempt_draws_ordinary_numbers() -> None:
+    assert [spread_of(trial, 0) for trial in (None, 0, 1, 2)] == ["ordinary", "ordinary", "scales", "integers"]
+    assert {spread_of(trial, 1) for trial in range(3)} == {"ordinary"}
+    normal = stream(0, "n").standard_normal(4000)
+    scales = np.abs(spread_out(normal, stream(0, "x"), "scales"))
+    assert ((scales < 1e-3).mean() > 0.05, (scales > 5).mean() > 0.02) == (True, True)
+    integers = spread_out(normal, stream(0, "x"), "integers")
+    assert 0.2 < (integers == np.round(integers)).mean() < 0.5
+    assert (integers == 0).any()
+
+
+def test_which_incoming_gradients_have_no_freedom() -> None:
+    def rigid(seed: str) -> bool:
+        case = of("{x: randn(n), s: randn(n)}", dims="{n: 2}", backward=f"{{y: '{seed}'}}")
+        return is_rigid(case, case.steps[0].roots["y"])
+
+    assert all(map(rigid, ("ones(n)", "ones_like(y)", "full([n], 2.0)", "2 * ones(y.shape)", "eye(n)[0]")))
+    assert not any(map(rigid, ("randn(n)", "randn_like(y)", "y / y.sum()", "s * s")))
+    assert is_rigid(of("{x: [1, 2]}"), None)
+
+
+def test_what_speaks_of_a_root() -> None:
+    case = of("{x: randn(2)}", "{h: x * x, y: h * 2}", backward="{y: [1, 1]}", let="{t: 2 * grad(y)}",
+              formulas="{x: [t * 2 * x, grad(h) * 2 * x, 4 * x]}")  # fmt: skip
+    assert [speaks_of_root(case, claim.expr) for claim in case.formulas["x"]] == [True, False, False]
+    assert varies_incoming(case)
+    free = of("{x: randn(2)}", backward="{y: randn(2)}", formulas="{x: 2 * grad(y)}")
+    assert not varies_incoming(free)
+
+
+def test_roots_below_others() -> None:
+    case = of("{x: randn(2)}", "{h: x * x, y: h * 2}", backward="{y: [1, 1], h: [1, 2]}")
+    assert inner_roots(case) == {"h"}
+    assert inner_roots(of("{x: randn(2)}", backward="{y: [1, 1]}")) == set()

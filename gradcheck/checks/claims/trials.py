@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.checks.branch_coverage import BranchCoverage
+from gradcheck.checks.branch_search import moves_literals
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -211,7 +212,7 @@ class _Elsewhere:
     def _literals(self) -> int:
         """Formulas where the literals among the inputs are moved, a little and then anywhere where the graph is still
         defined: those that are right at one point alone fail."""
-        if not self._has_literals() or not (self.case.formulas or self.wrong):
+        if not moves_literals(self.case) or not (self.case.formulas or self.wrong):
             return 0
         near = self._add(self.points.redrawn(self.points.own, Variation("near"), self.count + 1), self._moved)
         for attempt in range(_ANYWHERE):
@@ -219,10 +220,6 @@ class _Elsewhere:
             if self._add(far, self._moved):
                 return near + 1
         return int(near)
-
-    def _has_literals(self) -> bool:
-        inputs, shapes = self.case.inputs.items(), self.case.shapes
-        return any(value.expr is None and name not in shapes for name, value in inputs)
 
     def _moved(self, point: Point) -> list[Comparison]:
         _try_to_refute(self.wrong, point, self.run_tolerance)
@@ -234,7 +231,7 @@ class _Elsewhere:
 
     def _beyond(self, point: Point) -> list[Comparison]:
         """Checks may be about the literals that were moved."""
-        return [*self._engines(point), *self._moved(point)] if self._has_literals() else self._at(point)
+        return [*self._engines(point), *self._moved(point)] if moves_literals(self.case) else self._at(point)
 
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
@@ -244,7 +241,8 @@ class _Elsewhere:
         for site, side in coverage.missing():
             for problem in coverage.reach(site, side):
                 point = self.points.branch(problem, self.count + 1)
-                if self._add(point, self._beyond):
+                other = problem.drawn.variation.incoming
+                if self._add(point, self._under_incoming if other else self._beyond):
                     coverage.visit([point])
                     break
             else:

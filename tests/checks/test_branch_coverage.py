@@ -1,0 +1,34 @@
+"""Which sides of comparisons points are on, and which are missing."""
+
+from __future__ import annotations
+
+from gradcheck.checks.branch_coverage import BranchCoverage
+from tests.checks.build import context_of
+
+CLAMPED = """
+    inputs: {x: [1.0, 2.0]}
+    graph: {y: "clamp(x, -5, 5)"}
+    backward: {y: randn_like(y)}
+    formulas: {x: grad(y)}
+"""
+
+
+def test_what_is_missing_is_reached_and_then_missing_no_more() -> None:
+    context = context_of(CLAMPED)
+    coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    wanted = 0
+    for site, side in coverage.missing():
+        wanted += 1
+        for problem in coverage.reach(site, side):
+            coverage.visit([context.points.branch(problem, wanted)])
+            break
+    assert wanted > 0
+    assert list(coverage.missing()) == []
+
+
+def test_a_case_without_branches_misses_none() -> None:
+    context = context_of("{inputs: {x: [1.0]}, graph: {y: x * x}, formulas: {x: 2 * x * grad(y)}}")
+    coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    assert list(coverage.missing()) == []

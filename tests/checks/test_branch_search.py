@@ -1,0 +1,112 @@
+"""Numbers on the other side of a branch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.branch_search import BranchSearch, moves_literals
+from gradcheck.checks.branches import Site, branching, sides
+from gradcheck.language.problem import Problem
+from tests.from_text import case_of
+from tests.from_text import problem_from as problem_of
+
+
+def found(problem: Problem, op: str, side: int) -> Problem | None:
+    gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
+    sites = [site for site in sides(problem, gradients, branching(problem.case)) if site.op == op]
+    assert sites
+    search = BranchSearch(problem, gradients)
+    return next((other for site in sites if (other := search.find(site, side))), None)
+
+
+@pytest.mark.parametrize(
+    ("formula", "op", "side", "holds"),
+    [
+        ("where(x > 6, x, 2 * x)", "gt", 1, lambda x: (x > 6).any()),
+        ("where(x < -40, x, 2 * x)", "lt", -1, lambda x: (x < -40).any()),
+        ("where(abs(x) < 0.001, x, 2 * x)", "lt", -1, lambda x: (abs(x) < 0.001).any()),
+        ("where(x.sum() > 25, x, 2 * x)", "gt", 1, lambda x: x.sum() > 25),
+        ("where(x == round(x), x, 2 * x)", "eq", 0, lambda x: (x == np.round(x)).any()),
+        ("where((x == 2).all(), x, 2 * x)", "eq", 2, lambda x: (x == 2).all()),
+        ("x * isfinite(log(x + 9))", "log", -1, lambda x: (x < -9).any()),
+    ],
+)
+def test_thresholds_are_crossed(formula: str, op: str, side: int, holds: object) -> None:
+    problem = problem_of(f"""
+        dims: {{n: 4}}
+        inputs: {{x: randn(n)}}
+        graph: {{y: x * x}}
+        backward: {{y: randn(n)}}
+        formulas: {{x: "{formula}"}}
+    """)
+    other = found(problem, op, side)
+    assert other is not None
+    assert callable(holds)
+    assert holds(other.inputs["x"])
+    assert other.constants == problem.constants
+
+
+def test_random_creators_within_an_expression_move_and_the_rest_is_made_again() -> None:
+    problem = problem_of("""
+        dims: {n: 3}
+        inputs: {x: "randn(n) * 0.1 + 2", s: x * x}
+        graph: {y: relu(s - 25).sum()}
+        formulas: {x: "0 * x"}
+    """)
+    other = found(problem, "le", 1)
+    assert other is not None
+    assert other.inputs["s"].max() > 25
+    np.testing.assert_allclose(other.inputs["s"], other.inputs["x"] ** 2)
+
+
+def test_a_stated_domain_is_kept() -> None:
+    problem = problem_of("""
+        dims: {n: 4}
+        inputs: {x: "uniform(1, 2, n)"}
+        graph: {y: (x * x).sum()}
+        formulas: {x: "where(x > 3, x, 2 * x)"}
+    """)
+    assert found(problem, "gt", 1) is None
+    nearer = problem_of("""
+        dims: {n: 4}
+        inputs: {x: "uniform(1, 2, n)"}
+        graph: {y: (x * x).sum()}
+        formulas: {x: "where(x > 1.999, x, 2 * x)"}
+    """)
+    other = found(nearer, "gt", 1)
+    assert other is not None
+    assert 1.999 < other.inputs["x"].max() <= 2
+
+
+def test_an_incoming_gradient_moves_and_says_so_where_the_file_writes_it_out() -> None:
+    text = """
+        inputs: {{x: [1.0, 2.0]}}
+        graph: {{y: x * x}}
+        backward: {{y: {0}}}
+        formulas: {{x: "2 * x * clamp(grad(y), max=10)"}}
+    """
+    for seed, written in (("[1.0, 1.0]", True), ("randn(2)", False)):
+        other = found(problem_of(text.format(seed)), "le", 1)
+        assert other is not None
+        assert other.seeds[0]["y"] is not None
+        assert other.seeds[0]["y"].max() > 10
+        assert other.drawn.variation.incoming is written
+
+
+def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
+    problem = problem_of("""
+        inputs: {x: [1.0, 2.0]}
+        constants: {c: [1.0, 2.0]}
+        graph: {y: (x * relu(c)).sum()}
+        formulas: {x: relu(c)}
+    """)
+    gradients = {"y": np.ones(())}
+    search = BranchSearch(problem, gradients)
+    assert search.find(Site("y", 0, "le"), -1) is None
+
+
+def test_literals_move_unless_they_have_a_shape_of_their_own() -> None:
+    assert moves_literals(case_of("{inputs: {x: [1.0]}, graph: {y: x}}"))
+    assert not moves_literals(case_of("{inputs: {x: randn(2)}, graph: {y: x.sum()}}"))
+    assert not moves_literals(case_of("{inputs: {x: [1.0, 2.0]}, shapes: {x: [n]}, graph: {y: x.sum()}}"))
