@@ -127,7 +127,7 @@ def test_large_cases_are_proved_at_other_sizes(tmp_path: Path) -> None:
     )
     assert texts(found) == {"a": "grad(c) @ b.T", "b": "a.T @ grad(c)", "c": "2 * c", "loss": "1"}
     assert 1 < found.proved_at["n"] < 20
-    assert "proved for any values at n = 7, " in " ".join(render(found, "text").split())
+    assert "proved for any values at n = " in " ".join(render(found, "text").split())
 
 
 def test_several_passes_add_up(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from gradcheck.errors import Place
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Drawn, Problem, part_of, split_name, with_part
+from gradcheck.language.trials import PLAIN
 
 CASE = Case(id="c", name="c", place=Place(), inputs={}, graph={}, steps=())
 
@@ -20,7 +21,7 @@ def test_the_environment_of_the_graph() -> None:
 
 
 def test_the_seed_is_that_of_the_drawing() -> None:
-    assert Problem(CASE, {}, {}).drawn == Drawn(seed=0, trial=None, attempt=0, nudged=False)
+    assert Problem(CASE, {}, {}).drawn == Drawn(seed=0, trial=None, attempt=0, variation=PLAIN)
     assert Problem(CASE, {}, {}, drawn=Drawn(seed=-7, trial=2)).seed == -7
 
 

@@ -103,8 +103,8 @@ def test_trials_that_are_all_nan_verify_nothing_and_say_so(check: Check) -> None
     case = check(
         """
         inputs: {x: [1.0, 2.0]}
-        graph: {loss: sqrt(x - 100).sum()}
-        formulas: {x: 0.5 / sqrt(x - 100)}
+        graph: {loss: sqrt(-1 - x * x).sum()}
+        formulas: {x: -x / sqrt(-1 - x * x)}
         shapes: {x: [n]}
         """
     )
