@@ -1,0 +1,153 @@
+"""The exam held: every question asked, what was missed and what was flagged."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from benchmarks.exam.collect import DTYPES, Questions, questions
+from benchmarks.exam.graph import Item
+from benchmarks.exam.graphs import all_graphs
+from benchmarks.exam.tools import Answer, Tool, Verdict, gradcheck, others
+from benchmarks.timing import Row
+
+#: So many wrong formulas of a graph, at most.
+MOST = 44
+#: Under which options every right formula is asked again.
+SEEDS = (1, 2, 3)
+
+
+@dataclass
+class Results:
+    """Every answer; what gradcheck says, and by name of the tool what others say."""
+
+    wrong: list[tuple[Item, Verdict]] = field(default_factory=list)
+    right: list[tuple[Item, Verdict]] = field(default_factory=list)
+    of_wrong: dict[str, list[tuple[Item, Answer]]] = field(default_factory=dict)
+    of_right: dict[str, list[tuple[Item, Answer]]] = field(default_factory=dict)
+    graphs: int = 0
+    operators: set[str] = field(default_factory=set)
+
+    @property
+    def missed(self) -> list[tuple[Item, Verdict]]:
+        return [(item, v) for item, v in self.wrong if v.passed]
+
+    @property
+    def proved(self) -> list[tuple[Item, Verdict]]:
+        return [(item, v) for item, v in self.missed if v.proved]
+
+    @property
+    def flagged(self) -> list[tuple[Item, Verdict]]:
+        return [(item, v) for item, v in self.right if not v.passed]
+
+
+def hold(sample: int | None = None, peers: bool = True, only: str = "") -> Results:
+    """All questions, or about so many wrong ones and as many right ones, spread over the graphs."""
+    results = Results()
+    graphs = [graph for graph in all_graphs() if only in graph.name or only == graph.theme]
+    most = MOST if sample is None else max(1, sample // len(graphs))
+    tools = others() if peers else {}
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    torch.set_num_threads(1)
+    try:
+        for graph in graphs:
+            torch.set_default_dtype(torch.float64)
+            asked = questions(graph, most)
+            results.graphs += 1
+            _ask(asked, results, tools, sample is None)
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
+    return results
+
+
+def _ask(asked: Questions, results: Results, tools: dict[str, Tool], everything: bool) -> None:
+    point = asked.judge.points[0]
+    results.operators |= {item.operator.partition(", in the step")[0] for item in asked.wrong}
+    results.wrong += [(item, gradcheck(item)) for item in asked.wrong]
+    rights = asked.right if everything else asked.right[:2]
+    results.right += [(item, gradcheck(item)) for item in rights]
+    if everything:
+        results.right += [(item, gradcheck(item)) for item in under_other_options(rights)]
+    for name, tool in tools.items():
+        torch.set_default_dtype(torch.float64)
+        results.of_wrong.setdefault(name, []).extend((item, tool(item, point)) for item in asked.wrong)
+        results.of_right.setdefault(name, []).extend((item, tool(item, point)) for item in rights)
+
+
+def under_other_options(items: Sequence[Item]) -> Iterator[Item]:
+    """Each under other seeds, in other precisions, to second order, and with the numeric oracle's say."""
+    for item in items:
+        yield from (item.under(seed=seed) for seed in SEEDS)
+        if item.graph.dtype == "float64":
+            yield from (item.under(dtype=dtype) for dtype in DTYPES)
+        yield item.under(oracle="numeric")
+        if not item.graph.steps:
+            yield item.under(order=2)
+
+
+# Tables --------------------------------------------------------------------------------------------------
+
+
+def rows() -> Iterator[Row]:
+    yield from _rows(hold(), full=True)
+
+
+def _rows(results: Results, full: bool) -> Iterator[Row]:
+    wrong, right = len(results.wrong), len(results.right)
+    details = f"{results.graphs} graphs, {len(results.operators)} operators; {_counted(results.missed)}"
+    enough = not full or (wrong >= 4000 and right >= 400)
+    yield Row("exam: wrong formulas missed", f"{len(results.missed)} of {wrong:,}", "0",
+              not results.missed and enough, details)  # fmt: skip
+    yield Row("exam: wrong formulas proved", f"{len(results.proved)} of {wrong:,}", "0", not results.proved,
+              _counted(results.proved))  # fmt: skip
+    yield Row("exam: right formulas flagged", f"{len(results.flagged)} of {right:,}", "0", not results.flagged,
+              _options(results.flagged))  # fmt: skip
+    for name in results.of_wrong:
+        for what, answers, mistake in (("wrong formulas missed", results.of_wrong[name], "right"),
+                                       ("right formulas flagged", results.of_right[name], "wrong")):  # fmt: skip
+            asked = [(item, answer) for item, answer in answers if answer != "not asked"]
+            bad = [(item, None) for item, answer in asked if answer == mistake]
+            yield Row(f"exam: {name}: {what}", f"{len(bad)} of {len(asked):,}", "", True, _counted(bad))
+
+
+def _counted(found: Sequence[tuple[Item, object]]) -> str:
+    counts = Counter(item.group for item, _ in found)
+    return ", ".join(f"{group} {count}" for group, count in counts.most_common())
+
+
+def _options(found: Sequence[tuple[Item, object]]) -> str:
+    counts = Counter(", ".join(f"{k} {v}" for k, v in item.choices.items()) or "as it stands" for item, _ in found)
+    return ", ".join(f"{option}: {count}" for option, count in counts.most_common())
+
+
+def listed(results: Results) -> Iterator[str]:
+    """A line for every mistake of gradcheck's, with all that is needed to repeat it."""
+    for what, found in (("missed", results.missed), ("flagged", results.flagged)):
+        for item, v in found:
+            said = "proved" if v.proved else v.status
+            choices = "".join(f" --{key} {value}" for key, value in item.choices.items())
+            let = "" if item.let is None else f" with {dict(item.let)}"
+            yield f"{what}\t{said}\t{item.group}\t{item.name}\t{item.tensor}: {item.formula}{let}{choices}\t{v.why}"
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """`python -m benchmarks exam [--sample N] [--list] [--only GRAPH] [--alone]`."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks exam")
+    parser.add_argument("--sample", type=int, help="about so many wrong formulas, instead of all")
+    parser.add_argument("--list", action="store_true", help="every formula that was missed or flagged")
+    parser.add_argument("--only", default="", help="graphs with this in their name, or of this theme")
+    parser.add_argument("--alone", action="store_true", help="without the other checkers")
+    chosen = parser.parse_args(arguments)
+    results = hold(chosen.sample, not chosen.alone, chosen.only)
+    print("| what | measured | promised | kept | details |\n|---|---|---|---|---|")
+    found = list(_rows(results, full=not (chosen.sample or chosen.only)))
+    print(*found, sep="\n")
+    if chosen.list:
+        print(*listed(results), sep="\n", file=sys.stdout)
+    return 0 if all(row.kept or not row.promised for row in found) else 1
