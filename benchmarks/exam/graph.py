@@ -13,9 +13,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Graph:
-    """`right` holds the gradient of each tensor; `spelled` other spellings of it, `wrong` slips of this very graph as
+    """A graph and what is known of its gradients.
+
+    `right` holds the gradient of each tensor; `spelled` other spellings of it, `wrong` slips of this very graph as
     pairs of a class and a formula. `pieces` says that there are kinks; `rational`, that exact arithmetic decides even
-    the nearest miss; `needs` is a condition on the sizes, known to whoever reads the graph and not said in the case."""
+    the nearest miss; `together`, that the other tensors' right formulas stand in the case, too; `needs` is a condition
+    on the sizes, known to whoever reads the graph and not said in the case. `conventions` are right where there is no
+    derivative, though torch chooses another subgradient.
+    """
 
     name: str
     inputs: Mapping[str, Any]
@@ -29,9 +34,11 @@ class Graph:
     steps: Sequence[Mapping[str, Any]] = ()
     spelled: Mapping[str, Sequence[str]] = field(default_factory=dict)
     wrong: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    conventions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     dtype: str = "float64"
     pieces: bool = False
     rational: bool = False
+    together: bool = False
     needs: str = "True"
     theme: str = ""
 
@@ -61,7 +68,9 @@ class Item:
     group: str
     operator: str
     let: Mapping[str, str] | None = None  # other intermediate steps than the graph's
-    choices: Mapping[str, Any] = field(default_factory=dict)  # of the run: a seed, a dtype, an order, an oracle
+    choices: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of the run: a seed, a dtype, an order, an oracle; other `sizes`
 
     @property
     def steps_of_derivation(self) -> Mapping[str, str]:
@@ -77,8 +86,10 @@ class Item:
         return replace(self, choices=choices)
 
     def case(self) -> dict[str, Any]:
-        """The case of this formula alone, as a mapping that YAML or JSON can hold."""
-        return case_of(self.graph, {self.tensor: [self.formula]}, self.steps_of_derivation, self.name)
+        """The case of this formula alone (or beside right ones), as a mapping that YAML or JSON can hold."""
+        formulas = {tensor: [text] for tensor, text in self.graph.right.items()} if self.graph.together else {}
+        graph = replace(self.graph, dims={**self.graph.dims, **self.choices.get("sizes", {})})
+        return case_of(graph, {**formulas, self.tensor: [self.formula]}, self.steps_of_derivation, self.name)
 
     def text(self) -> str:
         return json.dumps(self.case())

@@ -62,6 +62,10 @@ class Point:
     leaves: dict[str, torch.Tensor] = field(default_factory=dict)
     incoming: list[dict[str, torch.Tensor]] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        varied = ", the incoming gradient varied" if self.free else ""
+        return f"{self.mode} values, sizes {self.sizes}{varied}"
+
     @property
     def sizes(self) -> dict[str, int]:
         return {name: value for name, value in self.names.items() if isinstance(value, int)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 
 from benchmarks.exam.collect import DTYPES, Questions, questions
-from benchmarks.exam.graph import Item
+from benchmarks.exam.graph import Graph, Item
 from benchmarks.exam.graphs import all_graphs
 from benchmarks.exam.tools import Answer, Tool, Verdict, gradcheck, others
 from benchmarks.timing import Row
@@ -89,6 +89,15 @@ def under_other_options(items: Sequence[Item]) -> Iterator[Item]:
         yield item.under(oracle="numeric")
         if not item.graph.steps:
             yield item.under(order=2)
+        yield from (item.under(sizes=sizes) for sizes in other_sizes(item.graph))
+
+
+def other_sizes(graph: Graph) -> Iterator[dict[str, int]]:
+    """Sizes at which structure is lost: all 1, all 2, all equal; those that the graph allows."""
+    for size in (1, 2, 4):
+        sizes = dict.fromkeys(graph.dims, size)
+        if sizes and eval(graph.needs, {}, dict(sizes)):
+            yield sizes
 
 
 # Tables --------------------------------------------------------------------------------------------------

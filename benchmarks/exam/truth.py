@@ -52,6 +52,7 @@ class Judge:
     points: list[Point] = field(default_factory=list)
     dropped: int = 0
     disagreements: list[str] = field(default_factory=list)
+    witness: str = ""  # of what was judged last and is wrong: where that shows
     _smooth: dict[int, bool] = field(default_factory=dict)
     _moved: dict[int, Point] = field(default_factory=dict)
 
@@ -98,16 +99,20 @@ class Judge:
                 if asked == 1:
                     return "no formula"
             elif got.shape != want.shape:
+                self.witness = f"shape {tuple(got.shape)} for {tuple(want.shape)} at {point}"
                 return "wrong"
             elif bool(torch.isfinite(got).all()):
                 if self._is_far(item, point, got, want) and self._is_smooth(point):
+                    self.witness = f"{_worst(got, want)} at {point}"
                     return "wrong"
             elif point.mode not in STRUCTURED and bool(torch.isnan(got).any()):
                 undefined += 1
         if errors:
+            self.witness = "it cannot be evaluated everywhere"
             return "wrong" if errors < asked else "no formula"
         if undefined:
             return "partial"
+        self.witness = "in fifty digits"
         return "wrong" if self._is_near_miss(item) else "equal"
 
     def _is_far(self, item: Item, point: Point, got: torch.Tensor, want: torch.Tensor) -> bool:
@@ -202,4 +207,4 @@ def _worst(got: torch.Tensor, want: torch.Tensor) -> str:
         return f"for {tuple(want.shape)}"
     gap = (got - want).abs().flatten()
     at = int(gap.argmax()) if gap.numel() else 0
-    return f"{got.flatten()[at].item():.6g} for {want.flatten()[at].item():.6g}" if gap.numel() else "empty"
+    return f"{got.flatten()[at].item():.13g} for {want.flatten()[at].item():.13g}" if gap.numel() else "empty"

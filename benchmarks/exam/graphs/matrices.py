@@ -137,4 +137,17 @@ SOLVED = (
             rational=True,
         spelled={"x": ["grad(y) * (A + A.T) @ x", "2 * grad(y) * (x @ A)", "2 * grad(y) * A.T @ x"]},
     ),
+    Graph(
+        "symmetric literal matrix beside an exponential", {"x": "randn(3)", "w": "randn(2)"}, {"y": "x @ A @ x",
+            "z": "exp(w)"},
+        {"x": "2 * grad(y) * (A @ x)", "w": "grad(z) * exp(w)"}, together=True,
+        constants={"A": [[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]]}, backward={"y": "randn([])",
+            "z": "randn(2)"},
+    ),
+    Graph(
+        "system with Hilbert's matrix", {"b": "randn(n)"}, {"y": "linalg.solve(H, b)"},
+            {"b": "linalg.solve(H.T, grad(y))"},
+        dims={"n": 7}, constants={"H": "1 / (arange(1, n + 1)[:, None] + arange(0, n)[None, :]).to(float64)"},
+        backward={"y": "randn(n)"}, spelled={"b": ["linalg.solve(H, grad(y))"]},
+    ),
 )  # fmt: skip

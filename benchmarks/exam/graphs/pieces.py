@@ -97,4 +97,33 @@ PIECES = (
         "count of what is not zero", {"x": "randn(n, m)"}, {"y": "linalg.vector_norm(x, 0, dim=1)"}, {"x": "0 * x"},
         dims={"n": 2, "m": 3}, backward={"y": "randn(n)"}, pieces=True, spelled={"x": ["zeros_like(x)", "x - x"]},
     ),
+    Graph(
+        "a tie", {"x": [1.0, 3.0, 3.0, 2.0]}, {"y": "amax(x)"}, {"x": "grad(y) * (x == y) / (x == y).sum()"},
+        backward={"y": 2.0}, pieces=True,
+        wrong={"x": [("ties", "grad(y) * (x == amax(x))"), ("ties", "2 * (x == amax(x))"),
+                     ("ties", "grad(y) * (x == y) / (x == y).sum()**2"), ("ties", "-grad(y) * (x == y)")]},
+        conventions={"x": ["grad(y) * one_hot(argmax(x), 4)"]},
+    ),
+    Graph(
+        "equal numbers", {"a": [1.0, 2.0, 3.0], "b": [1.0, 5.0, 3.0]}, {"y": "maximum(a, b)"},
+        {"a": "grad(y) * ((a > b) + 0.5 * (a == b))", "b": "grad(y) * ((b > a) + 0.5 * (a == b))"},
+        backward={"y": [1.0, 2.0, 4.0]}, pieces=True,
+        wrong={"a": [("ties", "grad(y) * ((a > b) + 2 * (a == b))"), ("ties", "grad(y) * ((a > b) - (a == b))")]},
+        conventions={"a": ["grad(y) * (a > b)", "grad(y) * (a >= b)"]},
+    ),
+    Graph(
+        "sixteen zeros", {"x": [0.0] * 16}, {"y": "relu(x)"}, {"x": "grad(y) * (x > 0)"}, backward={"y": "randn(16)"},
+        pieces=True,
+        wrong={"x": [("ties", "grad(y) * (x > 0) + 2 * grad(y) * (x == 0)"), ("ties",
+            "grad(y) * (x > 0) - 0.01 * grad(y) * (x == 0)")]},
+        conventions={"x": ["grad(y) * (x >= 0)", "grad(y) * (1 + sign(x)) / 2"]},
+    ),
+    Graph(
+        "three hundred zeros", {"x": "zeros(300)"}, {"y": "abs(x)"}, {"x": "grad(y) * sign(x)"},
+            backward={"y": "randn(300)"},
+        pieces=True,
+        wrong={"x": [("ties", "grad(y) * where(x == 0, 1.5, sign(x))"), ("ties",
+            "grad(y) * where(arange(300) == 250, 3.0, sign(x))")]},
+        conventions={"x": ["grad(y) * where(x < 0, -1.0, 1.0)"]},
+    ),
 )  # fmt: skip

@@ -72,6 +72,8 @@ SHAPES = (
         "rolled", {"x": "randn(n)"}, {"y": "roll(x, 2) * x"}, {"x": "grad(y) * roll(x, 2) + roll(grad(y) * x, -2)"},
         dims={"n": 5}, backward={"y": "randn(n)"}, rational=True,
         spelled={"x": ["roll(x, 2) * grad(y) + roll(grad(y), -2) * roll(x, -2)"]},
+        wrong={"x": [("refused by torch", "grad(y) * roll(x, 2.4) + roll(grad(y) * x, -2)"),
+                     ("refused by torch", "grad(y) * roll(x, 2) + roll(grad(y) * x, -2.9)")]},
     ),
     Graph(
         "one element of each row", {"z": "randn(n, m)"}, {"y": "z.gather(1, t[:, None])[:, 0]",
