@@ -43,7 +43,8 @@ def questions(graph: Graph, most: int | None = None) -> Questions:
         found.right.append(Item(graph, tensor, right, "right", "as derived"))
         for text in graph.spelled.get(tensor, ()):
             item = Item(graph, tensor, text, "right", f"`{text}`")
-            (found.right if judge.truth(item) == "equal" else found.mistaken).append(item)
+            is_right = judge.truth(item) in ("equal", "partial")  # partial: where it overflows
+            (found.right if is_right else found.mistaken).append(item)
             seen.add((tensor, text))
         for text in graph.conventions.get(tensor, ()):
             found.right.append(Item(graph, tensor, text, "right", f"convention `{text}`"))
