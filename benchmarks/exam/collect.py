@@ -92,13 +92,13 @@ def _of_tensor(graph: Graph, tensor: str) -> list[Item]:
 
 
 def _of_steps(graph: Graph) -> Iterator[Item]:
-    """Slips in a step of the derivation; asked of the last tensor whose formula it spoils."""
+    """Slips in a step of the derivation; asked of the first tensor whose formula it spoils."""
     for step, text in graph.let.items():
         spoiled = [tensor for tensor, formula in graph.right.items() if step in leading_to(formula, graph.let)]
         for mutant in slipped(graph, text) if spoiled else ():
             let = {**graph.let, step: mutant.formula}
             operator = f"{mutant.operator}, in the step {step}"
-            yield Item(graph, spoiled[-1], graph.right[spoiled[-1]], mutant.group, operator, let)
+            yield Item(graph, spoiled[0], graph.right[spoiled[0]], mutant.group, operator, let)
 
 
 def _spread(items: Sequence[Item]) -> list[Item]:
@@ -108,4 +108,6 @@ def _spread(items: Sequence[Item]) -> list[Item]:
         groups.setdefault(item.group, []).append(item)
     for listed in groups.values():
         listed.sort(key=lambda item: zlib.crc32(item.name.encode()))
-    return [item for row in zip_longest(*groups.values()) for item in row if item is not None]
+    of_pen = groups.pop("slips", [])
+    listed = [*groups.values(), of_pen[::2], of_pen[1::2]]  # ordinary ones twice as often
+    return [item for row in zip_longest(*listed) for item in row if item is not None]
