@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import warnings
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import CodeType
@@ -74,8 +75,10 @@ NAMES = _names()
 
 
 def evaluate(text: str, names: Mapping[str, Any]) -> Any:
-    """What the expression comes to. Raises what Python or torch raise."""
-    return eval(compiled(text), NAMES, dict(names))
+    """What the expression comes to. Raises what Python or torch raise; nothing is said of what is deprecated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eval(compiled(text), NAMES, dict(names))
 
 
 def mentions(text: str) -> set[str]:

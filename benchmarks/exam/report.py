@@ -49,7 +49,7 @@ class Results:
 def hold(sample: int | None = None, peers: bool = True, only: str = "") -> Results:
     """All questions, or about so many wrong ones and as many right ones, spread over the graphs."""
     results = Results()
-    graphs = [graph for graph in all_graphs() if only in graph.name or only == graph.theme]
+    graphs = _chosen(only)
     most = MOST if sample is None else max(1, sample // len(graphs))
     tools = others() if peers else {}
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
@@ -64,6 +64,10 @@ def hold(sample: int | None = None, peers: bool = True, only: str = "") -> Resul
         torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
     return results
+
+
+def _chosen(only: str) -> list[Graph]:
+    return [graph for graph in all_graphs() if only in graph.name or only == graph.theme]
 
 
 def _ask(asked: Questions, results: Results, tools: dict[str, Tool], everything: bool) -> None:
@@ -145,14 +149,31 @@ def listed(results: Results) -> Iterator[str]:
             yield f"{what}\t{said}\t{item.group}\t{item.name}\t{item.tensor}: {item.formula}{let}{choices}\t{v.why}"
 
 
+def _neighbours(only: str) -> int:
+    """A line for each formula of which something else is said beside others."""
+    from benchmarks.exam.together import influenced
+
+    count = 0
+    for graph in _chosen(only):
+        torch.set_default_dtype(torch.float64)
+        for item, verdict, passes in influenced(questions(graph, MOST)):
+            count += 1
+            said = "passes" if passes else "fails"
+            print(f"{verdict.status} alone, {said} beside others\t{item.group}\t{item.name}\t{item.formula}")
+    return int(count > 0)
+
+
 def main(arguments: Sequence[str] = ()) -> int:
-    """`python -m benchmarks exam [--sample N] [--list] [--only GRAPH] [--alone]`."""
+    """`python -m benchmarks exam [--sample N] [--list] [--only GRAPH] [--alone] [--together]`."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks exam")
     parser.add_argument("--sample", type=int, help="about so many wrong formulas, instead of all")
     parser.add_argument("--list", action="store_true", help="every formula that was missed or flagged")
     parser.add_argument("--only", default="", help="graphs with this in their name, or of this theme")
     parser.add_argument("--alone", action="store_true", help="without the other checkers")
+    parser.add_argument("--together", action="store_true", help="what is said otherwise of formulas that share a file")
     chosen = parser.parse_args(arguments)
+    if chosen.together:
+        return _neighbours(chosen.only)
     results = hold(chosen.sample, not chosen.alone, chosen.only)
     print("| what | measured | promised | kept | details |\n|---|---|---|---|---|")
     found = list(_rows(results, full=not (chosen.sample or chosen.only)))
