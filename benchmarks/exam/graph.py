@@ -50,6 +50,12 @@ class Graph:
         return _roots(self.backward)
 
     @property
+    def in_half_precision(self) -> bool:
+        """Whether torch can evaluate it there: it has no linear algebra in half precision, and 1e-200 is none."""
+        texts = " ".join([*self.graph.values(), *self.right.values(), str(self.inputs)])
+        return self.dtype == "float64" and not any(word in texts for word in ("solve", "inv(", "det(", "e-200"))
+
+    @property
     def is_complex(self) -> bool:
         return self.dtype.startswith("complex")
 

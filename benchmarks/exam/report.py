@@ -88,7 +88,7 @@ def under_other_options(items: Sequence[Item]) -> Iterator[Item]:
     """Each under other seeds, in other precisions, to second order, and with the numeric oracle's say."""
     for item in items:
         yield from (item.under(seed=seed) for seed in SEEDS)
-        if item.graph.dtype == "float64":
+        if item.graph.in_half_precision:
             yield from (item.under(dtype=dtype) for dtype in DTYPES)
         yield item.under(oracle="numeric")
         if not item.graph.steps:
