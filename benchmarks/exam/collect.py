@@ -22,7 +22,8 @@ BY_HAND = ("tautologies", "ties", "faint elements", "refused by torch")
 
 @dataclass
 class Questions:
-    """Of one graph. `partial` are right where they are defined; `equal` are mutants that change nothing."""
+    """Of one graph. `partial` are stated to be right where they are defined; `equal` are mutants that change
+    nothing."""
 
     graph: Graph
     judge: Judge
@@ -48,6 +49,9 @@ def questions(graph: Graph, most: int | None = None) -> Questions:
             seen.add((tensor, text))
         for text in graph.conventions.get(tensor, ()):
             found.right.append(Item(graph, tensor, text, "right", f"convention `{text}`"))
+    for tensor, texts in graph.partial.items():
+        found.partial += [Item(graph, tensor, text, "partial", f"`{text}`") for text in texts]
+    found.mistaken += [item for item in found.partial if judge.truth(item) != "partial"]
     for item in _mutants(graph):
         key = (item.tensor, item.formula if item.let is None else str(item.let))
         if key in seen:
@@ -67,7 +71,7 @@ def _sort(found: Questions, item: Item) -> None:
     truth = found.judge.truth(item)
     if stated and truth != "wrong":  # so rarely that it takes many points
         truth = found.judge.truth(item, points(found.graph, 400, 1000))
-    listed = {"wrong": found.wrong, "partial": found.partial, "equal": found.equal}.get(truth)
+    listed = {"wrong": found.wrong, "equal": found.equal}.get(truth)
     if listed is not None:
         listed.append(item)
     if stated and truth != "wrong":

@@ -19,7 +19,7 @@ class Graph:
     pairs of a class and a formula. `pieces` says that there are kinks; `rational`, that exact arithmetic decides even
     the nearest miss; `together`, that the other tensors' right formulas stand in the case, too; `needs` is a condition
     on the sizes, known to whoever reads the graph and not said in the case. `conventions` are right where there is no
-    derivative, though torch chooses another subgradient.
+    derivative, though torch chooses another subgradient; `partial` ones where they are defined.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Graph:
     steps: Sequence[Mapping[str, Any]] = ()
     spelled: Mapping[str, Sequence[str]] = field(default_factory=dict)
     wrong: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    partial: Mapping[str, Sequence[str]] = field(default_factory=dict)
     conventions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     dtype: str = "float64"
     pieces: bool = False

@@ -28,6 +28,7 @@ class Results:
 
     wrong: list[tuple[Item, Verdict]] = field(default_factory=list)
     right: list[tuple[Item, Verdict]] = field(default_factory=list)
+    partial: list[tuple[Item, Verdict]] = field(default_factory=list)
     of_wrong: dict[str, list[tuple[Item, Answer]]] = field(default_factory=dict)
     of_right: dict[str, list[tuple[Item, Answer]]] = field(default_factory=dict)
     graphs: int = 0
@@ -74,6 +75,7 @@ def _ask(asked: Questions, results: Results, tools: dict[str, Tool], everything:
     point = asked.judge.points[0]
     results.operators |= {item.operator.partition(", in the step")[0] for item in asked.wrong}
     results.wrong += [(item, gradcheck(item)) for item in asked.wrong]
+    results.partial += [(item, gradcheck(item)) for item in asked.partial]
     rights = asked.right if everything else asked.right[:2]
     results.right += [(item, gradcheck(item)) for item in rights]
     if everything:
@@ -121,6 +123,9 @@ def _rows(results: Results, full: bool) -> Iterator[Row]:
               _counted(results.proved))  # fmt: skip
     yield Row("exam: right formulas flagged", f"{len(results.flagged)} of {right:,}", "0", not results.flagged,
               _options(results.flagged))  # fmt: skip
+    silent = [(item, v) for item, v in results.partial if v.is_unconditional]
+    yield Row("exam: partial formulas proved without a condition", f"{len(silent)} of {len(results.partial)}", "0",
+              not silent, "")  # fmt: skip
     for name in results.of_wrong:
         for what, answers, mistake in (("wrong formulas missed", results.of_wrong[name], "right"),
                                        ("right formulas flagged", results.of_right[name], "wrong")):  # fmt: skip

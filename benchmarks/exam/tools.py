@@ -23,6 +23,9 @@ from gradcheck import run
 from gradcheck.checks.result import CaseResult, ClaimKind
 from gradcheck.language.loader import load_text
 
+#: The parts of a certificate that say where a formula is defined.
+CONDITIONS = frozenset({"where", "conditions", "domain"})
+
 Answer = Literal["right", "wrong", "not asked"]
 Tool = Callable[[Item, Point], Answer]
 
@@ -34,11 +37,17 @@ class Verdict:
     status: str
     proved: bool = False
     notes: tuple[str, ...] = ()
+    certificate: frozenset[str] = frozenset()
     why: str = ""
 
     @property
     def passed(self) -> bool:
         return self.status == "passed"
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it is proved, and neither a note nor the certificate says where."""
+        return self.passed and self.proved and not self.notes and not self.certificate & CONDITIONS
 
 
 def gradcheck(item: Item) -> Verdict:
@@ -59,7 +68,9 @@ def verdict(found: CaseResult, tensor: str) -> Verdict:
     failed = [c for c in found.comparisons if c.status not in ("passed", "not_differentiable")]
     why = "; ".join(f"{c.what} {c.tensor} {c.engine} {c.status} {c.max_rel}" for c in failed[:2])
     errors = "; ".join(f"{error.kind}: {error.details[-200:]}" for error in found.errors)
-    return Verdict(found.status, any(c.certificate is not None for c in own), notes, errors or why)
+    certificates = [c.certificate for c in own if c.certificate is not None]
+    keys = frozenset(key for certificate in certificates for key, value in certificate.items() if value)
+    return Verdict(found.status, bool(certificates), notes, keys, errors or why)
 
 
 # The others ----------------------------------------------------------------------------------------------

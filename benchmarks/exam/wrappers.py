@@ -81,6 +81,12 @@ ELEMENTWISE: dict[str, dict[str, str]] = {
         "its own gradient, added and taken away": "({R}) + grad({x}) - grad({x})",
     },
 }
+#: Of complex numbers.
+OF_IMAGINARY = {
+    "signs": {"conjugated where the imaginary part is large": "where({x}.imag > 3, ({R}).conj(), {R})"},
+    "magnitudes": {"doubled where the size is large": "where(abs({x}) > 6, 2*({R}), {R})"},
+    "integers": {"doubled for real numbers": "where({x}.imag == 0, 2*({R}), {R})"},
+}
 #: Found only by whoever is exact, and only where the gap can be: of rational graphs.
 NEAR_MISSES = {
     "1e-11 too large": "({R}) * 1.00000000001",
@@ -135,7 +141,7 @@ OF_INCOMING_AS_A_WHOLE = {
 def wrapped(graph: Graph, tensor: str, formula: str) -> Iterator[Mutant]:
     """Every mutant of these kinds, of one right formula."""
     fills = {"R": formula, "x": tensor, "v": f"{tensor}.real" if graph.is_complex else tensor}
-    for group, templates in ELEMENTWISE.items():
+    for group, templates in [*ELEMENTWISE.items(), *(OF_IMAGINARY.items() if graph.is_complex else ())]:
         for operator, template in templates.items():
             yield Mutant(group, operator, _filled(template, fills))
     barely = BARELY[graph.dtype] | (NEAR_MISSES if graph.rational and graph.dtype == "float64" else {})

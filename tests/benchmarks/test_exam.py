@@ -60,7 +60,7 @@ def test_there_are_enough_operators_and_mutants() -> None:
 @pytest.mark.parametrize("graph", GRAPHS[::4], ids=lambda graph: graph.name)
 def test_right_ones_are_right_and_stated_ones_as_stated(graph: Graph) -> None:
     found = questions(graph, 4)
-    assert len(found.judge.points) >= 30
+    assert len(found.judge.points) >= 15
     assert [(one.operator, one.formula) for one in found.mistaken] == []
     assert found.wrong
 

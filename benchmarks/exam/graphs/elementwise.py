@@ -65,6 +65,14 @@ ELEMENTWISE = (
         spelled={"x": ["grad(y) * p * y / x"], "p": ["grad(y) * y * log(x)"]},
     ),
     Graph(
+        "square of a sine", {"x": "randn(n)"}, {"y": "sin(x)**2"}, {"x": "2 * sin(x) * cos(x) * grad(y)"},
+        dims={"n": 3}, backward={"y": "randn(n)"},
+        partial={"x": ["2 * exp(log(sin(x))) * cos(x) * grad(y)",
+            "2 * sqrt(y) * cos(x) * sin(x) / sqrt(sin(x))**2 * grad(y) * sqrt(sin(x))**2 / sqrt(y)",
+                       "grad(y) * sin(2 * x) + 0 * log(x + 3)"]},
+        spelled={"x": ["grad(y) * sin(2 * x)", "2 * grad(y) * tan(x) * (1 - y)"]},
+    ),
+    Graph(
         "a quotient", {"a": "randn(n)", "b": "uniform(0.5, 2, [n])"}, {"y": "a / (a * a + b)"},
         {"a": "grad(y) * (b - a * a) / (a * a + b)**2", "b": "-grad(y) * a / (a * a + b)**2"},
         dims={"n": 4}, backward={"y": "randn(n)"}, rational=True,

@@ -25,6 +25,12 @@ LOSSES = (
         spelled={"z": ["softmax(z, 1) / n - one_hot(t, c) / n", "(exp(log_softmax(z, 1)) - one_hot(t, c)) / n"]},
     ),
     Graph(
+        "labels written out", {"z": "randn(n, c)"}, {"loss": "cross_entropy(z, t)"},
+        {"z": "(softmax(z, 1) - one_hot(t, c)) / n"},
+        dims={"n": 4, "c": 3}, constants={"t": [0, 2, 1, 0]},
+        spelled={"z": ["(softmax(z, 1) - one_hot(t, c)) / 4"]},
+    ),
+    Graph(
         "a linear classifier", {"w": "randn(d, c)", "b": "randn(c)"},
         {"z": "X @ w + b", "loss": "cross_entropy(z, t)"},
         {"w": "X.T @ ((softmax(z, 1) - one_hot(t, c)) / n)", "b": "((softmax(z, 1) - one_hot(t, c)) / n).sum(0)"},
