@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -48,18 +48,19 @@ class Results:
 
 
 def hold(sample: int | None = None, peers: bool = True, only: str = "") -> Results:
-    """All questions, or about so many wrong ones and as many right ones, spread over the graphs."""
+    """All questions, or about so many wrong ones and a few right ones, spread over graphs and classes."""
     results = Results()
     graphs = _chosen(only)
-    most = MOST if sample is None else max(1, sample // len(graphs))
+    every = 1 if sample is None else max(1, MOST * len(graphs) // sample)
     tools = others() if peers else {}
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     torch.set_num_threads(1)
     try:
-        for graph in graphs:
+        for number, graph in enumerate(graphs):
             torch.set_default_dtype(torch.float64)
-            asked = questions(graph, most)
+            asked = questions(graph, MOST)
             results.graphs += 1
+            asked.wrong = asked.wrong[number % every :: every]
             _ask(asked, results, tools, sample is None)
     finally:
         torch.set_num_threads(threads)
@@ -134,6 +135,33 @@ def _rows(results: Results, full: bool) -> Iterator[Row]:
             yield Row(f"exam: {name}: {what}", f"{len(bad)} of {len(asked):,}", "", True, _counted(bad))
 
 
+def tables(results: Results) -> Iterator[str]:
+    """What was missed by class, and flagged by theme, a column a checker."""
+    missed = {"gradcheck": _answers(results.wrong)} | results.of_wrong
+    yield from _table("wrong ones missed", missed, "right", lambda item: item.group)
+    plain = [(item, v) for item, v in results.right if not item.choices]
+    flagged = {"gradcheck": _answers(plain)} | results.of_right
+    yield ""
+    yield from _table("right ones flagged", flagged, "wrong", lambda item: item.graph.theme)
+
+
+def _answers(found: Sequence[tuple[Item, Verdict]]) -> list[tuple[Item, Answer]]:
+    return [(item, "right" if v.passed else "wrong") for item, v in found]
+
+
+def _table(
+    title: str, answers: Mapping[str, Sequence[tuple[Item, Answer]]], mistake: Answer, kind: Callable[[Item], str]
+) -> Iterator[str]:
+    """A line a kind, and the whole; a dash where a checker was not asked."""
+    yield f"| {title} | of | {' | '.join(answers)} |"
+    yield "|---|---|" + "---|" * len(answers)
+    asked = Counter(kind(item) for item, _ in answers["gradcheck"])
+    for name, count in [*asked.most_common(), ("**all**", sum(asked.values()))]:
+        told = [[a for item, a in found if name in (kind(item), "**all**")] for found in answers.values()]
+        cells = [str(one.count(mistake)) if {*one} - {"not asked"} else "–" for one in told]
+        yield f"| {name} | {count:,} | {' | '.join(cells)} |"
+
+
 def _counted(found: Sequence[tuple[Item, object]]) -> str:
     counts = Counter(item.group for item, _ in found)
     return ", ".join(f"{group} {count}" for group, count in counts.most_common())
@@ -182,7 +210,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     results = hold(chosen.sample, not chosen.alone, chosen.only)
     print("| what | measured | promised | kept | details |\n|---|---|---|---|---|")
     found = list(_rows(results, full=not (chosen.sample or chosen.only)))
-    print(*found, sep="\n")
+    print(*found, "", *tables(results), sep="\n")
     if chosen.list:
         print(*listed(results), sep="\n", file=sys.stdout)
     return 0 if all(row.kept or not row.promised for row in found) else 1
