@@ -48,6 +48,8 @@ MODES: dict[str, Draw] = {
     "tiny": _scaled(1e-9),
     "far below": lambda rng, size: -30 * np.abs(rng.standard_normal(size)),
 }
+#: Well below the largest number in half precision.
+LARGEST_HALF = 3e3
 #: Where a kink or a tie may be hit, so that a difference there may be a convention.
 STRUCTURED = {"integers", "some zeros", "halves", "large integers", "positive integers", "all zero", "ones"}
 
@@ -156,7 +158,15 @@ def point_at(
             raise ValueError(f"{graph.name}: {error}") from error
         return None
     gradients = [value for name, value in point.names.items() if name.startswith("grad__")]
-    return point if all(bool(torch.isfinite(g).all()) for g in gradients) else None
+    return point if all(bool(torch.isfinite(g).all()) for g in gradients) and _fits(graph, point) else None
+
+
+def _fits(graph: Graph, point: Point) -> bool:
+    """Whether the case's dtype has numbers of this size; of half precision, that has few."""
+    if graph.dtype != "float16":
+        return True
+    tensors = [value for value in point.names.values() if isinstance(value, torch.Tensor) and value.numel()]
+    return point.mode not in ("tiny", "very small") and all(float(t.abs().max()) < LARGEST_HALF for t in tensors)
 
 
 def leaf(

@@ -30,6 +30,8 @@ Truth = Literal["wrong", "equal", "partial", "no formula"]
 #: Relative to the element, by the dtype of the case: far above what it may be off by.
 VISIBLE = {"float16": 0.05, "bfloat16": 0.3, "float32": 1e-3}
 _VISIBLE = 1e-6
+#: In lower precision, also a part of the largest incoming gradient.
+_OF_INCOMING_THERE = 0.1
 #: What rounding may come to: of the tensor's largest, of the largest incoming gradient, and times what gradient and
 #: formula move by when every leaf is moved in its 13th digit.
 _OF_LARGEST, _OF_INCOMING, _MOVED, _TIMES = 1e-12, 1e-13, 1e-13, 100.0
@@ -121,17 +123,18 @@ class Judge:
         incoming = max(
             (float(g.abs().max()) for roots in point.incoming for g in roots.values() if g.numel()), default=1
         )
-        if not bool(_differs(got, want, visible, _OF_LARGEST, _OF_INCOMING * incoming).any()):
+        floor = incoming * (visible * _OF_INCOMING_THERE if self.graph.dtype in VISIBLE else _OF_INCOMING)
+        if not bool(_differs(got, want, visible, _OF_LARGEST, floor).any()):
             return False
         if point.mode in STRUCTURED:
-            return bool(_differs(got, want, visible, _OF_LARGEST_THERE, _OF_INCOMING * incoming).any())
+            return bool(_differs(got, want, visible, _OF_LARGEST_THERE, floor).any())
         moved = self._moved_from(point)
         again = value_of(item.formula, item.steps_of_derivation, moved)
         if isinstance(again, Exception) or again.shape != got.shape:
             return True
         noise = (again - got).abs() + (moved.names[f"grad__{item.tensor}"] - want).abs()
         noise = torch.nan_to_num(noise, nan=math.inf)
-        return bool(_differs(got, want, visible, _OF_LARGEST, _TIMES * noise + _OF_INCOMING * incoming).any())
+        return bool(_differs(got, want, visible, _OF_LARGEST, _TIMES * noise + floor).any())
 
     def _moved_from(self, point: Point) -> Point:
         """The same point with all leaves in other last digits."""
