@@ -85,7 +85,7 @@ class Point:
 
     @cached_property
     def conditioning(self) -> Conditioning:
-        """How sensitive to roundings the reference is here."""
+        """What rounding explains here."""
         return Conditioning(self.engines.reference, self.problem, self.want)
 
     @property

@@ -16,7 +16,7 @@ failure either. Whatever else it raises, in the way of `TensorError`, is compare
 
 Optional are `timeout`, `output` and `session`, which `time_limit`, `take_output` and `session` below read, and
 `Evaluation.changed`. A define-by-run engine whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page
-as a `DefineByRun`, whose `evaluate` can also perturb results and record ops.
+as a `DefineByRun`, whose `evaluate` can also record ops.
 """
 
 from __future__ import annotations

@@ -6,23 +6,28 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
+from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.oracles.exact.point import FieldPoint
 
-#: A float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
-LARGEST_DENOMINATOR = 1_000_000
-#: A float that is written with fewer digits stands for that decimal number.
-MOST_DIGITS = 12
+_FLOAT64 = np.dtype(np.float64)
+#: By dtype: a float that is written with no more digits stands for that decimal number. In half precision every number
+#: has few digits when it is written out in full; what counts are those that tell it from its neighbours.
+_MOST_DIGITS = {_FLOAT64: 12, np.dtype(np.float32): 6, np.dtype(np.float16): 3, BFLOAT16: 2}
+#: By dtype: a float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
+_LARGEST_DENOMINATOR = {_FLOAT64: 1_000_000, np.dtype(np.float32): 2_000, np.dtype(np.float16): 30, BFLOAT16: 10}
 #: Numerator and denominator of what a root is taken of.
 _LARGEST_SQUARE = 10_000
 #: What a proof that uses such a number says that it left uninterpreted.
 ROUNDED = "rounded numbers"
 
 
-def residue(point: FieldPoint, number: float) -> int:
-    """The number as an element of the field. Raises ZeroDivisionError where its denominator is 0 there."""
+def residue(point: FieldPoint, number: float, dtype: np.dtype = _FLOAT64) -> int:
+    """A number of this dtype as an element of the field. Raises ZeroDivisionError where its denominator is 0 there."""
     if math.isinf(number):
         return point.infinity(1 if number > 0 else -1)
-    simple = fraction(number)
+    simple = fraction(number, dtype)
     if simple is not None:
         return _quotient(simple, point.prime)
     known = surd(abs(number))
@@ -43,13 +48,18 @@ def _quotient(number: Fraction, prime: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def fraction(number: float) -> Fraction | None:
-    """A decimal number of few digits, or a fraction with a small denominator; None where a float is neither."""
-    written = repr(number)
-    if len(written.partition("e")[0].replace(".", "").lstrip("-0")) <= MOST_DIGITS:
+def fraction(number: float, dtype: np.dtype = _FLOAT64) -> Fraction | None:
+    """A decimal number of few digits, or a fraction with a small denominator, to which the number of this dtype is the
+    nearest; None where it is neither."""
+    written = f"{number:.{_MOST_DIGITS[dtype] - 1}e}"
+    if _nearest(float(written), dtype) == number:
         return Fraction(written)
-    simple = Fraction(number).limit_denominator(LARGEST_DENOMINATOR)
-    return simple if float(simple) == number else None
+    simple = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR[dtype])
+    return simple if _nearest(float(simple), dtype) == number else None
+
+
+def _nearest(number: float, dtype: np.dtype) -> float:
+    return number if dtype == _FLOAT64 else float(np.asarray(number).astype(dtype))
 
 
 @lru_cache(maxsize=4096)

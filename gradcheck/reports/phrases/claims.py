@@ -34,10 +34,12 @@ phrases(
         "within_rounding": "beyond the base tolerance by {beyond:.2g}, within the rounding noise of this graph at this "
         "point",
         "check_within_rounding": "within rounding noise, beyond the base tolerance",
-        "as_near_to_double_precision": "as near to double precision ({error:.2g}) as {reference} is ({theirs:.2g})",
+        "reference_rounds_more": "{reference} is off by {off:.2g} against itself in double precision, beyond rounding "
+        "noise; {engine} is not",
+        "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
+        "off_by_rounding": "off by {by:.2g} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
         "{extent:.2g}|anywhere} at this point",
-        "no_conditioning_by": "{engine} cannot estimate its rounding noise",
         "no_conditioning": "no estimate of rounding noise: {error}",
         # What engines do
         "raised": "raised {error} ({text})",

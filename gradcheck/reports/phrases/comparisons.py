@@ -5,8 +5,13 @@ What was found out in words is a fact, and said by its phrase; here stand the se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
 from gradcheck.reports.phrases.table import listed, say
 from gradcheck.reports.text import brief, count, pair, plain
@@ -95,10 +100,19 @@ def worst(c: Comparison) -> str:
 
 
 def _errors(c: Comparison) -> str:
-    sizes = [f"{name} {brief(value)}" for name, value in (("abs", c.max_abs), ("rel", c.max_rel)) if value is not None]
-    if c.max_ulp is not None and c.max_ulp <= _MANY_ULP:
-        sizes.append(f"{brief(c.max_ulp)} ULP")
-    return f" ({', '.join(sizes)})" if sizes else ""
+    """Of this element, not the largest of any."""
+    if c.got is None or c.want is None:
+        return ""
+    size = abs(c.want)
+    error = abs(c.got - c.want) if c.got != c.want else 0.0
+    error = math.inf if math.isnan(error) else error
+    rel = error / size if size and math.isfinite(error) else error and math.inf
+    sizes = [f"abs {brief(error)}", f"rel {brief(rel)}"]
+    dtype = dtypes.BY_NAME.get(c.dtype)
+    if dtype is not None and dtypes.is_differentiable(dtype) and math.isfinite(size):
+        units = error / float(ulp(np.asarray(size), dtype))
+        sizes += [f"{brief(units)} ULP"] if units <= _MANY_ULP else []
+    return f" ({', '.join(sizes)})"
 
 
 def allowed(c: Comparison) -> str:
