@@ -88,6 +88,8 @@ phrases(
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
         "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
+        "kinks_not_searched_further": "no derivative there, and the subgradients at {elements} element{elements:s} were not "
+        "searched further",
         "jumps": "no derivative there: the function jumps",
         "any_subgradient": "no derivative there; any of [{low:.6g}, {high:.6g}] is a subgradient",
         "differs_along_directions": "differs along random directions",
