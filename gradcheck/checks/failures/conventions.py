@@ -67,7 +67,7 @@ class Conventions:
         """The tensor's name there, and the subgradients that it is one of."""
         if c.operation is not None:
             seed, one = self.point.problem.seed, c.operation
-            near = OpNearby(one, self.context.engines.reference, seed)
+            near: Nearby = OpNearby(one, self.context.engines.reference, seed)
             return str(one.index), _around(near, _by_number(one.theirs.gradients))
         if any(step.inputs for step in self.context.case.steps):
             return c.tensor, None
@@ -139,7 +139,7 @@ def _disputed(c: Comparison) -> np.ndarray:
     got, want = (np.zeros(c.mask.shape) if a is None else wide(a) for a in (c.got_array, c.want_array))
     elements = np.flatnonzero(c.mask)
     gap = np.nan_to_num(np.abs(got - want).ravel()[elements], nan=np.inf)
-    return elements[np.argsort(-gap, kind="stable")]
+    return np.asarray(elements[np.argsort(-gap, kind="stable")])
 
 
 # The verdict ---------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Dispute:
 
     def at(self, claims: Arrays) -> np.ndarray:
         """What is claimed of the elements in dispute."""
-        return claims[self.tensor].ravel()[self.elements]
+        return np.asarray(claims[self.tensor].ravel()[self.elements])
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
         """Between which numbers they may lie, each by itself."""

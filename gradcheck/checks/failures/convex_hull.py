@@ -14,6 +14,8 @@ import numpy as np
 
 #: How often further vectors are asked for before nobody knows.
 ROUNDS = 48
+#: In more dimensions than this nobody can tell whether vectors that are further out have merely not been found.
+FEW = 64
 #: Gaps below this part of a direction's length are rounding.
 _NO_GAP = 1e-9
 
@@ -74,6 +76,12 @@ def place_of(
     vectors = [*known, *more(point - (np.min(known, axis=0) + np.max(known, axis=0)) / 2)]
     if _leaves_their_plane(point, np.array(vectors), near):
         return "outside"
+    beyond = _beyond(point, np.array(vectors))
+    if np.any(np.abs(beyond) > 4 * near):  # in the entry that is furthest out, is there nothing further?
+        entry = np.where(np.arange(point.size) == np.argmax(np.abs(beyond)), np.sign(beyond), 0.0)
+        vectors += more(entry)
+        if np.any(np.abs(_beyond(point, np.array(vectors)) * entry) > 4 * near):
+            return "outside"
     for _ in range(rounds):
         rows = np.array(vectors)
         shares = weights(rows, point)
@@ -84,9 +92,14 @@ def place_of(
         least = near * float(np.linalg.norm(gap))
         found = [one for one in more(gap) if float(gap @ (one - nearest)) > least]
         if not found:
-            return "outside"
+            return "outside" if point.size <= FEW else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
     return "unknown"
+
+
+def _beyond(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """By how much each entry of a point is above the highest, or below the lowest, of the vectors."""
+    return np.asarray(np.maximum(point - vectors.max(axis=0), 0) + np.minimum(point - vectors.min(axis=0), 0))
 
 
 def _leaves_their_plane(point: np.ndarray, vectors: np.ndarray, near: float) -> bool:

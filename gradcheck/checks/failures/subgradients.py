@@ -98,8 +98,8 @@ class Subgradients:
         """Of each element whether its gradient jumps."""
         far, closer = self._far, self._closer
         apart = far.high - far.low
-        jumps: np.ndarray = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
-        return jumps & (closer.high - closer.low >= _STAYS * apart)
+        jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
+        return np.asarray(jumps & (closer.high - closer.low >= _STAYS * apart))
 
     def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
         """Whether the gradient jumps in all these elements of a tensor, which are moved alone, one after the other,
@@ -158,9 +158,11 @@ class Subgradients:
                 names = [name for name in self.nearby.moved if name in ahead and name in behind]
                 jumps = {name: ahead[name] - behind[name] for name in names}
                 self._ask_along(jumps)
-                self._ask_along({name: np.sign(jumps[name]) for name in names if name in self.nearby.inner})
+                signs = {name: np.sign(jump) for name, jump in jumps.items()}
+                self._ask_along(signs)
+                self._ask_along({name: sign for name, sign in signs.items() if name in self.nearby.inner})
 
-    def _ask_along(self, direction: Arrays) -> list[Arrays | None]:
+    def _ask_along(self, direction: Arrays) -> Sequence[Arrays | None]:
         """Ask in a direction and against it."""
         moves = self.nearby.moves(direction)
         sides = [self.nearby.gradients({name: part * m for name, m in moves.items()}) for part in (1.0, -1.0)]
