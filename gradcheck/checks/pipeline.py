@@ -8,7 +8,17 @@ from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claims import certificates, engines, formulas, numeric, operations, second_order, stated, trials
+from gradcheck.checks.claims import (
+    certificates,
+    domains,
+    engines,
+    formulas,
+    numeric,
+    operations,
+    second_order,
+    stated,
+    trials,
+)
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Engines, Options
@@ -28,7 +38,17 @@ class Stage(Protocol):
         ...
 
 
-STAGES: tuple[Stage, ...] = (engines, operations, stated, formulas, trials, certificates, numeric, second_order)
+STAGES: tuple[Stage, ...] = (
+    engines,
+    operations,
+    stated,
+    formulas,
+    trials,
+    domains,
+    certificates,
+    numeric,
+    second_order,
+)
 
 
 def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:

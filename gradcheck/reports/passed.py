@@ -126,6 +126,8 @@ def _outcome(group: list[Comparison]) -> str:
         return ""
     if group[0].status != "passed":
         return group[0].status.replace("_", " ")
+    if group[0].blames_reference:
+        return "passed"
     worst = max(group, key=lambda c: c.max_rel or 0.0)
     if not worst.max_rel:
         return "agrees"

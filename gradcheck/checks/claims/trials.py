@@ -5,10 +5,8 @@ A formula that is right at one point may be right by accident; a wrong one must 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from gradcheck.checks.branch_coverage import BranchCoverage
 from gradcheck.checks.branch_search import moves_literals
@@ -16,9 +14,10 @@ from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import hopeless, is_finite
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.result import ClaimKind, Comparison
-from gradcheck.engines.base import Evaluation
+from gradcheck.checks.size_conditions import needed
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
 from gradcheck.language.trials import Variation, speaks_of_root, spread_of, trials, varies_incoming
@@ -127,6 +126,8 @@ class _Elsewhere:
         self.found: list[Comparison] = []
         self.notes: list[Fact] = []  # why trials say nothing
         self.unvisited: list[Fact] = []  # sides of branches that no point is on
+        self.accepted: list[Mapping[str, int]] = [self.points.own.problem.sizes]
+        self.rejected: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
         self.count = 0
 
     def run(self) -> None:
@@ -140,21 +141,28 @@ class _Elsewhere:
             others = sum((self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
+        condition = needed(self.accepted, self.rejected)
+        if condition:
+            self.unvisited.append(fact("needs_sizes", condition=condition))
 
     def _trial(self, number: int) -> None:
         """One trial, drawn again until it says something; or why it does not."""
         found: list[Comparison] = []
+        before = [one.refuted for one in self.wrong]
 
         def accept(point: Point) -> Fact | None:
             why = unusable(point)
             drawn = point.problem.drawn
-            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not _is_finite(point.want):
+            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not is_finite(point.want):
                 why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
                 empty = any(_says_nothing(c) for c in found if c.what.is_general)
                 if empty and all(c.status == "passed" for c in found):
                     why = fact("all_is_nan")
+                why = why or self._hopeless(point, found, before)
+            elif point.want.error is not None and point.want.error.kind == "domain_error":
+                self.rejected.append(point.problem.sizes)
             return why
 
         point = self.points.trial(number, accept)
@@ -162,6 +170,18 @@ class _Elsewhere:
             self.notes.append(point)
         else:
             self.found += found
+            self.accepted.append(point.problem.sizes)
+
+    def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
+        """Why what was found says nothing, if so; then nothing was refuted by it either."""
+        refutations = [one.refuted for one, was in zip(self.wrong, before, strict=True) if one.refuted is not was]
+        differing = [replace(c, status="failed") for c in refutations if c is not None]
+        why = hopeless(point, [*found, *differing])
+        if why is not None:
+            self.rejected.append(point.problem.sizes)
+            for one, was in zip(self.wrong, before, strict=True):
+                one.refuted = was
+        return why
 
     def _engines(self, point: Point) -> list[Comparison]:
         listed = self.context.engines.tested
@@ -179,11 +199,15 @@ class _Elsewhere:
 
     def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]]) -> bool:
         """Whether the point says something; then what is found there is kept, and it."""
-        if point is None or unusable(point) or not _is_finite(point.want):
+        if point is None or unusable(point) or not is_finite(point.want):
+            return False
+        before = [one.refuted for one in self.wrong]
+        found = look(point)
+        if self._hopeless(point, found, before) is not None:
             return False
         self.count += 1
         self.points.keep(point)
-        self.found += look(point)
+        self.found += found
         return True
 
     # Incoming gradients -----------------------------------------------------------------------------
@@ -248,8 +272,3 @@ class _Elsewhere:
             else:
                 self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, side=side))
         return self.count - before
-
-
-def _is_finite(evaluation: Evaluation) -> bool:
-    gradients = (g for state in evaluation.states for g in state.gradients.values() if g is not None)
-    return all(bool(np.all(np.isfinite(g))) for g in gradients if g.dtype.kind in "fc")

@@ -34,6 +34,7 @@ def _head(result: RunResult) -> dict[str, Any]:
     """All but the cases."""
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
+    summary["reference_wrong"] = sum(bool(case.wrong_references) for case in result.cases)
     summary["seconds"] = result.seconds
     return {
         "schema": SCHEMA,
@@ -112,6 +113,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "notes": [say(note) for note in c.notes],
         "trial": _trial(c),
         "verdict": say(c.verdict),
+        "reference_wrong": c.blames_reference,
         "certificate": c.certificate,
         "cause": f"{say(c.cause.origin)}: {say(c.cause.what)}" if c.cause else "",
         "consequence_of": say(c.consequence_of),

@@ -80,6 +80,12 @@ phrases(
         "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
         "not_finite_here": "a value or a gradient is not finite there",
+        "ill_conditioned_here": "rounding decides what the graph comes to there",
+        "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",
+        "undefined_at": "undefined (NaN) at {count} of {elements} element{elements:s}{own:if | elsewhere}"
+        "{where:if : {where}}",
+        "where_element": "where {tensor} {condition}",
+        "where_some_element": "where some {tensor} {condition}",
         "branch_not_visited": lambda f: f"not decided for numbers on the other side of `{f['op']}` in {f['owner']}",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",
@@ -90,6 +96,8 @@ phrases(
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
         "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
+        "kinks_not_searched_further": "no derivative there, and the subgradients at {elements} element{elements:s} "
+        "were not searched further",
         "jumps": "no derivative there: the function jumps",
         "any_subgradient": "no derivative there; any of [{low:.6g}, {high:.6g}] is a subgradient",
         "differs_along_directions": "differs along random directions",

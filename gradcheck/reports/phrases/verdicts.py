@@ -42,6 +42,10 @@ phrases(
         "parted": "{some:list} stand against {others:list}",
         "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:.6g}) is outside of the "
         "subgradients, [{low:.6g}, {high:.6g}]",
+        "outside_together": "{name} is wrong: no derivative there, and though each of its numbers may be a "
+        "subgradient's, together they are none",
+        "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
+        "reference_wrong": "no failure, {reference} is wrong here: {what}",
         "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "
         "subgradient}: {got} takes {got_value:.6g}, {want} {want_value:.6g}",
         "convention": "a difference of convention, not a failure: {kink}",
