@@ -28,7 +28,7 @@ def residue(point: FieldPoint, number: float) -> int:
     known = surd(abs(number))
     if known is None:  # a result that was rounded: the binary fraction itself, which refutes nothing
         point.uninterpreted.add(ROUNDED)
-        return _quotient(Fraction(number), point.prime)
+        return point.symbol(repr(number)) if point.redrawn else _quotient(Fraction(number), point.prime)
     square, halves = known
     found = _root(point, square.numerator * square.denominator) * pow(square.denominator, -1, point.prime)
     if halves:
