@@ -62,8 +62,8 @@ class DerivedFormula:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """What a case computes, and its gradients after the pass `step`. `why_not` says why there are none; `proved_at` the
-    sizes that proofs are about, where they are not the case's own; `incoming` are the roots whose gradient is what comes
-    in and no formula."""
+    sizes that proofs are about, where they are not the case's own; `incoming` are the roots whose gradient is what
+    comes in and no formula."""
 
     case: Case
     problem: Problem
