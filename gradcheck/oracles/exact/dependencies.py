@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.traverse import gradient_names
+from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.traverse import gradient_names, postorder
 from gradcheck.language.problem import Problem, split_name
 from gradcheck.language.symbolic.derive import derive
 from gradcheck.language.trials import inner_roots
@@ -37,6 +38,15 @@ class Dependencies:
         #: Whether gradients were derived with numbers written out for some incoming ones all the same.
         self.fixes_incoming = False
         self._mentioned: dict[int, Mentioned] = {}
+
+    def __contains__(self, number: object) -> bool:
+        """Whether the file writes this number out in an expression."""
+        return number in self._numbers or any(number in _numbers_in(one.formula) for one in self._mentioned.values())
+
+    @cached_property
+    def _numbers(self) -> frozenset[object]:
+        exprs = [claim.expr for claim in (*self.case.graph.values(), *self.case.let.values())]
+        return frozenset().union(*map(_numbers_in, exprs))
 
     def of(self, formula: Expr) -> Mentioned:
         """Raises Unsupported where a gradient that it is made of is not derived."""
@@ -87,3 +97,7 @@ class Dependencies:
                 made_of[name] = [other for other in gradient_names(self.derived(name)) if other != name]
                 waiting += made_of[name]
         return tuple(TopologicalSorter(made_of).static_order())
+
+
+def _numbers_in(expr: Expr) -> frozenset[object]:
+    return frozenset(node.value for node in postorder(expr) if isinstance(node, Literal) and type(node.value) is float)

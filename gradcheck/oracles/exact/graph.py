@@ -102,6 +102,7 @@ class GraphAtPoint:
         salt = int(self.generator.integers(1 << 62))
         prime = modular.PRIMES[number % len(modular.PRIMES)]
         self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redrawn)
+        self.point.written = dependencies
         self.leaves = leaves.leaves(problem, self.point, self.generator)
         self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}

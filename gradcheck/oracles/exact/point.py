@@ -13,6 +13,7 @@ there; the probability of that is part of `error_bound`.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,6 +62,8 @@ class FieldPoint:
     keeps_squares: bool = False
     #: From 1 on, the same point under other values of all functions: what stays the same does not depend on them.
     redrawn: int = 0
+    #: The numbers that the file itself writes out in its expressions.
+    written: Container[float] = ()
     #: The uninterpreted functions that were asked for. A difference that depends on their values refutes nothing, for
     #: the real functions may satisfy identities that these do not.
     uninterpreted: set[str] = field(default_factory=set)
