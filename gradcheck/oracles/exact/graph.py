@@ -23,6 +23,7 @@ from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import summed
 from gradcheck.oracles.exact.point import FieldPoint
 from gradcheck.oracles.exact.regions import Domain
+from gradcheck.oracles.exact.whole import SCALES
 
 
 class Direction:
@@ -86,6 +87,8 @@ class Setting(NamedTuple):
     #: Whether incoming gradients are free, those that are written out too.
     frees_incoming: bool = False
     redrawn: int = 0
+    #: From 1 on, a point of small whole numbers.
+    whole: int = 0
 
 
 class GraphAtPoint:
@@ -98,11 +101,12 @@ class GraphAtPoint:
     def __init__(self, problem: Problem, dependencies: Dependencies, setting: Setting) -> None:
         self.problem, self.case, self.dependencies, self.setting = problem, problem.case, dependencies, setting
         number = setting.number
-        self.generator = stream(setting.seed, "exact", number)
+        self.generator = stream(setting.seed, *(("whole", setting.whole) if setting.whole else ("exact", number)))
         salt = int(self.generator.integers(1 << 62))
         prime = modular.PRIMES[number % len(modular.PRIMES)]
         self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redrawn)
         self.point.written = dependencies
+        self.point.scale = SCALES[setting.whole - 1] if setting.whole else 0
         self.leaves = leaves.leaves(problem, self.point, self.generator)
         self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}

@@ -17,6 +17,7 @@ from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order
+from gradcheck.oracles.exact import whole
 from gradcheck.oracles.exact.dual import Dual, lift
 from gradcheck.oracles.exact.point import FieldPoint
 
@@ -41,6 +42,8 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
 
 def random(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
     """Free variables at this point."""
+    if point.scale:
+        return Dual(point, whole.numbers(point.scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
 
 
@@ -67,6 +70,8 @@ class _Leaves:
                     again = stream(self.point.salt, name, self.point.redrawn)
                     values = random(self.point, again, array.shape)
                 return values
+        if value.expr is not None and is_free(value) and self.point.scale:
+            return evaluate(value.expr, self.problem.sizes, _FreeVariables(self.point, self.generator))
         if name in self.problem.case.inputs or is_free(value):
             return random(self.point, self.generator, array.shape)
         return lift(self.point, array)
@@ -105,4 +110,8 @@ class _FreeVariables(NumPy):
         drawn = op(*args, **kwargs, generator=np.random.default_rng(0))
         if drawn.dtype.kind != "f":
             raise GradcheckError("integers drawn at random")
+        if self.point.scale and op.name in ("uniform", "rand"):
+            low, high = args[:2] if op.name == "uniform" else (0, 1)
+            values = whole.between(low, high, self.point.prime, self.generator, drawn.shape)
+            return Dual(self.point, values)
         return random(self.point, self.generator, drawn.shape)

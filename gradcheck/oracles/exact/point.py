@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gradcheck.oracles.exact import whole
 from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.regions import Domain, Regions
 
@@ -62,6 +63,8 @@ class FieldPoint:
     keeps_squares: bool = False
     #: From 1 on, the same point under other values of all functions: what stays the same does not depend on them.
     redrawn: int = 0
+    #: The size of the whole numbers that it is made of, 0 for random elements of the field.
+    scale: int = 0
     #: The numbers that the file itself writes out in its expressions.
     written: Container[float] = ()
     #: The uninterpreted functions that were asked for. A difference that depends on their values refutes nothing, for
@@ -102,6 +105,9 @@ class FieldPoint:
 
     def restricted(self, domain: Domain, arguments: np.ndarray, degree: Degree) -> int:
         """`PARTIAL` for a function that is undefined outside a domain, where its graph does not ask for that too."""
+        if self.scale and degree != CONSTANT:
+            whole.require(domain, arguments, self.prime)
+            return 0
         if degree == CONSTANT or self.regions.is_defined(domain, arguments):
             return 0
         return PARTIAL

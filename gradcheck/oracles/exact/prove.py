@@ -26,6 +26,7 @@ from gradcheck.oracles.exact.domains import Sign
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.graph import GraphAtPoint, Setting
 from gradcheck.oracles.exact.tracker import Proof, Tracker
+from gradcheck.oracles.exact.whole import SCALES, is_piecewise
 
 #: A claim that asks for more points than this is left to another oracle.
 MAX_POINTS = 10
@@ -79,19 +80,38 @@ def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker]
             tracker.restart()
             _run(problem, dependencies, [tracker], setting)
         if tracker.refuted and tracker.depends:
-            tracker.depends = _depends(problem, dependencies, tracker, setting)
+            tracker.depends = _depends(problem, dependencies, tracker, setting) and not (
+                is_piecewise(tracker.uninterpreted) and _is_wrong_somewhere(problem, dependencies, tracker, setting)
+            )
 
 
 def _depends(problem: Problem, dependencies: Dependencies, tracker: Tracker, setting: Setting) -> bool:
     """Whether what a claim is off by, where it was refuted, is another under other values of the functions."""
-    gaps = set()
-    for redrawn in _REDRAWN:
-        other = setting._replace(number=tracker.refuted_at, redrawn=redrawn)
-        try:
-            gaps.add(_ClaimsAtPoint(GraphAtPoint(problem, dependencies, other), [tracker]).gap_alone())
-        except GradcheckError:
+    here = setting._replace(number=tracker.refuted_at)
+    return not _is_off(problem, dependencies, tracker, [here._replace(redrawn=redrawn) for redrawn in _REDRAWN])
+
+
+def _is_wrong_somewhere(problem: Problem, dependencies: Dependencies, tracker: Tracker, setting: Setting) -> bool:
+    """Whether it is off at a point of whole numbers, modulo several primes and whatever the functions are there."""
+    for attempt in range(1, len(SCALES) + 1):
+        here = setting._replace(whole=attempt)
+        several = [[here._replace(number=number, redrawn=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
+        if all(_is_off(problem, dependencies, tracker, settings) for settings in several):
             return True
-    return len(gaps) > 1 or gaps == {0}
+    return False
+
+
+def _is_off(problem: Problem, dependencies: Dependencies, tracker: Tracker, settings: Iterable[Setting]) -> bool:
+    """Whether a claim alone is off by the same, and not 0, in all settings."""
+    gaps = set()
+    for setting in settings:
+        try:
+            gaps.add(_ClaimsAtPoint(GraphAtPoint(problem, dependencies, setting), [tracker]).gap_alone())
+        except GradcheckError:
+            return False
+        if len(gaps) > 1 or 0 in gaps:
+            return False
+    return True
 
 
 def unsupported(case: Case) -> Fact | None:

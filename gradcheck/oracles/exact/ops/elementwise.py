@@ -21,6 +21,7 @@ from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.point import FieldPoint
 from gradcheck.oracles.exact.uninterpreted import pair, up_to_sign
+from gradcheck.oracles.exact.whole import decided
 
 
 @exact_rule("div", operands=(0, 1))
@@ -54,6 +55,8 @@ def _indicator(x: Dual, value: np.ndarray) -> Indicator:
 def positive(x: Dual) -> Indicator:
     """Whether each element is positive; `-x > 0` is its opposite, but for where x is 0."""
     point = x.point
+    if point.scale:
+        return Indicator(point, (order(x) > 0).astype(np.int64), None, CONSTANT)
     _count_zero_tests(x)
     if x.degree.kinds & PIECEWISE or _may_be_nan(x):
         value = point.value(">", x.value, x.degree)
@@ -62,6 +65,14 @@ def positive(x: Dual) -> Indicator:
         value = point.value(">", size, x.degree)
         value = np.where(flipped, (1 - value - _zero(x, size)) % point.prime, value)
     return _indicator(x, point.defined(">", x.value, np.where(x.value == 0, 0, value)))
+
+
+def order(x: Dual) -> np.ndarray:
+    """At a point of whole numbers, which of them each element is. Raises Unsupported at a kink of the graph."""
+    found = decided(x.value, x.point.prime)
+    if x.point.regions.phase == "graph" and not found.all():
+        raise Unsupported("a point at a kink")
+    return found
 
 
 def side(x: Dual, at_zero: float = 0) -> Dual:
@@ -89,6 +100,9 @@ def _zero(x: Dual, size: np.ndarray) -> np.ndarray:
     """Whether x, of this size, is 0: an uninterpreted number, but 0 at what may be taken for single points: where the
     graph compares it too, and where it is no function that may vanish in a region without vanishing everywhere."""
     point, regions = x.point, x.point.regions
+    if point.scale:
+        order(x)
+        return np.zeros((), dtype=np.int64)
     if regions.phase == "graph":
         regions.compared.add(size)
     may_vanish = bool(x.degree.kinds & BRANCHED)
@@ -108,7 +122,7 @@ def kink(x: Dual) -> None:
 
 def _may_be_nan(x: Dual) -> bool:
     """Whether a formula compares what may be undefined where the graph is defined, and does not itself compare."""
-    if not x.degree.kinds & PARTIAL:
+    if not x.degree.kinds & PARTIAL or x.point.scale:
         return False
     return not bool(x.point.regions.compared.contains(up_to_sign(x)[0]).all())
 
@@ -149,7 +163,7 @@ def _equal(a: Dual, b: Dual) -> Any:
         return _indicator(difference, a.point.value("==, defined or not,", both.value, both.degree))
     same = difference.value == 0
     size = up_to_sign(difference)[0]
-    is_piecewise = difference.degree.kinds & PIECEWISE
+    is_piecewise = difference.degree.kinds & PIECEWISE and not a.point.scale
     value = a.point.value("==", size, difference.degree) if is_piecewise else _zero(difference, size)
     if not value.any():
         return same
@@ -205,7 +219,7 @@ def _is_special(name: str, x: Dual) -> Any:
         raise Unsupported(f"{name} where there are infinities")
     if regions.phase == "graph":
         regions.finite.add(x.value)
-    elif regions.phase == "claim" and not regions.finite.contains(x.value).all():
+    elif regions.phase == "claim" and not x.point.scale and not regions.finite.contains(x.value).all():
         return _indicator(x, x.point.value(name, x.value, x.degree))
     return np.full(x.shape, name == "isfinite")
 
@@ -219,6 +233,9 @@ for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
 
 def _step(name: str, x: Dual, decimals: Any = 0) -> Dual:
     """Some number, whose derivative is 0."""
+    if x.point.scale:
+        order(x)
+        return Dual(x.point, x.value, None, CONSTANT)
     function = f"{name} to {decimals}" if decimals else name
     return Dual(x.point, x.point.value(function, x.value, x.degree), None, piecewise(x))
 
