@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -49,8 +52,10 @@ def _standing(formulas: list[Comparison], number: int) -> str:
     hold, and how many of them are proved."""
     proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
     if proved == number:
-        bound = max(float(c.certificate["bound"]) for c in formulas if c.certificate)
-        return f"proved (p < {brief(bound)})"
+        known = [c.certificate for c in formulas if c.certificate]
+        where = list(dict.fromkeys(condition for one in known for condition in one.get("where", ())))
+        bound = max(float(one["bound"]) for one in known)
+        return f"proved{' where ' + ' and '.join(where) if where else ''} (p < {brief(bound)})"
     return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
 
 
@@ -113,11 +118,20 @@ def _certified(c: Comparison) -> str:
     if known["method"] == "exact":
         tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, p < {brief(known['bound'])}"
         unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
-        return f"proved at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns})"
+        where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
+        return f"proved{where} at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns}{_held(known)})"
     if known["error"] is None:  # there was nothing to look at
         return ""
     places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
     return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
+
+
+def _held(known: Mapping[str, Any]) -> str:
+    """What stayed as it is written: `, w stays, n stays 4, for this incoming gradient`."""
+    held = known.get("held", {})
+    stays = [f"{name} stays" for name in held.get("constants", ())]
+    stays += [f"{name} stays {size}" for name, size in held.get("sizes", {}).items()]
+    return "".join(f", {one}" for one in [*stays, *["for this incoming gradient"] * bool(held.get("incoming"))])
 
 
 def _outcome(group: list[Comparison]) -> str:

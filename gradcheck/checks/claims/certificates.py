@@ -21,7 +21,8 @@ from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact.prove import Proof, prove
+from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.tracker import Proof
 
 #: More op applications than this, over all points, are left to numbers alone.
 MAX_WORK = 20_000
@@ -126,6 +127,18 @@ def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], len
     return replace(comparison, certificate=_certificate(proofs))
 
 
+def _held(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
+    """What stays as it is in the proof: constants that are written out, sizes, an incoming gradient."""
+    case = proved[0][1].case
+    sizes = {name: {problem.sizes[name] for _, problem in proved} for name in proved[0][1].sizes}
+    held = {
+        "constants": [n for n, value in case.constants.items() if value.expr is None and n not in case.shapes],
+        "sizes": {name: min(values) for name, values in sizes.items() if len(values) == 1},
+        "incoming": any(not proof.for_any_incoming for proof, _ in proved),
+    }
+    return {key: what for key, what in held.items() if what}
+
+
 def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
     """As in the JSON: what was done, and how unlikely it is that a wrong formula passes it."""
     sizes = [dict(problem.sizes) for _, problem in proved]
@@ -136,5 +149,7 @@ def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
         "trials": sum(proof.points for proof, _ in proved),
         "degree": max(proof.degree for proof, _ in proved),
         "bound": max(proof.bound for proof, _ in proved),
+        "where": list(dict.fromkeys(condition for proof, _ in proved for condition in proof.conditions)),
+        "held": _held(proved),
         "unknowns": sorted({name for proof, _ in proved for name in proof.uninterpreted}),
     }

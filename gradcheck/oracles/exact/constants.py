@@ -17,6 +17,8 @@ _FLOAT64 = np.dtype(np.float64)
 _MOST_DIGITS = {_FLOAT64: 12, np.dtype(np.float32): 6, np.dtype(np.float16): 3, BFLOAT16: 2}
 #: By dtype: a float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
 _LARGEST_DENOMINATOR = {_FLOAT64: 1_000_000, np.dtype(np.float32): 2_000, np.dtype(np.float16): 30, BFLOAT16: 10}
+#: A float64 has so many digits for certain.
+_WRITTEN_DIGITS = 15
 #: Numerator and denominator of what a root is taken of.
 _LARGEST_SQUARE = 10_000
 #: What a proof that uses such a number says that it left uninterpreted.
@@ -31,9 +33,11 @@ def residue(point: FieldPoint, number: float, dtype: np.dtype = _FLOAT64) -> int
     if simple is not None:
         return _quotient(simple, point.prime)
     known = surd(abs(number))
+    if known is None and number in point.written and (decimal := written_out(number)) is not None:
+        return _quotient(decimal, point.prime)
     if known is None:  # a result that was rounded: the binary fraction itself, which refutes nothing
         point.uninterpreted.add(ROUNDED)
-        return _quotient(Fraction(number), point.prime)
+        return point.symbol(repr(number)) if point.redrawn else _quotient(Fraction(number), point.prime)
     square, halves = known
     found = _root(point, square.numerator * square.denominator) * pow(square.denominator, -1, point.prime)
     if halves:
@@ -63,7 +67,16 @@ def _nearest(number: float, dtype: np.dtype) -> float:
 
 
 @lru_cache(maxsize=4096)
-def surd(number: float) -> tuple[Fraction, int] | None:
+def written_out(number: float) -> Fraction | None:
+    """The decimal number that a file writes out, of up to 15 digits; None where that may be a rounded root or more."""
+    digits = len(repr(number).partition("e")[0].replace(".", "").lstrip("-0"))
+    if digits > _WRITTEN_DIGITS or surd(abs(number), 10.0 ** (1 - digits)) is not None:
+        return None
+    return Fraction(repr(number))
+
+
+@lru_cache(maxsize=4096)
+def surd(number: float, rounded: float = 2e-15) -> tuple[Fraction, int] | None:
     """`(s, k)` where a positive float is `sqrt(s) * pi ** (k / 2)` up to rounding, s a small fraction."""
     for halves in (0, -1, 1, 2, -2):
         part = number / math.pi ** (halves / 2)
@@ -71,7 +84,7 @@ def surd(number: float) -> tuple[Fraction, int] | None:
             continue
         square = Fraction(part * part).limit_denominator(_LARGEST_SQUARE)
         small = 0 < square.numerator <= _LARGEST_SQUARE
-        if small and math.isclose(math.sqrt(square), part, rel_tol=2e-15):
+        if small and math.isclose(math.sqrt(square), part, rel_tol=rounded):
             return square, halves
     return None
 

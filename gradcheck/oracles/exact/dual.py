@@ -18,7 +18,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import constants, modular
-from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
 
@@ -133,11 +133,13 @@ class Dual(Operators):
 
     def reciprocal(self) -> Dual:
         """`1 / x`. Raises ZeroDivisionError where x is 0."""
-        prime, tangent = self.point.prime, self.tangent
-        value = modular.inverse(self.value, prime)
+        prime, tangent, residues = self.point.prime, self.tangent, self.value
+        value, degree = modular.inverse(residues, prime), self.degree.inverted()
         if tangent is not None:
             tangent = -(value * value % prime) * tangent % prime
-        return Dual(self.point, value, tangent, self.degree.inverted())
+        if self.point.restricted("nonzero", residues, self.degree):
+            degree = degree._replace(kinds=degree.kinds | PARTIAL)
+        return Dual(self.point, value, tangent, degree)
 
     def plus(self, other: Dual, sign: int = 1) -> Dual:
         """`self + sign * other`, where an infinity is a number like any other: for what is no sum but in its form."""

@@ -109,6 +109,8 @@ class Suggester:
     def _is_right(self, name: str, text: str) -> bool:
         """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
         claim = Claim(text, parse(text))
+        if self.case.is_circular(name, claim.expr):
+            return False
         if any(check_formula(claims, name, claim).status != "passed" for claims in self.claims):
             return False
         problem = self.context.points.own.problem
