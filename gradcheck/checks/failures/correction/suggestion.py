@@ -3,7 +3,7 @@ numbers that refute it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,8 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
-from gradcheck.checks.failures.correction.search import Search
+from gradcheck.checks.failures.correction.search import Candidate, Search
+from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
 from gradcheck.checks.points import GENERIC
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
@@ -26,16 +27,21 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.symbolic.simplify.rules import Simplifier
+from gradcheck.language.trials import speaks_of_root
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
 from gradcheck.oracles.numeric.work import Budget
 
 #: The budgets of the searches (see `Search`) for one formula, and for all of a case.
 EACH, ALL = 60_000, 180_000
-#: How many formulas that fit are verified, the likeliest first; one that holds is shown.
-MOST_VERIFIED = 8
-#: At how many other points.
-POINTS = 3
+#: How many formulas that fit are tidied, and how many of these are verified, the likeliest first; one that holds is
+#: shown.
+MOST_TIDIED, MOST_VERIFIED = 24, 12
+#: At how many other points; and at how many sizes are told apart.
+POINTS, SCOPES = 3, 4
+#: How much less likely it is that a gradient was meant to be made of gradients alone.
+_NO_DERIVATION = 1.0
 #: A derived formula longer than this is no help in a line of a report.
 MAX_DERIVED = 160
 #: The gradients of a graph of more parts are not derived.
@@ -61,6 +67,24 @@ def _wrong_formulas(context: Context) -> Iterator[tuple[int, Comparison, Claim]]
             yield place, c, claims.pop((c.tensor, c.formula))
 
 
+def _is_incoming(claims: Claims) -> bool:
+    """Whether they are under another incoming gradient than the file writes out."""
+    return claims.point.trial is not None and claims.point.trial.kind == "incoming"
+
+
+def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr) -> list[str]:
+    """The texts of formulas that fit, tidied, the likeliest and shortest first; then those that are left as they are.
+    One of other tensors' gradients alone, where the wrong one had values in it, is no derivation, and comes late."""
+    ranked: dict[str, tuple[int, float, int]] = {}
+    for candidate in found:
+        for rank, expr in enumerate(tidier.tidied(candidate.part)):
+            text = to_text(expr)
+            derives = bool(free_names(expr)) or not free_names(wrong)
+            key = (rank, candidate.cost + (0.0 if derives else _NO_DERIVATION), len(text))
+            ranked[text] = min(key, ranked.get(text, key))
+    return sorted(ranked, key=ranked.__getitem__)
+
+
 def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
     if found is not None:
         c = context.found[place]
@@ -77,20 +101,25 @@ class Suggester:
     def suggestion(self, name: str, claim: Claim) -> Diagnosis | None:
         """What may have been meant instead of one wrong formula; None where neither a formula near it is right nor
         the derived one short."""
-        scope = self.claims[1 if len(self.claims) > 1 else 0].scope  # own numbers may be too simple to tell much
+        held = self._held(claim.expr)
+        # The case's own numbers may be too simple to tell much.
+        scope = held[-1 if _is_incoming(held[-1]) else min(1, len(held) - 1)].scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
             return None
         pool = ExpressionPool(scope, scope.gradients)
         root = pool.add(claim.expr)
-        operands = operands_of(pool, self.case, name, self.derived.get(name, ()))
+        derived = self.derived.get(name, ())
+        operands = operands_of(pool, self.case, name, derived, [claims.scope for claims in held[:SCOPES]])
         search = Search(pool, operands, root, want, min(EACH, self.budget))
+        known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
+        tidier = Tidier(pool, search.fits, known, self._simplifier)
         all_verified = True
         text = None
         for found in search.fitting():
-            likeliest = (to_text(pool.exprs[candidate.part]) for candidate in found[:MOST_VERIFIED])
-            text = next((text for text in likeliest if self._is_right(name, text)), None)
-            all_verified = all_verified and len(found) <= MOST_VERIFIED
+            likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr)
+            text = next((text for text in likeliest[:MOST_VERIFIED] if self._is_right(name, text, held)), None)
+            all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break
         self.budget -= search.spent
@@ -103,20 +132,31 @@ class Suggester:
         texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
         if not texts or len(texts[0]) > MAX_DERIVED:
             return None
-        message = fact("nothing_near_is_right" if searched else "not_searched_further", formula=texts[0])
+        message = fact("none_found_near" if searched else "not_searched_further", formula=texts[0])
         return Diagnosis("derived", message, formula=texts[0])
 
-    def _is_right(self, name: str, text: str) -> bool:
+    def _held(self, wrong: Expr) -> list[Claims]:
+        """Where a formula in place of a wrong one must hold: under other incoming gradients, if it spoke of them."""
+        speaks = speaks_of_root(self.case, wrong)
+        return [claims for claims in self.claims if speaks or not _is_incoming(claims)]
+
+    def _is_right(self, name: str, text: str, held: Sequence[Claims]) -> bool:
         """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
         claim = Claim(text, parse(text))
-        if any(check_formula(claims, name, claim).status != "passed" for claims in self.claims):
+        if len(held) < len(self.claims) and speaks_of_root(self.case, claim.expr):
+            held = self.claims
+        if any(check_formula(claims, name, claim).status != "passed" for claims in held):
             return False
         problem = self.context.points.own.problem
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
         except (GradcheckError, MemoryError):
-            return len(self.claims) > 1
-        return proof.status == "proved" if len(self.claims) == 1 else proof.status != "refuted"
+            return len(held) > 1
+        return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
+
+    @cached_property
+    def _simplifier(self) -> Simplifier:
+        return simplifier_at([claims.point for claims in self.claims], self.case)
 
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
@@ -134,14 +174,14 @@ class Suggester:
     @cached_property
     def claims(self) -> list[Claims]:
         """The claims at the case's own numbers; at some without structure; at its trials, else at numbers nearby; and
-        wherever else it was looked at."""
+        wherever else it was looked at, under other incoming gradients last."""
         points = self.context.points
         generic = points.unseen(GENERIC)
         drawn = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
-        others = [p for p in points.others if p.trial is not None and p.trial.kind != "incoming"]
-        elsewhere = ([generic] if generic else []) + drawn + others
+        elsewhere = ([generic] if generic else []) + drawn + points.others
         usable = (point for point in elsewhere if point.is_complete and not point.want.states[-1].error)
-        return [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
+        found = [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
+        return sorted(found, key=_is_incoming)
 
 
 # Counterexamples ---------------------------------------------------------------------------------------
