@@ -13,7 +13,9 @@ from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_formula, evidence_of_rule
+from gradcheck.checks.failures.factor_in_sizes import tested
 from gradcheck.checks.failures.point_failures import GRADIENTS, MOST, PointFailures, why
+from gradcheck.checks.failures.wrong_steps import blame_steps, claim_of, claims_at, needs_reason, with_reason
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, WrongOperation
 from gradcheck.engines.base import Engine
@@ -36,6 +38,7 @@ def explain(context: Context) -> None:
         return
     point = _telling_point(context)
     if point is not None:
+        blame_steps(context)
         _explain_at(PointFailures(context, point))
     if not context.case.xfail:
         suggest(context)
@@ -198,11 +201,14 @@ def _explain_expected(failures: PointFailures) -> None:
 
 
 def _explain_formulas(failures: PointFailures) -> None:
-    """Why formulas are wrong, at this point's numbers."""
-    points, point = failures.context.points, failures.point
-    for place in failures.failed_here((ClaimKind.FORMULA,))[: 2 * MOST]:
+    """Why formulas, or steps of a derivation, are wrong, at this point's numbers."""
+    context, points, point = failures.context, failures.context.points, failures.point
+    places = [p for p in failures.failed_here((ClaimKind.FORMULA,)) if needs_reason(failures.comparisons[p])]
+    elsewhere = claims_at(context) if places else []
+    for place in places[: 2 * MOST]:
         c = failures.comparisons[place]
-        for claim in failures.context.case.formulas.get(c.tensor, ()):
-            if claim.text == c.formula:
-                failures.change(place, diagnoses=why(evidence_of_formula(c.tensor, claim, points, point)))
-                break
+        claim = claim_of(context.case, c)
+        if claim is not None:
+            found = why(evidence_of_formula(c.tensor, claim, points, point))
+            found = tested(found, elsewhere, c.tensor, claim)
+            failures.change(place, diagnoses=found, cause=with_reason(c.cause, found))

@@ -60,10 +60,16 @@ def _of_error(failure: Failure) -> Signature | None:
 def lead_of(result: CaseResult) -> Comparison | None:
     """The failed comparison that says most, the case's own numbers before those of trials.
 
-    Gradients of gradients are left out: a case file alone does not ask for them.
+    Gradients of gradients are left out: a case file alone does not ask for them; and steps of a derivation, which claim
+    nothing by themselves.
     """
-    failed = [c for c in result.comparisons if c.status == "failed" and c.what is not ClaimKind.GRADIENT2]
+    failed = [c for c in result.comparisons if c.status == "failed" and _is_asked_for(c)]
     return min(failed, key=lambda c: (c.what.rank, c.what.is_of_file, c.trial is not None), default=None)
+
+
+def _is_asked_for(c: Comparison) -> bool:
+    is_step = c.cause is not None and c.cause.origin.kind == "step"
+    return c.what is not ClaimKind.GRADIENT2 and not is_step
 
 
 def _how(c: Comparison) -> tuple[str, ...]:

@@ -18,11 +18,12 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
 from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
+from gradcheck.checks.failures.wrong_steps import claim_of, is_step, needs_reason
 from gradcheck.checks.points import GENERIC
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
@@ -51,20 +52,25 @@ ALL_WORK = 2 * WORK
 
 
 def suggest(context: Context) -> None:
-    """Tell of each formula that failed what may have been meant: a diagnosis `did_you_mean`, or, where nothing near it
-    is found to be right, `derived`."""
+    """Tell of each formula, and each step of a derivation, that is wrong what may have been meant: a diagnosis
+    `did_you_mean`, or, where nothing near it is found to be right, `derived`."""
     if context.points.own.is_complete:
         suggester = Suggester(context)
         for place, c, claim in _wrong_formulas(context):
-            _tell(context, place, suggester.suggestion(c.tensor, claim))
+            step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
+            _tell(context, place, suggester.suggestion(c.tensor, claim, step))
 
 
 def _wrong_formulas(context: Context) -> Iterator[tuple[int, Comparison, Claim]]:
-    """Each formula that failed, once, with the first comparison that shows it, and the place of that."""
-    claims = {(name, claim.text): claim for name, listed in context.case.formulas.items() for claim in listed}
+    """Each formula that failed and is to be explained, once, with the first comparison that shows it, and the place of
+    that; steps of a derivation too."""
+    seen: set[tuple[str, str]] = set()
     for place, c in enumerate(context.found):
-        if c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in claims:
-            yield place, c, claims.pop((c.tensor, c.formula))
+        if c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) not in seen:
+            claim = claim_of(context.case, c)
+            if claim is not None and needs_reason(c):
+                seen.add((c.tensor, c.formula))
+                yield place, c, claim
 
 
 def _is_incoming(claims: Claims) -> bool:
@@ -98,9 +104,9 @@ class Suggester:
         self.context, self.case = context, context.case
         self.budget = ALL
 
-    def suggestion(self, name: str, claim: Claim) -> Diagnosis | None:
-        """What may have been meant instead of one wrong formula; None where neither a formula near it is right nor
-        the derived one short."""
+    def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
+        """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
+        formula near it is right nor the derived one short."""
         held = self._held(claim.expr)
         # The case's own numbers may be too simple to tell much.
         scope = held[-1 if _is_incoming(held[-1]) else min(1, len(held) - 1)].scope
@@ -110,7 +116,7 @@ class Suggester:
         pool = ExpressionPool(scope, scope.gradients)
         root = pool.add(claim.expr)
         derived = self.derived.get(name, ())
-        operands = operands_of(pool, self.case, name, derived, [claims.scope for claims in held[:SCOPES]])
+        operands = operands_of(pool, self._speaking(step), name, derived, [claims.scope for claims in held[:SCOPES]])
         search = Search(pool, operands, root, want, min(EACH, self.budget))
         known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
         tidier = Tidier(pool, search.fits, known, self._simplifier)
@@ -126,6 +132,12 @@ class Suggester:
         if text is not None:
             return Diagnosis("did_you_mean", fact("did_you_mean", formula=text), formula=text)
         return self._derived(name, search.is_complete and all_verified)
+
+    def _speaking(self, step: str) -> Case:
+        """The case with the steps alone that a formula for this one may speak of: those before it."""
+        before = list(self.case.let)
+        before = before[: before.index(step)] if step else before
+        return replace(self.case, let={name: self.case.let[name] for name in before})
 
     def _derived(self, name: str, searched: bool) -> Diagnosis | None:
         """What the rules of differentiation give, where that is short; `searched` if nothing near is left to try."""

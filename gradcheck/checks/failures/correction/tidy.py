@@ -66,10 +66,9 @@ class Tidier:
 
 
 def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
-    """What simplifies formulas as far as these points bear it out. A root's gradient keeps its name, even if it is 1."""
-    samples = [
-        Sample(scope, scope.gradients, p.problem.dtype) for p in points[:_SAMPLES] for scope in (p.scope(p.last),)
-    ]
+    """What simplifies formulas as far as these points bear it out. A root's gradient keeps its name, even where 1."""
+    scopes = [(p.scope(p.last), p.problem.dtype) for p in points[:_SAMPLES]]
+    samples = [Sample(scope, scope.gradients, dtype) for scope, dtype in scopes]
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
         return Simplifier(Facts(samples, Pool(), (), [*case.inputs, *case.graph]))
 
