@@ -175,7 +175,9 @@ class Points:
 
     def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
         attempt = problem.drawn.attempt
-        return Point(problem, self.engines, Trial(number, problem.seed, dict(problem.sizes), attempt, kind, problem))
+        resized = problem.sizes != self.own.problem.sizes
+        trial = Trial(number, problem.seed, dict(problem.sizes), attempt, kind, resized, problem)
+        return Point(problem, self.engines, trial)
 
     def keep(self, point: Point) -> None:
         """Whoever explains what was found at the point will look at it again."""
