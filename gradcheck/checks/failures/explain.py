@@ -17,7 +17,7 @@ from gradcheck.checks.failures.factor_in_sizes import tested
 from gradcheck.checks.failures.point_failures import GRADIENTS, MOST, PointFailures, why
 from gradcheck.checks.failures.wrong_steps import blame_steps, claim_of, claims_at, needs_reason, with_reason
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, WrongOperation
+from gradcheck.checks.result import Cause, ClaimKind, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
@@ -40,7 +40,7 @@ def explain(context: Context) -> None:
     if point is not None:
         blame_steps(context)
         _explain_at(PointFailures(context, point))
-    if not context.case.xfail:
+    if context.options.corrected and not context.case.xfail:
         suggest(context)
         refute(context)
 
@@ -88,6 +88,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     if is_unreliable(failures, engine, listed) or has_wrong_values(failures, engine):
         return
     _explain_operations(failures, engine, wrong)
+    _explain_shared(failures, engine)
     raised = failures.failed((ClaimKind.RAISES,), engine.name)
     if raised:
         if listed:
@@ -117,6 +118,18 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         owners, flow = {wrong[place].application.owner for place in group}, failures.flow(0)
         behind = flow.below(*(name for name in flow.tensors if name.partition("[")[0] in owners))
         failures.gradients_follow_from(cause.origin, engine, behind)
+
+
+def _explain_shared(failures: PointFailures, engine: Engine) -> None:
+    """Tell of ops that are wrong only where one tensor stands for two of their arguments."""
+    for place in failures.failed_here((ClaimKind.NODE,), engine.name):
+        c = failures.comparisons[place]
+        if c.mismatch is not None and c.mismatch.kind == "wrong_where_shared":
+            origin = fact("op_at", op=c.mismatch["op"], entry=c.tensor)
+            failures.change(place, cause=Cause(origin, fact("shared_argument")))
+            flow = failures.flow(0)
+            behind = flow.below(*(name for name in flow.tensors if name.partition("[")[0] == c.tensor))
+            failures.gradients_follow_from(origin, engine, behind)
 
 
 # Gradients that do not follow from each other ----------------------------------------------------------

@@ -53,6 +53,7 @@ phrases(
         # An op alone
         "op_alone": lambda f: f"{f['op']} alone: {_outcomes_of_op(f['what'])}",
         "gradients_missing": "{op} alone: {engine} gives {got} gradients, expected {want}",
+        "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
         "gradient_of_op": "the gradient of {op}'s tensor {number}, for a random incoming gradient{mismatch:if : "
         "{mismatch}}",
         # What the case says

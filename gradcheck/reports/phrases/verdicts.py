@@ -60,6 +60,8 @@ phrases(
         "its_gradient_is_wrong": "its gradient is wrong",
         "gradients_of_arguments_are_wrong": "{arguments:one gradient of its {arguments:ordinals} argument is|gradients "
         "of its {arguments:ordinals} arguments are} wrong",
+        "shared_argument": "its gradient is wrong where two of its arguments are one and the same tensor; on "
+        "tensors of their own it is right",
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
         "step_is_wrong": "is wrong{missing:if  ({missing})}; {tensors:list} only because of it",

@@ -100,4 +100,6 @@ class Search:
         got, want = self.pool.array(part), self.want
         if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
             return False
-        return bool(np.all((np.abs(got - want) <= self._close) | ((got != got) & (want != want))))
+        with np.errstate(invalid="ignore"):
+            close = (np.abs(got - want) <= self._close) | (got == want)
+        return bool(np.all(close | ((got != got) & (want != want))))

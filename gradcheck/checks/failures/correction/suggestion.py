@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
@@ -73,6 +74,14 @@ def _wrong_formulas(context: Context) -> Iterator[tuple[int, Comparison, Claim]]
                 yield place, c, claim
 
 
+def _telling(held: Sequence[Claims], name: str) -> Claims:
+    """Those at whose numbers formulas are tried first: under another incoming gradient, where one is among them; not
+    the case's own, which may be too simple to tell much; where the gradient is finite, if it is anywhere."""
+    order = [*(claims for claims in held if _is_incoming(claims)), *held[1:], held[0]]
+    finite = (c for c in order if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan))))))
+    return next(finite, order[0])
+
+
 def _is_incoming(claims: Claims) -> bool:
     """Whether they are under another incoming gradient than the file writes out."""
     return claims.point.trial is not None and claims.point.trial.kind == "incoming"
@@ -108,8 +117,7 @@ class Suggester:
         """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
         formula near it is right nor the derived one short."""
         held = self._held(claim.expr)
-        # The case's own numbers may be too simple to tell much.
-        scope = held[-1 if _is_incoming(held[-1]) else min(1, len(held) - 1)].scope
+        scope = _telling(held, name).scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
             return None

@@ -1,0 +1,83 @@
+"""Ops of which two arguments are one and the same tensor, as in `a - a`: run so, too.
+
+Alone, an op is run on a tensor for each argument. An engine that tells uses apart by what tensor they are of, or takes
+a short cut for one that it knows already, is wrong only where they are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
+from gradcheck.engines.recording import arrays
+
+#: By how much, relative to what is added up, the gradient must be off: a use that is lost or doubled is.
+_FAR = 0.05
+
+
+def wrong_where_shared(
+    applications: Sequence[Application],
+    cotangents: Sequence[Cotangents],
+    apart: Sequence[Pullback],
+    asked: tuple[Engine, np.dtype],
+) -> Iterator[tuple[str, int]]:
+    """The graph entry and the number of each op that the engine gets wrong where arguments are shared. `apart` is what
+    is right where each argument is a tensor of its own, `asked` the engine and the case's dtype."""
+    engine, dtype = asked
+    numbers = list(_shared(applications))
+    if not numbers:
+        return
+    shared = [replace(applications[n], shared=True, recorded=None) for n in numbers]
+    found = engine.pull_back(shared, [cotangents[n] for n in numbers], dtype)
+    for number, one in zip(numbers, found, strict=True):
+        if _is_wrong(applications[number], one, apart[number]):
+            yield applications[number].owner, number
+
+
+def _shared(applications: Sequence[Application]) -> Iterator[int]:
+    """The first of each op with the same arguments shared."""
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    for number, application in enumerate(applications):
+        groups = _groups(application)
+        key = (application.op.name, groups)
+        if len(set(groups)) < len(groups) and key not in seen:
+            seen.add(key)
+            yield number
+
+
+def _groups(application: Application) -> tuple[int, ...]:
+    """For each array that gets a gradient the place of the first that is the same object."""
+    tracked = application.tracked
+    found = [
+        id(array)
+        for place, array in enumerate(arrays(application.args, application.kwargs))
+        if (not tracked or tracked[place]) and dtypes.is_differentiable(array.dtype)
+    ]
+    return tuple(found.index(one) for one in found)
+
+
+def _is_wrong(application: Application, shared: Pullback, apart: Pullback) -> bool:
+    """Whether a shared tensor's gradient is far from the sum of what its places get apart."""
+    groups = _groups(application)
+    if shared.error or apart.error or not len(groups) == len(shared.gradients) == len(apart.gradients):
+        return False
+    for first, size in Counter(groups).items():
+        parts = [apart.gradients[place] for place, group in enumerate(groups) if group == first]
+        known = [wide(part) for part in parts if part is not None]
+        if size < 2 or not known:
+            continue
+        total, scale = sum(known), sum(map(np.abs, known))
+        got = shared.gradients[first]
+        if got is None or got.shape != known[0].shape:
+            return True
+        with np.errstate(all="ignore"):
+            off = np.abs(wide(got) - total) > _FAR * scale
+        if np.any(off & np.isfinite(scale)):
+            return True
+    return False
