@@ -22,6 +22,7 @@ _NEAR = {8: 1e-7, 4: 1e-3, 2: 5e-2}
 #: With what powers of so many sizes a factor is explained, and what else it may be multiplied by.
 _POWERS, _MOST_SIZES = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0), 3
 _NUMBERS = (1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)
+_TRIED = ("factor",)
 
 
 class Ratio(NamedTuple):
@@ -33,19 +34,30 @@ class Ratio(NamedTuple):
 
 
 def tested(diagnoses: Sequence[Diagnosis], points: Sequence[Claims], name: str, claim: Claim) -> tuple[Diagnosis, ...]:
-    """The diagnoses of a formula, a constant factor as what it is at other sizes too, and left out if it is none."""
-    if not any(found.kind == "factor" for found in diagnoses):
-        return tuple(diagnoses)
+    """The diagnoses of a formula, which were found at the sizes of one point; where it is off by a factor that other
+    sizes change, by what it is in these, or as unknown."""
     ratios = list(_ratios(points, name, claim))
     if len({tuple(ratio.sizes.items()) for ratio in ratios if ratio.value}) < 2:
         return tuple(diagnoses)  # there are no other sizes
-    if all(_alike(ratio.value, ratios[0]) for ratio in ratios):
-        return tuple(diagnoses)
-    found = None if any(math.isnan(ratio.value) for ratio in ratios) else _in_sizes(ratios)
-    told = (replace(d, message=found) if found and d.kind == "factor" else d for d in diagnoses)
-    left = tuple(d for d in told if found or d.kind != "factor")
-    tried = ("factor",)
-    return left or (Diagnosis("unknown", fact("nothing_explains_it", tried=tried), tried=tried),)
+    off = any(math.isnan(ratio.value) for ratio in ratios)
+    if not off and all(_alike(ratio.value, ratios[0]) for ratio in ratios):
+        return tuple(replace(d, message=_plain(d.message, ratios[0].value)) for d in diagnoses)
+    if off:
+        left = tuple(d for d in diagnoses if d.kind != "factor")
+    else:  # by one number at each size, so that any other explanation is a coincidence
+        found = _in_sizes(ratios)
+        left = tuple(d for d in diagnoses if d.kind == "mean_for_sum")
+        left += (Diagnosis("factor", found, "confirmed"),) if found and not left else ()
+    return left or (Diagnosis("unknown", fact("nothing_explains_it", tried=_TRIED), tried=_TRIED),)
+
+
+def _plain(message: Fact, value: float) -> Fact:
+    """A factor that is some count at these sizes alone, as a number."""
+    if message.kind != "off_by_count":
+        return message
+    size, minus = abs(value), "-" if value < 0 else ""
+    text = f"{size:.7g}" if size >= 1 else f"1/{1 / size:.7g}"
+    return fact("off_by_factor", factor=minus + text)
 
 
 def _ratios(points: Sequence[Claims], name: str, claim: Claim) -> Iterator[Ratio]:
