@@ -1,7 +1,7 @@
 """Ops of which two arguments are one and the same tensor, as in `a - a`: run so, too.
 
 Alone, an op is run on a tensor for each argument. An engine that tells uses apart by what tensor they are of, or takes
-a short cut for one that it knows already, is wrong only where they are one.
+a short cut for one that it knows already, is wrong only where they are one. One that puts the uses of any tensor together wrongly is no news here: gradients tell.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
 from gradcheck.engines.recording import arrays
+from gradcheck.errors import Place
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
 
 #: By how much, relative to what is added up, the gradient must be off: a use that is lost or doubled is.
 _FAR = 0.05
@@ -35,9 +41,9 @@ def wrong_where_shared(
         return
     shared = [replace(applications[n], shared=True, recorded=None) for n in numbers]
     found = engine.pull_back(shared, [cotangents[n] for n in numbers], dtype)
-    for number, one in zip(numbers, found, strict=True):
-        if _is_wrong(applications[number], one, apart[number]):
-            yield applications[number].owner, number
+    wrong = [n for n, one in zip(numbers, found, strict=True) if _is_wrong(applications[n], one, apart[n])]
+    if wrong and _adds_uses_up(engine):
+        yield from ((applications[number].owner, number) for number in wrong)
 
 
 def _shared(applications: Sequence[Application]) -> Iterator[int]:
@@ -81,3 +87,29 @@ def _is_wrong(application: Application, shared: Pullback, apart: Pullback) -> bo
         if np.any(off & np.isfinite(scale)):
             return True
     return False
+
+
+def _adds_uses_up(engine: Engine) -> bool:
+    """Whether a tensor that two ops use gets the gradients of both uses; not, where the engine cannot say."""
+    evaluation = engine.evaluate(_two_uses())
+    if evaluation.error is not None or not evaluation.states:
+        return False
+    known = evaluation.states[-1].gradients.get("x")
+    return known is not None and known.shape == (2,) and bool(np.allclose(known, _SUM))
+
+
+_INPUTS, _GRAPH, _SUM = {"x": [1.5, -2.0], "a": [0.3, 1.1], "b": [-1.2, 0.5]}, {"f": "x * a + x * b"}, [-0.9, 1.6]
+
+
+@lru_cache(maxsize=1)
+def _two_uses() -> Problem:
+    return draw(
+        Case(
+            id="two uses",
+            name="two uses",
+            place=Place(),
+            inputs={name: Value(array=np.array(numbers)) for name, numbers in _INPUTS.items()},
+            graph={name: Claim(text, parse(text)) for name, text in _GRAPH.items()},
+            steps=(Step("backward", roots={"f": Value(array=np.ones(2))}),),
+        )
+    )

@@ -17,7 +17,7 @@ from gradcheck.checks.failures.factor_in_sizes import tested
 from gradcheck.checks.failures.point_failures import GRADIENTS, MOST, PointFailures, why
 from gradcheck.checks.failures.wrong_steps import blame_steps, claim_of, claims_at, needs_reason, with_reason
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Cause, ClaimKind, WrongOperation
+from gradcheck.checks.result import Cause, ClaimKind, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
@@ -120,11 +120,21 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         failures.gradients_follow_from(cause.origin, engine, behind)
 
 
+def _is_shared(c: Comparison) -> bool:
+    return c.mismatch is not None and c.mismatch.kind == "wrong_where_shared"
+
+
+def _shared_at(failures: PointFailures, engine: Engine) -> set[str]:
+    """The entries with an op that is wrong only where one tensor stands for two of its arguments."""
+    found = (failures.comparisons[place] for place in failures.failed_here((ClaimKind.NODE,), engine.name))
+    return {c.tensor for c in found if _is_shared(c)}
+
+
 def _explain_shared(failures: PointFailures, engine: Engine) -> None:
-    """Tell of ops that are wrong only where one tensor stands for two of their arguments."""
+    """Tell of these ops; the gradients of all tensors behind them are their consequences."""
     for place in failures.failed_here((ClaimKind.NODE,), engine.name):
         c = failures.comparisons[place]
-        if c.mismatch is not None and c.mismatch.kind == "wrong_where_shared":
+        if c.mismatch is not None and _is_shared(c):
             origin = fact("op_at", op=c.mismatch["op"], entry=c.tensor)
             failures.change(place, cause=Cause(origin, fact("shared_argument")))
             flow = failures.flow(0)
@@ -153,7 +163,7 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
         noted = failures.comparisons[places[0]].noted(fact("not_traced", error=str(error)))
         failures.comparisons[places[0]] = noted
         return
-    wrong_at = {one.application.owner for one in wrong}
+    wrong_at = {one.application.owner for one in wrong} | _shared_at(failures, engine)
     own = [fault for fault in found if not wrong_at & flow.children(fault.tensor)]
     for fault in islice(localize.first(own, flow), MOST):
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
