@@ -1,7 +1,8 @@
 """Ops of which two arguments are one and the same tensor, as in `a - a`: run so, too.
 
 Alone, an op is run on a tensor for each argument. An engine that tells uses apart by what tensor they are of, or takes
-a short cut for one that it knows already, is wrong only where they are one. One that puts the uses of any tensor together wrongly is no news here: gradients tell.
+a short cut for one that it knows already, is wrong only where they are one. One that puts the uses of any tensor
+together wrongly is no news here: its gradients tell.
 """
 
 from __future__ import annotations
