@@ -188,6 +188,27 @@ def other_power(at: Position) -> Iterator[int]:
         yield at.pool.call("pow", at.part, at.pool.literal(2))
 
 
+def moved_power(at: Position) -> Iterator[int]:
+    """A power taken of another part: `1 - x ** 2` for `(1 - x) ** 2`, `sum(x ** 2)` for `sum(x) ** 2`, and back."""
+    pool, node = at.pool, at.node
+    if is_op(node, "pow", "square") and isinstance(pool.exprs[at.below[0]], Call):
+        inner, exponent = at.below[0], at.below[1:]
+        for place, part in enumerate(pool.children[inner]):
+            if pool.array(part) is not None:
+                yield _with_part(at, inner, place, pool.like(node, (part, *exponent)))
+    elif isinstance(node, Call):
+        for place, part in enumerate(at.below):
+            if is_op(pool.exprs[part], "pow", "square"):
+                base, *exponents = pool.children[part]
+                yield pool.like(pool.exprs[part], (_with_part(at, at.part, place, base), *exponents))
+
+
+def _with_part(at: Position, whole: int, place: int, part: int) -> int:
+    children = list(at.pool.children[whole])
+    children[place] = part
+    return at.pool.like(at.pool.exprs[whole], tuple(children))
+
+
 def other_slice(at: Position) -> Iterator[int]:
     """Another part along a dimension: up to a size, or from it on."""
     if isinstance(at.node, Slice) and at.node.step is None:
@@ -261,6 +282,7 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (with_term, 1.3),
     (dropped, 1.8),
     (other_power, 1.8),
+    (moved_power, 1.2),
     (other_slice, 1.2),
     (with_function, 1.6),
     (with_factor, 2.0),
