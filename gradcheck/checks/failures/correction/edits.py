@@ -166,8 +166,11 @@ def other_name(at: Position) -> Iterator[int]:
 
 
 def other_size(at: Position) -> Iterator[int]:
-    """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor."""
+    """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor; or one less, as of a variance."""
     node = at.node
+    is_size = type(at.pool.value(at.part)) is int and not isinstance(node, Literal)
+    if is_size and not is_op(node, "add", "sub") and at.parent is not None and is_op(at.parent, "mul", "div"):
+        yield at.pool.call("sub", at.part, at.pool.literal(1))
     if is_op(node, "getitem") and is_shape(at.pool.exprs[at.below[0]]):
         shape = at.pool.value(at.below[0])
         if isinstance(shape, tuple):

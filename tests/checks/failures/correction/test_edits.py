@@ -60,7 +60,7 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.dropped, "x * y", (), ["x", "y"]),
         (slips.dropped, "x.T", (), []),
         (slips.other_name, "x", (), ["y"]),
-        (slips.other_size, "x.shape[0] * x", (0,), ["x.shape[0]", "x.shape[1]", "n", "2"]),
+        (slips.other_size, "x.shape[0] * x", (0,), ["x.shape[0] - 1", "x.shape[0]", "x.shape[1]", "n", "2"]),
         (slips.other_size, "n", (), ["n"]),
         (slips.other_power, "x", (), ["x ** 2"]),
         (slips.other_power, "x ** 2", (), ["x"]),
