@@ -88,6 +88,7 @@ class Trial:
     sizes: Mapping[str, int]
     attempt: int = 0
     kind: TrialKind = "drawn"
+    resized: bool = False  # whether some size is not the case's own
     problem: Problem | None = field(default=None, compare=False, repr=False)
 
 

@@ -75,11 +75,14 @@ class Application:
     recorded: Any = None  # the core's own result, where it was recorded: the core need not compute it again
     #: Shape and dtype of each output; None for one that has no gradient.
     outputs: tuple[tuple[tuple[int, ...], np.dtype] | None, ...] = ()
+    #: Whether an array that stands in several places is one tensor there, as in `a - a`, and not several.
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Pullback:
-    """For each differentiable array among an op's arguments (that is tracked), in order, the gradient."""
+    """For each differentiable array among an op's arguments (that is tracked), in order, the gradient: of a tensor that
+    is shared, the whole of it in each of its places."""
 
     gradients: tuple[np.ndarray | None, ...]
     error: TensorError | None = None

@@ -143,10 +143,15 @@ class OpRun:
     def _forward(self, application: Application) -> Any:
         tracked = iter(application.tracked or itertools.repeat(True))
         leaves, make, host = self.leaves, self._engine.leaf, self._engine.host
+        known: dict[int, Any] = {}
 
         def leaf(array: np.ndarray) -> Any:
             if next(tracked) and dtypes.is_differentiable(array.dtype):
-                tensor = make(array, True)
+                tensor = known.get(id(array))
+                if tensor is None:
+                    tensor = make(array, True)
+                    if application.shared:
+                        known[id(array)] = tensor
                 leaves.append(tensor)
                 return tensor
             return make(array, False)

@@ -124,7 +124,8 @@ def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], len
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.noted(fact("not_proved", why=unproved[0].why))
-    return replace(comparison, certificate=_certificate(proofs))
+    decided = tuple(note for note in comparison.notes if note.kind != "branch_not_visited")
+    return replace(comparison, certificate=_certificate(proofs), notes=decided)
 
 
 def _held(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claims.outcomes import outcome, place_of
+from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.compare import agree, compare
 from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
 from gradcheck.checks.closeness.rounding import allow
@@ -98,6 +99,11 @@ def check_operations(
             for index, comparison in pair.compare(operation, mine, theirs):
                 known = WrongOperation(number, operation, index, engine, mine, theirs)
                 wrong[operation.application.owner].append(replace(comparison, operation=known))
+        for owner, number in wrong_where_shared(applications, cotangents, want, (engine, problem.dtype)):
+            if not wrong[owner]:
+                wrong[owner].append(
+                    pair.subject(owner).failed(fact("wrong_where_shared", op=applications[number].op.name))
+                )
         for owner, found in wrong.items():
             yield from found or [pair.subject(owner).passed()]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gradcheck.checks.branch_conditions import condition
 from gradcheck.checks.branch_coverage import BranchCoverage
 from gradcheck.checks.branch_search import moves_literals
 from gradcheck.checks.claims.engines import check_engine
@@ -18,6 +19,7 @@ from gradcheck.checks.hopeless_points import hopeless, is_finite
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.size_conditions import needed
+from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
 from gradcheck.language.trials import Variation, speaks_of_root, spread_of, trials, varies_incoming
@@ -48,10 +50,10 @@ def check(context: Context) -> Iterator[Comparison]:
     if case.generalize is not None or wrong:
         elsewhere.run()
     found = [one.verdict() for one in wrong if one.last is not None]
-    notes = (*elsewhere.notes, *elsewhere.unvisited)
-    if notes:
-        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes))
-    yield from (c.noted(*notes) for c in found)
+    notes = (*elsewhere.notes, *sizes_that_stay(own.problem, [p.problem for p in context.points.trials]))
+    if notes or elsewhere.unvisited:
+        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes, *elsewhere.unvisited_by(c)))
+    yield from (c.noted(*notes, *elsewhere.unvisited_by(c)) for c in found)
     yield from elsewhere.found
 
 
@@ -144,6 +146,13 @@ class _Elsewhere:
         condition = needed(self.accepted, self.rejected)
         if condition:
             self.unvisited.append(fact("needs_sizes", condition=condition))
+
+    def unvisited_by(self, c: Comparison) -> list[Fact]:
+        """The sides that no point is on, of the graph and of what this claim is made of."""
+        listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
+        steps = {step for claim in listed if claim.text == c.formula for step in self.case.steps_of(claim.expr)}
+        owners = {*self.case.graph, *steps, c.formula}
+        return list({n["where"] or n: n for n in self.unvisited if n["owner"] in owners}.values())
 
     def _trial(self, number: int) -> None:
         """One trial, drawn again until it says something; or why it does not."""
@@ -270,5 +279,6 @@ class _Elsewhere:
                     coverage.visit([point])
                     break
             else:
-                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, side=side))
+                where = condition([self.points.own, *self.points.elsewhere], site, side)
+                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, where=where))
         return self.count - before

@@ -15,6 +15,7 @@ from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
+from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import say
 
 SCHEMA = 1
@@ -115,7 +116,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "verdict": say(c.verdict),
         "reference_wrong": c.blames_reference,
         "certificate": c.certificate,
-        "cause": f"{say(c.cause.origin)}: {say(c.cause.what)}" if c.cause else "",
+        "cause": told.cause(c),
         "consequence_of": say(c.consequence_of),
         "diagnoses": [_diagnosis(found) for found in c.diagnoses],
     }

@@ -55,6 +55,7 @@ phrases(
         # An op alone
         "op_alone": lambda f: f"{f['op']} alone: {_outcomes_of_op(f['what'])}",
         "gradients_missing": "{op} alone: {engine} gives {got} gradients, expected {want}",
+        "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
         "gradient_of_op": "the gradient of {op}'s tensor {number}, for a random incoming gradient{mismatch:if : "
         "{mismatch}}",
         # What the case says
@@ -86,7 +87,8 @@ phrases(
         "{where:if : {where}}",
         "where_element": "where {tensor} {condition}",
         "where_some_element": "where some {tensor} {condition}",
-        "branch_not_visited": lambda f: f"not decided for numbers on the other side of `{f['op']}` in {f['owner']}",
+        "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",
+        "size_stays": "{size} stays {value}{tensor:if : {tensor} is written out}",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",
         "not_at_other_numbers": "holds at the numbers given, if at all, but not at others",

@@ -54,6 +54,8 @@ def parties(c: Comparison) -> tuple[str, str]:
 
 def subject(c: Comparison) -> str:
     """`gradient of y`, `value of q after step 2`."""
+    if c.cause is not None and _is_step(c):
+        return f"step {plain(c.cause.origin['name'])} for the gradient of {plain(c.tensor)}"
     text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
     return f"{text} after step {c.step + 1}" if c.step else text
 
@@ -146,7 +148,14 @@ def one_line(c: Comparison) -> str:
 
 def cause(c: Comparison) -> str:
     """`tanh at h: its gradient is wrong; all 4 other operations are right`; empty for what is no cause."""
-    return plain(f"{say(c.cause.origin)}: {say(c.cause.what)}") if c.cause else ""
+    if not c.cause:
+        return ""
+    return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
+
+
+def _is_step(c: Comparison) -> bool:
+    """Whether it is about a step of a derivation, which is told with all that follows from it."""
+    return c.cause is not None and c.cause.origin.kind == "step"
 
 
 def reasons(c: Comparison) -> list[tuple[str, str]]:
@@ -168,7 +177,9 @@ def counterexamples(c: Comparison) -> list[str]:
 
 
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
-    """`wrong only because of this: the gradients of y, x and w`."""
+    """`wrong only because of this: the gradients of y, x and w`; empty where that is told with the cause."""
+    if _is_step(lead):
+        return ""
     rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"
     parts = [
         ("the value of", _tensors(wrong, (ClaimKind.VALUE, ClaimKind.EXPECTED_VALUE))),

@@ -55,6 +55,7 @@ phrases(
         "op_at": "{op} at {entry}",
         "tensor": "{name}",
         "incoming_at_root": "incoming gradient at the root",
+        "step": "the step {name}",
         "the_backward_pass": "the backward pass",
         "chance": "chance",
         "ops_of": "{engine}'s ops",
@@ -63,8 +64,11 @@ phrases(
         "its_gradient_is_wrong": "its gradient is wrong",
         "gradients_of_arguments_are_wrong": "{arguments:one gradient of its {arguments:ordinals} argument is|gradients "
         "of its {arguments:ordinals} arguments are} wrong",
+        "shared_argument": "its gradient is wrong where two of its arguments are one and the same tensor; on "
+        "tensors of their own it is right",
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
+        "step_is_wrong": "is wrong{missing:if  ({missing})}; {tensors:list} only because of it",
         "it_recurses": "it recurses",
         "not_the_same_twice": "the engine does not give the same answer twice",
         "change_arguments": "they change their arguments ({tensors:commas}) in place",
