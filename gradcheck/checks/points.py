@@ -1,8 +1,8 @@
 """Points: at which numbers and sizes a case is looked at, and what the engines make of it there.
 
-Every point of a case is made here: its own numbers, its trials, its literals moved a little, and the points near one
-that tell explanations apart. A trial is drawn again and again, by one loop, until its sizes go together and its values
-say something; it is then kept, so that whoever explains a failure looks at the very point at which it was found.
+Every point of a case is made here: its own numbers, its trials, its literals moved, and points near one that tell
+explanations apart. A trial is drawn again, by one loop, until its sizes go together and its values say something; it is
+then kept, so that whoever explains a failure looks at the very point at which it was found.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.scope import Scope
-from gradcheck.checks.size_freedom import structural_sizes, stuck_sizes, written_out_in
+from gradcheck.checks.size_freedom import pinned_sizes, structural_sizes, stuck_sizes
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_record
 from gradcheck.engines.recording import Recorder
@@ -30,7 +30,7 @@ from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trials import Variation, moved, other_numbers, symbolic_sizes, trial_sizes
+from gradcheck.language.trials import Variation, moved, other_numbers, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
@@ -175,9 +175,8 @@ class Points:
 
     def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
         attempt = problem.drawn.attempt
-        resized = problem.sizes != self.own.problem.sizes
-        trial = Trial(number, problem.seed, dict(problem.sizes), attempt, kind, resized, problem)
-        return Point(problem, self.engines, trial)
+        sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
+        return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
 
     def keep(self, point: Point) -> None:
         """Whoever explains what was found at the point will look at it again."""
@@ -189,18 +188,12 @@ class Points:
         return [*self.trials, *self.others]
 
     def _held(self, attempt: int) -> frozenset[str]:
-        return self._structural | self._pinned if attempt < 2 else self._structural | self._stuck
+        return self._fixed | self._stuck if attempt > 1 else self._fixed
 
     @cached_property
-    def _structural(self) -> frozenset[str]:
-        return structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
-
-    @cached_property
-    def _pinned(self) -> frozenset[str]:
-        """Those that a tensor is written out with and that cannot change: at 1 alone broadcasting hides it."""
-        case, sizes = self.own.problem.case, self.own.problem.sizes
-        written = [word for word in symbolic_sizes(case) if written_out_in(case, sizes[word])]
-        return self._stuck.intersection(written) if written else frozenset()
+    def _fixed(self) -> frozenset[str]:
+        sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
+        return sizes | pinned_sizes(self.own.problem)
 
     @cached_property
     def _stuck(self) -> frozenset[str]:
@@ -210,8 +203,7 @@ class Points:
         """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
         if number == 0:
             return point
-        key = (id(point), number)
-        if key not in self._nearby:
+        if (key := (id(point), number)) not in self._nearby:
             self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
         return self._nearby[key]
 
