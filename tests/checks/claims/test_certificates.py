@@ -88,7 +88,7 @@ def test_a_formula_that_is_allowed_to_be_off_is_not_refuted(
 
 def test_a_certificate_says_where_it_holds_and_what_was_held(check: Check) -> None:
     case = check(
-        "{inputs: {x: [1.0, 2.0]}, constants: {w: 3.0}, graph: {y: w * x * x}, backward: {y: [1.0, 5.0]},"
+        "{inputs: {x: 'uniform(1, 2, [2])'}, constants: {w: 3.0}, graph: {y: w * x * x}, backward: {y: [1.0, 5.0]},"
         " formulas: {x: ['2 * w * exp(log(x)) * grad(y)', '2 * w * x * tensor([1.0, 5.0])']}}"
     )
     of_any, of_these = (c.certificate for c in those(case, "formula") if c.trial is None)
