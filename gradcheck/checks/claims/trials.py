@@ -145,7 +145,7 @@ class _Elsewhere:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected)
         if condition:
-            self.unvisited.append(fact("needs_sizes", condition=condition))
+            self.notes.append(fact("needs_sizes", condition=condition))
 
     def unvisited_by(self, c: Comparison) -> list[Fact]:
         """The sides that no point is on, of the graph and of what this claim is made of."""

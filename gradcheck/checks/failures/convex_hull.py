@@ -16,6 +16,8 @@ import numpy as np
 ROUNDS = 48
 #: In more dimensions than this nobody can tell whether vectors that are further out have merely not been found.
 FEW = 64
+#: So many vectors are begun with.
+MOST = 128
 #: Gaps below this part of a direction's length are rounding.
 _NO_GAP = 1e-9
 
@@ -82,6 +84,9 @@ def place_of(
         vectors += more(entry)
         if np.any(np.abs(_beyond(point, np.array(vectors)) * entry) > 4 * near):
             return "outside"
+    if np.any(np.all(np.abs(np.array(vectors) - point) <= near, axis=1)):
+        return "inside"
+    vectors = _unlike(vectors, near)
     for _ in range(rounds):
         rows = np.array(vectors)
         shares = weights(rows, point)
@@ -95,6 +100,12 @@ def place_of(
             return "outside" if point.size <= FEW else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
     return "unknown"
+
+
+def _unlike(vectors: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
+    """The first of those that are the same, up to rounding, and no more than are affordable."""
+    alike = {np.round(one / near).tobytes(): one for one in reversed(vectors)}
+    return list(alike.values())[-MOST:]
 
 
 def _beyond(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:
