@@ -7,17 +7,14 @@ then kept, so that whoever explains a failure looks at the very point at which i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
-
-from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
+from gradcheck.checks.other_numbers import scaled, varied
 from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.scope import Scope
 from gradcheck.checks.size_freedom import pinned_sizes, structural_sizes, stuck_sizes
@@ -26,17 +23,14 @@ from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_recor
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case, Step, Value
+from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trials import Variation, moved, other_numbers, trial_sizes
+from gradcheck.language.trials import Variation, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
-#: By how much numbers are multiplied nearby: little enough to stay in most domains, enough to tell explanations apart.
-LOW, HIGH = 0.75, 1.25
-
 #: Trials from this one on are never a run's own.
 _FIRST_UNSEEN = 1_000_000
 #: The unseen point at which all sizes are different, and none is 1.
@@ -286,60 +280,3 @@ def unusable(point: Point) -> Fact | None:
         if kind != step.raises:
             return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
     return None
-
-
-# Other numbers ---------------------------------------------------------------------------------------
-
-
-def scaled(problem: Problem, number: int) -> Problem:
-    """The problem with every number of its inputs and incoming gradients multiplied by a number of its own between LOW
-    and HIGH; zeros stay zeros. `number` counts such problems; the same gives the same."""
-    generator = stream(problem.seed, "nearby", number)
-
-    def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: scaled_array(array, generator) for name, array in arrays.items()}
-
-    return replace(
-        problem,
-        inputs=moved(problem.inputs),
-        seeds=tuple(
-            {name: None if seed is None else scaled_array(seed, generator) for name, seed in seeds.items()}
-            for seeds in problem.seeds
-        ),
-        forwards=tuple(moved(arrays) for arrays in problem.forwards),
-    )
-
-
-def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The array with every element multiplied by a number of its own; integers and booleans as they are."""
-    if not dtypes.is_differentiable(array.dtype):
-        return array
-    return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)
-
-
-def varied(problem: Problem, generator: np.random.Generator) -> Problem:
-    """The problem with other numbers of the same signs in place of those that the file writes out, and other incoming
-    gradients. What is drawn by an expression may be symmetric, or positive, for good reason, and stays."""
-    case = problem.case
-
-    def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
-        return {
-            name: moved(array, generator, "near") if name in values and values[name].expr is None else array
-            for name, array in arrays.items()
-        }
-
-    def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
-        found = dict(seeds)
-        for name, seed in seeds.items():
-            value = step.roots.get(name)
-            if seed is not None and value is not None and value.expr is None:
-                found[name] = other_numbers(seed, seed.shape, generator)
-        return found
-
-    return replace(
-        problem,
-        inputs=near(problem.inputs, case.inputs),
-        constants=near(problem.constants, case.constants),
-        forwards=tuple(near(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
-        seeds=tuple(incoming(step, seeds) for step, seeds in zip(case.steps, problem.seeds, strict=True)),
-    )

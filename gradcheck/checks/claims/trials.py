@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gradcheck.checks.branch_conditions import condition
-from gradcheck.checks.branch_coverage import BranchCoverage
-from gradcheck.checks.branch_search import moves_literals
+from gradcheck.checks.branches.conditions import condition
+from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.checks.branches.search import moves_literals
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
