@@ -8,7 +8,17 @@ from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claims import certificates, engines, formulas, numeric, operations, second_order, stated, trials
+from gradcheck.checks.claims import (
+    certificates,
+    engines,
+    formulas,
+    forward,
+    numeric,
+    operations,
+    second_order,
+    stated,
+    trials,
+)
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Engines, Options
@@ -28,7 +38,17 @@ class Stage(Protocol):
         ...
 
 
-STAGES: tuple[Stage, ...] = (engines, operations, stated, formulas, trials, certificates, numeric, second_order)
+STAGES: tuple[Stage, ...] = (
+    engines,
+    operations,
+    stated,
+    formulas,
+    trials,
+    certificates,
+    numeric,
+    forward,
+    second_order,
+)
 
 
 def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
@@ -50,7 +70,8 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
     context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
     for stage in STAGES:
         if stage.applies(context):
-            found = list(stage.check(context))  # a stage may amend what was found before it
+            # a stage may amend what was found before it
+            found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
             context.found += found
     if any(c.status != "passed" for c in context.found):
         from gradcheck.checks.failures.explain import explain
@@ -61,7 +82,7 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
 
 def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
     statuses = {comparison.status for comparison in context.found}
-    compared = any(c.what is ClaimKind.GRADIENT for c in context.found)
+    compared = any(c.what in (ClaimKind.GRADIENT, ClaimKind.JVP) for c in context.found)
     status: CaseStatus = "passed"
     if context.errors or "failed" in statuses or "undecided" in statuses:
         status = "failed"

@@ -35,6 +35,9 @@ class ClaimKind(StrEnum):
     GRADIENT = "gradient"
     EXPECTED = "expected"
     FORMULA = "formula"
+    NODE_JVP = "node_jvp"  # one op's Jacobian-vector product alone
+    JVP = "jvp"  # how a tensor changes where the inputs move along random directions
+    DOT_PRODUCT = "dot_product"  # `<u, J v> = <J.T u, v>`: forward against reverse mode
     GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
     WRONG_FORMULA = "wrong_formula"
     CHECK = "check"
@@ -63,6 +66,11 @@ class ClaimKind(StrEnum):
     def is_about_gradient(self) -> bool:
         """Whether it says what one tensor's first gradient is."""
         return self in (ClaimKind.GRADIENT, ClaimKind.EXPECTED, ClaimKind.FORMULA)
+
+    @property
+    def is_of_forward_mode(self) -> bool:
+        """Whether it is about Jacobian-vector products."""
+        return self in (ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
 
     @property
     def is_about_value(self) -> bool:

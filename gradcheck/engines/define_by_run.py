@@ -15,7 +15,15 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.engines.base import Application, Cotangents, Evaluation, GradientBackend, Pullback, as_tensor_error
+from gradcheck.engines.base import (
+    Application,
+    Cotangents,
+    Evaluation,
+    ForwardAD,
+    GradientBackend,
+    Pullback,
+    as_tensor_error,
+)
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.perturbation import Perturbation
 from gradcheck.engines.recording import Recorder, rebuild
@@ -39,13 +47,17 @@ class SecondOrder:
 class DefineByRun(GradientBackend):
     """An `Engine` that records a graph while it computes; a subclass provides what a `GradientBackend` has."""
 
+    #: Its own forward mode (see `forward_mode`); without it, Jacobian-vector products are gradients of gradients.
+    forward_ad: ForwardAD | None = None
+
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """What holds while a case of this dtype runs, restored afterwards: numbers without a dtype take the case's."""
         return using_default_dtype(dtypes.real_of(dtype))
 
-    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[np.ndarray | None]) -> list[Any]:
-        """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again; None
-        where none does. Raises TensorError; an engine that cannot do it says so."""
+    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[Any]) -> list[Any]:
+        """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again, also
+        with respect to seeds that are tensors; None where none does. Raises TensorError; an engine that cannot do it
+        says so."""
         raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def evaluate(

@@ -47,6 +47,9 @@ phrases(
         "convention": "a difference of convention, not a failure: {kink}",
         "another_convention": "another convention at a kink: {kink}",
         "convention_at_first_kink": "a difference of convention, not a failure: first gradients have a kink there",
+        "reverse_mode_of": "{engine}'s reverse mode",
+        "forward_mode_of": "{engine}'s forward mode",
+        "convention_of_tangents": "a difference of convention, not a failure: no derivative there along this direction",
         # Where: the words that name an origin, for its cause and for what follows from it
         "op_at": "{op} at {entry}",
         "tensor": "{name}",

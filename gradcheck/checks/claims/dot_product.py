@@ -1,0 +1,154 @@
+"""Forward against reverse mode: `<u, J v> = <J.T u, v>`, the dot-product test of adjoint codes (Claerbout, "Earth
+Soundings Analysis", 1992).
+
+`u` is the incoming gradient of a backward pass, `J.T u` what the pass adds to the inputs' gradients; `v` are random
+directions of all inputs together, `J v` the roots' tangents: by the engine's own forward mode, or the reference's, or
+the numeric oracle's where nobody else has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import real_of, wide
+from gradcheck.checks.claims.pushed import Forward
+from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.engines.base import Engine
+from gradcheck.facts import Fact, fact
+
+Arrays = Mapping[str, np.ndarray | None]
+
+
+#: How many times further from double precision than the reference another may be.
+_NO_WORSE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A sum of products, and the sum of their magnitudes."""
+
+    value: float
+    size: float
+
+
+def check_dot_product(forward: Forward, engine: Engine) -> Iterator[Comparison]:
+    """One comparison; nothing where the last pass raises, or a number is not finite."""
+    gradients = _added(forward, engine)
+    if gradients is None:
+        return
+    source, tangents = _tangents(forward, engine)
+    if tangents is None:
+        return
+    reverse = _product((gradients.get(name), direction) for name, direction in forward.directions.items())
+    ahead = _product(_roots(forward, tangents))
+    if not np.isfinite([reverse.size, ahead.size]).all():
+        return
+    subject = replace(forward.subject(ClaimKind.DOT_PRODUCT, "", engine), reference=source)
+    rtol = forward.tolerance(real_of(forward.problem.dtype)).rtol
+    slack = np.asarray(rtol * (reverse.size + ahead.size))
+    got, want = np.asarray(reverse.value), np.asarray(ahead.value)
+    found = compare(got, want, Tolerance(rtol, 0.0), subject, slack)
+    yield _judged(found, forward, gradients) if found.status == "failed" else found
+
+
+def _added(forward: Forward, engine: Engine) -> Arrays | None:
+    """What the last pass has added to the gradients of inputs; None where there is none."""
+    states, step = forward.point.evaluation(engine).states, forward.step
+    if not forward.is_pass or step >= len(states) or states[step].error is not None:
+        return None
+    before: Arrays = states[step - 1].gradients if step else {}
+    found: dict[str, np.ndarray | None] = {}
+    for name in forward.directions:
+        now, earlier = states[step].gradients.get(name), before.get(name)
+        if now is None or earlier is None or now.shape != earlier.shape:
+            found[name] = now
+        else:
+            found[name] = np.asarray(wide(now) - wide(earlier))
+    return found
+
+
+def _tangents(forward: Forward, engine: Engine) -> tuple[str, Arrays | None]:
+    """Whose tangents there are, and these."""
+    for one in (engine, forward.reference):
+        pushed = forward.pushed(one)
+        if pushed is not None and pushed.error is None:
+            return one.name, pushed.tangents
+    known = forward.oracle
+    method = next((one.method for one in known.values()), "differences")
+    return method, {name: one.value for name, one in known.items()} if known else None
+
+
+def _roots(forward: Forward, tangents: Arrays) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
+    """For each root its tangent and its incoming gradient."""
+    for name, seed in forward.problem.seeds[forward.step].items():
+        tangent = forward.directions.get(name, tangents.get(name))
+        if tangent is not None:
+            yield tangent, np.ones(tangent.shape) if seed is None else seed
+
+
+def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
+    value = size = 0.0
+    for one, other in pairs:
+        if one is not None and one.shape == other.shape:
+            terms = (wide(one).conj() * wide(other)).real
+            value, size = value + float(np.sum(terms)), size + float(np.sum(np.abs(terms)))
+    return _Product(value, size)
+
+
+# Where they differ ---------------------------------------------------------------------------------
+
+
+def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparison:
+    """With what rounding explains, where there is no derivative, and who is wrong."""
+    slack = _slack(forward, gradients)
+    if failed.max_abs is not None and failed.max_abs <= slack:
+        kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
+        return kept.noted(fact("within_rounding", beyond=failed.max_abs))
+    roots = [forward.oracle[name] for name in forward.problem.seeds[forward.step] if name in forward.oracle]
+    if any(root.kinked.any() for root in roots):
+        return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
+    return replace(failed, verdict=_verdict(failed, forward))
+
+
+def _slack(forward: Forward, gradients: Arrays) -> float:
+    """What rounding explains of both sides."""
+    found = 0.0
+    for name, direction in forward.directions.items():
+        if gradients.get(name) is not None:
+            found += float(np.sum(_of_gradient(forward, name) * np.abs(wide(direction))))
+    for name, seed in forward.problem.seeds[forward.step].items():
+        known = forward.slack(name)
+        if known is not None:
+            found += float(np.sum(known if seed is None else known * np.abs(wide(seed))))
+    return found
+
+
+def _of_gradient(forward: Forward, name: str) -> np.ndarray | float:
+    """What rounding explains of a gradient; in less than double precision also as much as the reference has lost."""
+    conditioning, key = forward.point.conditioning, (ClaimKind.GRADIENT, forward.step, name)
+    known, truth = conditioning.slack(*key), None
+    if conditioning.rounding.is_of_low_precision:
+        truth = conditioning.truth(*key)
+    theirs = forward.point.want.states[forward.step].gradients.get(name)
+    lost = 0.0 if truth is None or theirs is None else np.abs(wide(theirs) - truth)
+    return (0.0 if known is None else known) + _NO_WORSE * lost
+
+
+def _verdict(failed: Comparison, forward: Forward) -> Fact | None:
+    """Which of the two modes the numeric oracle sides with."""
+    known = forward.oracle
+    if not known:
+        return None
+    ahead = _product(_roots(forward, {name: one.value for name, one in known.items()}))
+    bar = sum(float(np.sum(known[name].error)) for name in forward.problem.seeds[forward.step] if name in known)
+    method = next(iter(known.values())).method
+    got = Answer(fact("reverse_mode_of", engine=failed.engine), np.array([failed.got]))
+    want = Answer(fact("forward_mode_of", engine=failed.reference), np.array([failed.want]))
+    allowance = Allowance(np.array([failed.atol or 0.0]), failed.rtol or 0.0)
+    return who_is_wrong(got, want, [Answer(method, np.array([ahead.value]), bar, independent=True)], allowance)

@@ -1,0 +1,201 @@
+"""Each op of a graph alone in forward mode: its outputs' tangents in one engine against the reference's, for random
+directions of its arguments, and against the numeric oracle's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import RAISED, wide
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.op import Op
+from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.outcomes import outcome, place_of
+from gradcheck.checks.claims.tangents import Judge
+from gradcheck.checks.closeness.conditioning import Rounding, raise_array, sensitivity
+from gradcheck.checks.closeness.rounding import judged
+from gradcheck.checks.closeness.tolerance import between_engines, epsilon
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.forward_mode import Directions, Pushforward, push_operations
+from gradcheck.engines.perturbation import Perturbation, perturbed
+from gradcheck.engines.recording import arrays, rebuild
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
+from gradcheck.language.case import StatedTolerance
+from gradcheck.language.random import stream
+from gradcheck.oracles.numeric.tangents import Tangent, tangents_of_operation
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def check_operations(
+    point: Point, engines: Sequence[Engine], run: StatedTolerance | None, oracle_is_asked: bool
+) -> Iterator[Comparison]:
+    """For each engine a comparison a graph entry whose ops all agree, and one for each output that does not."""
+    applications, reference = point.applications, point.engines.reference
+    if not applications or not isinstance(reference, DefineByRun):
+        return
+    directions = directions_of(applications, point.problem.seed)
+    want = push_operations(reference, applications, directions, point.problem.dtype)
+    listed = [_Operation(point, *one, run, oracle_is_asked) for one in zip(applications, directions, strict=True)]
+    for engine in engines:
+        if not isinstance(engine, DefineByRun):
+            continue
+        got = push_operations(engine, applications, directions, point.problem.dtype)
+        if all(one.error is not None and one.error.kind == "unsupported" for one in got):
+            continue  # it has no forward mode, which is told of once
+        found: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
+        for operation, mine, theirs in zip(listed, got, want, strict=True):
+            found[operation.application.owner] += operation.compare(engine, mine, theirs)
+        for owner, wrong in found.items():
+            yield from wrong or [subject_of(point, owner, engine).passed()]
+
+
+def directions_of(applications: Sequence[Application], seed: int) -> list[Directions]:
+    """For each application random directions of its tracked arrays."""
+    generator = stream(seed, "directions of operations")
+
+    def drawn(array: np.ndarray) -> np.ndarray:
+        found = generator.standard_normal(array.shape)
+        if array.dtype.kind == "c":
+            found = found + 1j * generator.standard_normal(array.shape)
+        return np.asarray(found).astype(array.dtype)
+
+    return [_allowed(one.op, [drawn(array) for array in _tracked(one)]) for one in applications]
+
+
+def _allowed(op: Op, directions: list[np.ndarray]) -> list[np.ndarray]:
+    """A symmetric matrix moves among symmetric ones."""
+    if not op.symmetric or not directions:
+        return directions
+    first, *others = directions
+    return [np.asarray((first + np.swapaxes(first.conj(), -1, -2)) / 2), *others]
+
+
+def _tracked(application: Application) -> list[np.ndarray]:
+    flat = list(arrays(application.args, application.kwargs))
+    return [flat[position] for position in positions(application)]
+
+
+def subject_of(point: Point, owner: str, engine: Engine) -> Subject:
+    """The graph entry that an op stands in."""
+    place = place_of(point.problem.case, owner)
+    reference = point.engines.reference.name
+    return Subject(ClaimKind.NODE_JVP, owner, 0, engine.name, reference, place, "", point.trial)
+
+
+@dataclass
+class _Operation:
+    """One op alone, and how its tensors move."""
+
+    point: Point
+    application: Application
+    directions: Directions
+    run: StatedTolerance | None
+    oracle_is_asked: bool
+    _known: dict[str, Tangent] | None = field(default=None)
+
+    def compare(self, engine: Engine, mine: Pushforward, theirs: Pushforward) -> Iterator[Comparison]:
+        """What is wrong, or worth a note; nothing where all agree."""
+        subject, op = subject_of(self.point, self.application.owner, engine), self.application.op.name
+        known = theirs.tangents if theirs.error is None else None
+        if mine.error is not None:
+            differ = fact("outcomes_differ", got=subject.engine, got_outcome=outcome(mine.error),
+                          want=subject.reference, want_outcome=outcome(theirs.error))  # fmt: skip
+            failed = subject.failed(fact("jvp_fails", op=op, what=differ), lacks=mine.error.lacks)
+            yield replace(failed, status="unsupported") if mine.error.kind == "unsupported" else failed
+            return
+        for number, tangent in mine.tangents.items():
+            judge, oracle = self._judge(tangent, number), self.oracle.get(number)
+            if known is not None:
+                found = judge.compare(tangent, known.get(number), oracle, subject)
+            elif oracle is not None:
+                found = judge.compare_with_oracle(tangent, oracle, subject)
+            else:
+                continue
+            if found.status != "passed":
+                which = fact("jvp_of_op", op=op, number=int(number), mismatch=found.mismatch)
+                yield replace(found, mismatch=which)
+
+    @property
+    def oracle(self) -> dict[str, Tangent]:
+        """What the numeric oracle says; nothing where it is not to be asked, or cannot evaluate the op."""
+        if self._known is None:
+            self._known = {}
+            moving = [wide(array) for array in _tracked(self.application)]
+            ways = [wide(direction) for direction in self.directions]
+            if self.oracle_is_asked:
+                try:
+                    with using_default_dtype(_FLOAT64), np.errstate(all="ignore"):
+                        self._known = tangents_of_operation(self.application.op, self._arguments, moving, ways)
+                except (GradcheckError, ValueError, TypeError, LookupError):
+                    pass
+        return self._known
+
+    def _arguments(self, moved: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The op's arguments in double precision, with these in the place of what moves."""
+        places = dict(zip(positions(self.application), moved, strict=True))
+        position = iter(range(len(list(arrays(self.application.args, self.application.kwargs)))))
+
+        def chosen(array: np.ndarray) -> Any:
+            at = next(position)
+            return places[at] if at in places else raise_array(array).copy()
+
+        return rebuild(self.application.args, self.application.kwargs, chosen, _raised_dtype)
+
+    # Rounding ------------------------------------------------------------------------------------
+
+    def _judge(self, tangent: np.ndarray | None, number: str) -> Judge:
+        dtype = _FLOAT64 if tangent is None else tangent.dtype
+        tolerance = between_engines(dtype, self.point.problem.case.engine_tolerance, self.run)
+
+        def again(failed: Comparison) -> Comparison:
+            rounding, moved, truth = self._conditioning(number, failed.want_array)
+            return judged(failed, rounding, moved, truth)
+
+        def slack() -> np.ndarray | None:
+            rounding, moved, _ = self._conditioning(number, tangent)
+            return rounding.allow(moved)
+
+        low = any(epsilon(a.dtype) > epsilon(_FLOAT64) for a in _tracked(self.application))
+        return Judge(tolerance, low, slack, again)
+
+    def _conditioning(
+        self, number: str, want: np.ndarray | None
+    ) -> tuple[Rounding, np.ndarray | None, np.ndarray | None]:
+        """What rounding does to the op, how sensitive one output's tangent is, and that in double precision."""
+        flat = list(arrays(self.application.args, self.application.kwargs))
+        ways = [raise_array(direction) for direction in self.directions]
+
+        def pushed(engine: DefineByRun, perturbation: Perturbation) -> np.ndarray | None:
+            def moved(array: np.ndarray) -> np.ndarray:
+                return np.asarray(array * perturbation.factors(array.shape)) if array.dtype.kind in "fc" else array
+
+            again = self._with_arrays([moved(raise_array(array)) for array in flat])
+            found = push_operations(perturbed(engine, perturbation), [again], [[moved(way) for way in ways]], _FLOAT64)
+            return found[0].tangents.get(number)
+
+        (known,) = sensitivity(lambda perturbation: [pushed(Core(), perturbation)], self.point.problem.seed)
+        reference = self.point.engines.reference
+        still = Perturbation(0.0, np.random.default_rng(0))
+        truth = pushed(reference, still) if isinstance(reference, DefineByRun) else None
+        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.point.problem.dtype)])
+        magnitudes = [float(np.max(np.abs(wide(one)), initial=0.0)) for one in (*ways, want) if one is not None]
+        return Rounding(unit, max(magnitudes, default=0.0)), known, truth
+
+    def _with_arrays(self, flat: list[np.ndarray]) -> Application:
+        position = iter(flat)
+        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(position), _raised_dtype)
+        return replace(self.application, recorded=None, args=args, kwargs=kwargs)
+
+
+def _raised_dtype(name: str) -> np.dtype:
+    return dtypes.BY_NAME[RAISED.get(name, name)]

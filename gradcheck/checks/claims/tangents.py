@@ -1,0 +1,107 @@
+"""One tangent of an engine against the reference's and the numeric oracle's: how all of forward mode is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.result import Comparison, Subject
+from gradcheck.facts import fact
+from gradcheck.oracles.numeric.tangents import Tangent
+
+#: An error bar wider than this, relative to the largest element, confirms nothing.
+_BLURRED = 1e-5
+#: What one-sided differences are good for, relative to the largest element.
+_KINK = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What two tangents are held to. `slack()` is what rounding explains of an element, asked only where they differ;
+    `again` judges a failed comparison by that."""
+
+    tolerance: Tolerance
+    is_low: bool  # whether something is rounded to less than double precision, in which the oracle answers
+    slack: Callable[[], np.ndarray | None]
+    again: Callable[[Comparison], Comparison]
+
+    def compare(
+        self, mine: np.ndarray | None, theirs: np.ndarray | None, oracle: Tangent | None, subject: Subject
+    ) -> Comparison:
+        """An engine's tangent against another's; what did not move is zeros."""
+        mine, theirs = _filled(mine, theirs), _filled(theirs, mine)
+        found = compare(mine, theirs, self.tolerance, subject)
+        if found.status == "failed" and found.mask is not None:
+            found = self.again(found)
+        if oracle is None or mine is None or theirs is None or mine.shape != theirs.shape != oracle.value.shape:
+            return found
+        got, want = (Answer(name, wide(one).ravel()) for name, one in _named(subject, mine, theirs))
+        if found.status == "failed":
+            return self._arbitrated(found, got, want, oracle)
+        return self._confirmed(found, got, want, oracle)
+
+    def compare_with_oracle(self, mine: np.ndarray | None, oracle: Tangent, subject: Subject) -> Comparison:
+        """An engine's tangent against the numeric oracle alone, where the reference has none."""
+        mine = np.zeros(oracle.value.shape) if mine is None else mine
+        subject = replace(subject, reference=oracle.method)
+        settled = np.where(oracle.kinked, wide(mine), oracle.value).astype(mine.dtype)
+        found = compare(mine, settled, self.tolerance, subject, np.where(oracle.kinked, 0.0, oracle.error))
+        return self.again(found) if found.status == "failed" and found.mask is not None else found
+
+    def _arbitrated(self, failed: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+        """With what the oracle says of two who differ."""
+        if failed.mask is not None and _is_convention(failed.mask.ravel(), got, want, oracle):
+            return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
+        judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
+        return replace(failed, verdict=who_is_wrong(got, want, [judge], self._allowance(want)))
+
+    def _confirmed(self, found: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+        """With what it says of two who agree."""
+        smooth = ~oracle.kinked.ravel()
+        judge = Answer(oracle.method, oracle.value.ravel()[smooth], oracle.error.ravel()[smooth], independent=True)
+        mine = Answer(got.name, got.values[smooth])
+        allowance = self._allowance(mine)
+        scale = float(np.max(np.abs(mine.values), initial=0.0))
+        bar = float(np.max(judge.error, initial=0.0))
+        if found.status != "passed" or not mine.values.size or not bar <= _BLURRED * scale:
+            return found
+        if not judge.agrees(mine, allowance):
+            slack = None if self.is_low else self.slack()
+            if slack is None:
+                return found
+            if slack.size == smooth.size:
+                allowance = Allowance(allowance.absolute + slack.ravel()[smooth], allowance.relative)
+        if judge.agrees(mine, allowance):
+            return replace(found, certificate={"method": oracle.method, "error": bar})
+        apart = fact("tangents_disagree", got=got.name, want=want.name, method=oracle.method)
+        return replace(found, status="failed", mismatch=apart)
+
+    def _allowance(self, answer: Answer) -> Allowance:
+        scale = float(np.max(np.abs(answer.values), initial=0.0))
+        return Allowance(np.full(answer.values.shape, self.tolerance.atol * scale), self.tolerance.rtol)
+
+
+def _filled(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+    return np.zeros_like(other) if one is None and other is not None else one
+
+
+def _named(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    return list(zip((subject.engine, subject.reference), both, strict=True))
+
+
+def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Tangent) -> bool:
+    """Whether there is no derivative where two differ, and both stay between its sides."""
+    if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or np.iscomplexobj(oracle.value):
+        return False
+    left, right = oracle.left.ravel(), oracle.right.ravel()
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    finite = np.where(np.isfinite(low) & np.isfinite(high), np.maximum(np.abs(low), np.abs(high)), 0.0)
+    room = _KINK * float(np.max(finite, initial=0.0))
+    inside = [(low - room <= one.values) & (one.values <= high + room) for one in (got, want)]
+    return bool(np.all((inside[0] & inside[1] & oracle.kinked.ravel())[wrong]))
