@@ -68,9 +68,9 @@ class ClaimKind(StrEnum):
         return self in (ClaimKind.GRADIENT, ClaimKind.EXPECTED, ClaimKind.FORMULA)
 
     @property
-    def is_of_forward_mode(self) -> bool:
-        """Whether it is about Jacobian-vector products."""
-        return self in (ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
+    def is_asked_for_by_run(self) -> bool:
+        """Whether it is compared only where the run says so: forward mode, second order."""
+        return self in _OF_RUN
 
     @property
     def is_about_value(self) -> bool:
@@ -78,6 +78,7 @@ class ClaimKind(StrEnum):
         return self.subject is ClaimKind.VALUE
 
 
+_OF_RUN = frozenset((ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT, ClaimKind.GRADIENT2))
 _SUBJECTS = {ClaimKind.EXPECTED_VALUE: ClaimKind.VALUE, ClaimKind.EXPECTED: ClaimKind.GRADIENT}
 _RANKS = {kind: rank for rank, kind in enumerate(ClaimKind)}
 _RANKS |= {kind: _RANKS[subject] for kind, subject in _SUBJECTS.items()}

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import real_of, wide
 from gradcheck.checks.claims.pushed import Forward
+from gradcheck.checks.claims.tangents import blames, settled
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
@@ -108,12 +109,15 @@ def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparis
     """With what rounding explains, where there is no derivative, and who is wrong."""
     slack = _slack(forward, gradients)
     if failed.max_abs is not None and failed.max_abs <= slack:
-        kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
-        return kept.noted(fact("within_rounding", beyond=failed.max_abs))
+        return settled(failed).noted(fact("within_rounding", beyond=failed.max_abs))
     roots = [forward.oracle[name] for name in forward.problem.seeds[forward.step] if name in forward.oracle]
     if any(root.kinked.any() for root in roots):
         return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
-    return replace(failed, verdict=_verdict(failed, forward))
+    verdict, reference = _verdict(failed, forward), forward.reference.name
+    theirs = fact("forward_mode_of", engine=reference)
+    if failed.engine == reference or (failed.reference == reference and verdict and blames(verdict, theirs)):
+        return settled(failed, verdict=fact("reference_wrong", reference=reference, what=verdict))
+    return replace(failed, verdict=verdict)
 
 
 def _slack(forward: Forward, gradients: Arrays) -> float:

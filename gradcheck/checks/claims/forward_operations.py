@@ -45,7 +45,10 @@ def check_operations(
         return
     directions = directions_of(applications, point.problem.seed)
     want = push_operations(reference, applications, directions, point.problem.dtype)
-    listed = [_Operation(point, *one, run, oracle_is_asked) for one in zip(applications, directions, strict=True)]
+    listed = [
+        _Operation(point, place, *one, run, oracle_is_asked)
+        for place, one in enumerate(zip(applications, directions, strict=True))
+    ]
     for engine in engines:
         if not isinstance(engine, DefineByRun):
             continue
@@ -97,6 +100,7 @@ class _Operation:
     """One op alone, and how its tensors move."""
 
     point: Point
+    place: int  # among the applications
     application: Application
     directions: Directions
     run: StatedTolerance | None
@@ -110,7 +114,7 @@ class _Operation:
         if mine.error is not None:
             differ = fact("outcomes_differ", got=subject.engine, got_outcome=outcome(mine.error),
                           want=subject.reference, want_outcome=outcome(theirs.error))  # fmt: skip
-            failed = subject.failed(fact("jvp_fails", op=op, what=differ), lacks=mine.error.lacks)
+            failed = subject.failed(fact("jvp_fails", op=op, place=self.place, what=differ), lacks=mine.error.lacks)
             yield replace(failed, status="unsupported") if mine.error.kind == "unsupported" else failed
             return
         for number, tangent in mine.tangents.items():
@@ -121,8 +125,8 @@ class _Operation:
                 found = judge.compare_with_oracle(tangent, oracle, subject)
             else:
                 continue
-            if found.status != "passed":
-                which = fact("jvp_of_op", op=op, number=int(number), mismatch=found.mismatch)
+            if found.status != "passed" or found.verdict:
+                which = fact("jvp_of_op", op=op, number=int(number), place=self.place, mismatch=found.mismatch)
                 yield replace(found, mismatch=which)
 
     @property

@@ -60,9 +60,9 @@ def _of_error(failure: Failure) -> Signature | None:
 def lead_of(result: CaseResult) -> Comparison | None:
     """The failed comparison that says most, the case's own numbers before those of trials.
 
-    Gradients of gradients are left out: a case file alone does not ask for them.
+    Gradients of gradients and forward mode are left out: a case file alone does not ask for them.
     """
-    failed = [c for c in result.comparisons if c.status == "failed" and c.what is not ClaimKind.GRADIENT2]
+    failed = [c for c in result.comparisons if c.status == "failed" and not c.what.is_asked_for_by_run]
     return min(failed, key=lambda c: (c.what.rank, c.what.is_of_file, c.trial is not None), default=None)
 
 

@@ -166,10 +166,14 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
         (rule, _tensors(wrong, (ClaimKind.NODE,))),
         # as a backward pass meets them
         ("the gradient of", _tensors(wrong[::-1], (ClaimKind.GRADIENT, ClaimKind.EXPECTED))),
+        ("forward mode in", _tensors(wrong, (ClaimKind.NODE_JVP,))),
+        ("the tangent of", _tensors(wrong, (ClaimKind.JVP,))),
     ]
     told = [f"{words} {_some(names)}" for words, names in parts if names]
     if any(c.what is ClaimKind.RAISES for c in wrong):
         told.append("the outcome")
+    if any(c.what is ClaimKind.DOT_PRODUCT for c in wrong):
+        told.append("forward against reverse mode")
     return f"wrong only because of this: {'; '.join(told)}"
 
 

@@ -42,6 +42,7 @@ phrases(
         "parted": "{some:list} stand against {others:list}",
         "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:.6g}) is outside of the "
         "subgradients, [{low:.6g}, {high:.6g}]",
+        "reference_wrong": "no failure, {reference} is wrong here: {what}",
         "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "
         "subgradient}: {got} takes {got_value:.6g}, {want} {want_value:.6g}",
         "convention": "a difference of convention, not a failure: {kink}",
@@ -64,6 +65,11 @@ phrases(
         "of its {arguments:ordinals} arguments are} wrong",
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
+        "its_jvp_is_wrong": "its Jacobian-vector product is wrong{reverse:if , though its gradient is right}",
+        "tangents_go_wrong": lambda f: (
+            "tangents go wrong here"
+            + (f"; all {f['operations']} operations are right on their own" if f["operations"] else "")
+        ),
         "it_recurses": "it recurses",
         "not_the_same_twice": "the engine does not give the same answer twice",
         "change_arguments": "they change their arguments ({tensors:commas}) in place",
@@ -73,6 +79,9 @@ phrases(
         "deeper than Python's stack",
         "not_deterministic_engine": "the same pass once more gives other gradients, or another error: something random "
         "decides, such as tensors told apart by random numbers, of which two may be the same",
+        "rule_is_not_linear": "twice the incoming gradient does not give twice the gradients, though a gradient is "
+        "linear in it",
+        "incoming_is_detached": "detached: the rule cannot be differentiated with respect to the incoming gradient",
         "inputs_mutated": "input mutated: after the run {tensors:commas} is not what the engine was given; an op "
         "writes its result into the memory of an argument",
         "no_explanation": "no explanation: {error}",
