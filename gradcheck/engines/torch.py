@@ -68,11 +68,13 @@ class Torch(DefineByRun):
         """The tensor's values, sharing its memory."""
         if tensor.requires_grad:
             tensor = tensor.detach()
+        if tensor._is_zerotensor():
+            tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
-        # a conjugate, a negative or a zero may be one that torch has not written out yet
-        plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor())
+        # a conjugate or a negative may be one that torch has not written out yet
+        plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg())
         return plain
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
@@ -140,7 +142,7 @@ class _Duals:
         """The tangent that it has."""
         unpack: Any = forward_ad.unpack_dual
         found: torch.Tensor | None = unpack(tensor).tangent
-        return found
+        return None if found is None else found.to(tensor.dtype)  # `prod` with a dtype leaves it in the input's
 
 
 class _Above(torch.autograd.Function):

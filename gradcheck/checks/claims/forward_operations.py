@@ -115,7 +115,11 @@ class _Operation:
             differ = fact("outcomes_differ", got=subject.engine, got_outcome=outcome(mine.error),
                           want=subject.reference, want_outcome=outcome(theirs.error))  # fmt: skip
             failed = subject.failed(fact("jvp_fails", op=op, place=self.place, what=differ), lacks=mine.error.lacks)
-            yield replace(failed, status="unsupported") if mine.error.kind == "unsupported" else failed
+            kinds = [error.kind for error in (mine.error, theirs.error) if error is not None]
+            if "unsupported" in kinds:
+                yield replace(failed, status="unsupported")
+            elif len(kinds) == 1 or kinds[0] != kinds[1]:
+                yield failed
             return
         for number, tangent in mine.tangents.items():
             judge, oracle = self._judge(tangent, number), self.oracle.get(number)

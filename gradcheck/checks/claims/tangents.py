@@ -68,21 +68,19 @@ class Judge:
 
     def _confirmed(self, found: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
         """With what it says of two who agree."""
-        smooth = ~oracle.kinked.ravel()
-        judge = Answer(oracle.method, oracle.value.ravel()[smooth], oracle.error.ravel()[smooth], independent=True)
-        mine = Answer(got.name, got.values[smooth])
-        allowance = self._allowance(mine)
-        scale = float(np.max(np.abs(mine.values), initial=0.0))
+        judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
+        allowance = self._allowance(got)
+        scale = float(np.max(np.abs(got.values), initial=0.0))
         bar = float(np.max(judge.error, initial=0.0))
-        if found.status != "passed" or not mine.values.size or not bar <= _BLURRED * scale:
+        if found.status != "passed" or np.any(oracle.kinked) or not bar <= _BLURRED * scale:
             return found
-        if not judge.agrees(mine, allowance):
+        if not judge.agrees(got, allowance):
             slack = None if self.is_low else self.slack()
             if slack is None:
                 return found
-            if slack.size == smooth.size:
-                allowance = Allowance(allowance.absolute + slack.ravel()[smooth], allowance.relative)
-        if judge.agrees(mine, allowance):
+            if slack.size == got.values.size:
+                allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
+        if judge.agrees(got, allowance):
             return replace(found, certificate={"method": oracle.method, "error": bar})
         apart = fact("tangents_disagree", got=got.name, want=want.name, method=oracle.method)
         return replace(found, status="failed", mismatch=apart)
@@ -121,5 +119,6 @@ def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Tangent
     low, high = np.minimum(left, right), np.maximum(left, right)
     finite = np.where(np.isfinite(low) & np.isfinite(high), np.maximum(np.abs(low), np.abs(high)), 0.0)
     room = _KINK * float(np.max(finite, initial=0.0))
-    inside = [(low - room <= one.values) & (one.values <= high + room) for one in (got, want)]
+    anything = np.isneginf(low) & np.isposinf(high)
+    inside = [(low - room <= one.values) & (one.values <= high + room) | anything for one in (got, want)]
     return bool(np.all((inside[0] & inside[1] & oracle.kinked.ravel())[wrong]))

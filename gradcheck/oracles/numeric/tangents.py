@@ -7,7 +7,7 @@ what lies behind others is told by differences, which tell kinks, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,18 @@ def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) ->
     rest = _moving(compute({name: Perturbed(array, forward) for name, array in points.items()}, forward))
     found = _by_complex_step(compute, points, directions, rest, seed)
     others = {name: array for name, array in rest.items() if name not in found}
-    return found | (_by_differences(compute, points, directions, others, forward.detached) if others else {})
+    if others:
+        found |= _by_differences(compute, points, directions, others, forward.detached)
+    return {name: _where_finite(tangent, rest[name]) for name, tangent in found.items()}
+
+
+def _where_finite(found: Tangent, value: np.ndarray) -> Tangent:
+    """Where the value itself is no finite number there is no derivative, and anything may be said."""
+    lost = ~np.isfinite(value)
+    if not np.any(lost):
+        return found
+    left, right = np.where(lost, -np.inf, found.left), np.where(lost, np.inf, found.right)
+    return replace(found, left=left, right=right, kinked=found.kinked | lost, error=np.where(lost, np.inf, found.error))
 
 
 def _moving(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
