@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,6 +132,7 @@ class _Duals:
 
     def level(self) -> AbstractContextManager[Any]:
         """Where tangents live."""
+        _load_decompositions()
         return forward_ad.dual_level()
 
     def dual(self, tensor: torch.Tensor, tangent: np.ndarray) -> torch.Tensor:
@@ -143,6 +146,14 @@ class _Duals:
         unpack: Any = forward_ad.unpack_dual
         found: torch.Tensor | None = unpack(tensor).tangent
         return None if found is None else found.to(tensor.dtype)  # `prod` with a dtype leaves it in the input's
+
+
+@cache
+def _load_decompositions() -> None:
+    """What torch imports with the first dual tensor, and warns of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import_module("torch._decomp.decompositions_for_jvp")
 
 
 class _Above(torch.autograd.Function):

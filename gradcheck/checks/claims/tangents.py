@@ -75,10 +75,10 @@ class Judge:
         if found.status != "passed" or np.any(oracle.kinked) or not bar <= _BLURRED * scale:
             return found
         if not judge.agrees(got, allowance):
-            slack = None if self.is_low else self.slack()
-            if slack is None:
+            if self.is_low:
                 return found
-            if slack.size == got.values.size:
+            slack = self.slack()
+            if slack is not None and slack.size == got.values.size:
                 allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
         if judge.agrees(got, allowance):
             return replace(found, certificate={"method": oracle.method, "error": bar})
