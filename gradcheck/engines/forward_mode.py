@@ -47,7 +47,7 @@ def push_forward(
     perturbation: Perturbation | None = None,
 ) -> Pushforward:
     """The tangents of all named tensors where the problem's inputs move along the directions, of their shapes."""
-    with engine.session(problem.dtype):
+    with engine.fresh_session(problem.dtype):
         if engine.forward_ad is not None:
             found = _attempt(lambda: _graph_by_duals(engine, problem, directions, perturbation), "forward AD")
             if found.error is None or found.error.kind != "unsupported":
@@ -100,32 +100,13 @@ def _graph_by_double_reverse(
     named = {name: tensor for name, tensor in run.tensors.items() if name not in run.leaves}
     moving = {name: tensor for name, tensor in named.items() if _moves(engine, tensor)}
     leaves = [run.leaves[name] for name in directions]
-    tangents = double_reverse(engine, list(moving.values()), leaves, list(directions.values()))
+    tangents = engine.jvp(list(moving.values()), leaves, list(directions.values()))
     found = dict(zip(moving, tangents, strict=True))
     return {name: found.get(name) for name in named}
 
 
 def _moves(engine: DefineByRun, tensor: Any) -> bool:
     return bool(tensor.requires_grad) and dtypes.is_differentiable(engine.array(tensor).dtype)
-
-
-def double_reverse(
-    engine: DefineByRun, roots: Sequence[Any], leaves: Sequence[Any], directions: Directions
-) -> list[np.ndarray | None]:
-    """For each root its tangent where the leaves move along the directions. Raises TensorError."""
-    if not roots:
-        return []
-    incoming = [engine.leaf(np.ones_like(engine.array(root)), True) for root in roots]
-    first = engine.differentiate(list(roots), list(leaves), incoming)
-    flowing = [
-        (gradient, direction)
-        for gradient, direction in zip(first, directions, strict=True)
-        if gradient is not None and gradient.requires_grad
-    ]
-    if not flowing:
-        return [None] * len(incoming)
-    found = engine.differentiate([g for g, _ in flowing], incoming, [direction for _, direction in flowing])
-    return [_array(engine, tangent) for tangent in found]
 
 
 def _array(engine: DefineByRun, tensor: Any) -> np.ndarray | None:
@@ -139,8 +120,11 @@ def push_operations(
     engine: DefineByRun, applications: Sequence[Application], directions: Sequence[Directions], dtype: np.dtype
 ) -> list[Pushforward]:
     """Each op alone, its tracked arrays moving along directions."""
-    with engine.session(dtype):
-        return [_push_operation(engine, *one) for one in zip(applications, directions, strict=True)]
+    found = []
+    for application, ways in zip(applications, directions, strict=True):
+        with engine.fresh_session(dtype):
+            found.append(_push_operation(engine, application, ways))
+    return found
 
 
 def _push_operation(engine: DefineByRun, application: Application, directions: Directions) -> Pushforward:
@@ -185,7 +169,7 @@ def _operation_by_double_reverse(
 
     listed = {str(n): o for n, o in enumerate(_applied(engine, application, leaf)) if isinstance(o, engine.tensor_type)}
     moving = {number: output for number, output in listed.items() if _moves(engine, output)}
-    found = dict(zip(moving, double_reverse(engine, list(moving.values()), leaves, directions), strict=True))
+    found = dict(zip(moving, engine.jvp(list(moving.values()), leaves, directions), strict=True))
     return {number: found.get(number) for number in listed}
 
 

@@ -9,7 +9,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core, applications_of
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.forward_mode import at_step, double_reverse, push_forward, push_operations
+from gradcheck.engines.forward_mode import at_step, push_forward, push_operations
 from gradcheck.engines.resolve import engine as engine_of
 from gradcheck.engines.torch import Torch
 from tests.from_text import problem_from
@@ -90,8 +90,8 @@ def test_inputs_are_those_of_the_step() -> None:
 def test_roots_that_no_leaf_moves_have_none() -> None:
     core = Core()
     leaf, other = core.leaf(np.ones(2), True), core.leaf(np.ones(2), True)
-    assert double_reverse(core, [], [leaf], [np.ones(2)]) == []
-    assert double_reverse(core, [TABLE["tanh"](other)], [leaf], [np.ones(2)]) == [None]
+    assert core.jvp([], [leaf], [np.ones(2)]) == []
+    assert core.jvp([TABLE["tanh"](other)], [leaf], [np.ones(2)]) == [None]
 
 
 def test_ops_alone_move_in_what_is_tracked_only(engine: DefineByRun) -> None:
@@ -112,10 +112,14 @@ def test_ops_on_halves_round_once(engine: DefineByRun) -> None:
     assert abs(float(found.tangents["0"]) - 1.5) < 1e-2
 
 
-def test_libraries_that_differentiate_functions_have_none_of_it() -> None:
-    pytest.importorskip("autograd")
-    hips = engine_of("hips")
-    assert isinstance(hips, DefineByRun)
-    found = push_forward(hips, problem_from("{inputs: {x: [1.0]}, graph: {y: x * x}}"), {"x": np.ones(1)})
-    assert found.error is not None
-    assert found.error.kind == "unsupported"
+@pytest.mark.parametrize("name", ["hips", "jax"])
+def test_libraries_that_differentiate_functions_do_so_twice(name: str) -> None:
+    pytest.importorskip({"hips": "autograd"}.get(name, name))
+    library = engine_of(name)
+    assert isinstance(library, DefineByRun)
+    problem = problem_from("{inputs: {x: [[1.0, 2.0]], w: [[0.5], [1.0]]}, graph: {y: x @ w, z: tanh(y), c: x * 2}}")
+    move = {"x": np.array([[1.0, -1.0]]), "w": np.array([[2.0], [0.0]])}
+    mine, core = push_forward(library, problem, move), push_forward(Core(), problem, move)
+    assert mine.error is None
+    for tensor, tangent in core.tangents.items():
+        np.testing.assert_allclose(mine.tangents[tensor], tangent)

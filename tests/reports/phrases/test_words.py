@@ -296,7 +296,9 @@ def other_words(kind: str) -> Phrase:
 def test_the_cases_are_wrong_in_many_ways(said: list[RunResult]) -> None:
     """Else the next test would say little."""
     comparisons = [c for result in said for case in result.cases for c in case.comparisons]
-    assert {c.what for c in comparisons if c.status == "failed"} >= {kind for kind in ClaimKind if not kind.is_asked_for_by_run}
+    assert {c.what for c in comparisons if c.status == "failed"} >= {
+        kind for kind in ClaimKind if not kind.is_asked_for_by_run
+    }
     assert {c.status for c in comparisons} >= {"passed", "failed", "not_differentiable", "unsupported"}
     assert len({d.kind for c in comparisons for d in c.diagnoses}) >= 8
     assert {case.status for result in said for case in result.cases} >= {
