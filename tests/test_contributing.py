@@ -67,8 +67,9 @@ def test_an_exact_rule_serves_an_op() -> None:
 
 
 def test_a_tolerance_is_one_method() -> None:
-    found = ran("scale=100.0")
+    found = ran("atol=1e-8")
     assert found["allowed"].tolist() == pytest.approx([1e-8, 1.01e-8, 2e-8], rel=1e-4)
+    assert found["strict"].tolist() == pytest.approx([1e-13, 1e-10, 1e-8])
 
 
 def test_a_kind_of_claim_is_a_stage() -> None:

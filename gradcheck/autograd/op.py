@@ -129,7 +129,7 @@ class Op(Signature):
             require_one_dtype(self.name, *arrays)
         if self.rounds or not any(array.dtype in HALVES for array in arrays):
             result = self.forward(*args)
-            return result if isinstance(result, (np.ndarray, tuple)) else np.asarray(result)
+            return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)
         if target is None:
             target = result_dtype([array for array in arrays if array.dtype.kind in "fVc"])
         if self.sequence is not None:

@@ -80,7 +80,7 @@ def promote(name: str, args: list[Any], start: int, stop: int, *, floating: bool
         target = default_dtype()
     for i in range(start, stop):
         if isinstance(args[i], _OPERANDS):
-            args[i] = np.asarray(args[i], dtype=target)
+            args[i] = np.asanyarray(args[i], dtype=target)
     return target
 
 
@@ -103,5 +103,5 @@ def rounded_to(half: np.dtype, result: Any) -> Any:
     """An array, or each of a tuple of arrays, in half precision where it was computed in float32, else as it is."""
     if isinstance(result, tuple):
         return tuple(rounded_to(half, part) for part in result)
-    array = np.asarray(result)
+    array = np.asanyarray(result)
     return array.astype(half) if array.dtype == np.float32 else array

@@ -23,7 +23,7 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
-from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.nodes import Expr, Gradient
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Derivation, Pool, share, sizes
@@ -32,7 +32,7 @@ from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import MAX_NODES, derive
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
 from gradcheck.language.symbolic.simplify.rules import Simplifier
-from gradcheck.language.trials import is_general
+from gradcheck.language.trials import inner_roots, is_general
 from gradcheck.oracles.exact.prove import prove
 
 #: How many other points formulas are derived and verified at.
@@ -62,7 +62,8 @@ class DerivedFormula:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """What a case computes, and its gradients after the pass `step`. `why_not` says why there are none; `proved_at` the
-    sizes that proofs are about, where they are not the case's own."""
+    sizes that proofs are about, where they are not the case's own; `incoming` are the roots whose gradient is what
+    comes in and no formula."""
 
     case: Case
     problem: Problem
@@ -72,6 +73,7 @@ class Explanation:
     step: int | None = None
     why_not: Fact | None = None
     proved_at: Mapping[str, int] = field(default_factory=dict)
+    incoming: tuple[str, ...] = ()
 
 
 class _NotDerived(Exception):
@@ -103,7 +105,8 @@ def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Exp
             return Explanation(case, problem, values, step=step, why_not=error.why)
         except GradcheckError as error:
             return Explanation(case, problem, values, step=step, why_not=fact("said", text=str(error)))
-        return Explanation(case, problem, values, let, formulas, step, proved_at=explainer.proved_at)
+        found = Explanation(case, problem, values, let, formulas, step, proved_at=explainer.proved_at)
+        return replace(found, incoming=tuple(explainer.incoming))
 
 
 def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
@@ -161,6 +164,7 @@ class _Explainer:
             raise _NotDerived(first)
         self.numbers = [first, *self._trials(own)]
         self.problem = first.alone.problem
+        self.incoming: list[str] = []
         self.small = [numbers for numbers in self.numbers if numbers.size <= LARGE]
         at_own_sizes = first in self.small or not self.small
         self.proving = first.alone.problem if at_own_sizes else max(self.small, key=lambda n: n.size).alone.problem
@@ -188,6 +192,8 @@ class _Explainer:
         Raises _NotDerived, or Unsupported, where a gradient cannot be written down.
         """
         raw = derive(self.problem, expand=self.expand, most=None)
+        self.incoming = [name for name, expr in raw.items() if expr == Gradient(name)]
+        raw = {name: expr for name, expr in raw.items() if name not in self.incoming}
         single = len(self.case.steps) == 1
         samples = [names_at(numbers.alone) for numbers in self.small or self.numbers]
         chosen = simplifier(self.problem, samples, single).simplify(raw)
@@ -239,7 +245,7 @@ class _Explainer:
         self, let: Mapping[str, Expr], formulas: Mapping[str, Expr], bound: set[str]
     ) -> Iterator[DerivedFormula]:
         gradients = self.numbers[0].alone.want.states[-1].gradients
-        bounds = self._proofs(let, {name: formula for name, formula in formulas.items() if name not in bound})
+        bounds = self._proofs(let, formulas, bound)
         single = len(self.case.steps) == 1
         ended = {} if single else self._holds(let, formulas, [numbers.whole for numbers in self.numbers])
         for name, formula in formulas.items():
@@ -249,16 +255,21 @@ class _Explainer:
             lasting = single or all(ended[name])
             yield DerivedFormula(name, formula, gradient.shape, points, name in bound, bounds.get(name), lasting)
 
-    def _proofs(self, let: Mapping[str, Expr], formulas: Mapping[str, Expr]) -> dict[str, float]:
-        """The bounds of those that the exact oracle proves. Raises _NotDerived where it refutes one."""
+    def _proofs(self, let: Mapping[str, Expr], formulas: Mapping[str, Expr], bound: set[str]) -> dict[str, float]:
+        """The bounds of those that the exact oracle proves, of all but the `bound` ones. Raises _NotDerived where it
+        refutes one, unless there are incoming gradients that no formula can name: those below another root, which are
+        written out. Such a formula is bound, too."""
         if not self.small:
             return {}
         problem = replace(self.proving, case=replace(self.proving.case, let=_as_claims(let)))
         found = {}
-        for name, proof in zip(formulas, prove(problem, list(_as_claims(formulas).items())), strict=True):
-            if proof.status == "refuted":
+        claims = _as_claims({name: formula for name, formula in formulas.items() if name not in bound})
+        for name, proof in zip(claims, prove(problem, list(claims.items())), strict=True):
+            if proof.status == "refuted" and not inner_roots(problem.case):
                 raise _NotDerived(fact("derived_is_refuted", tensor=name))
-            if proof.status == "proved":
+            if proof.status == "refuted":
+                bound.add(name)
+            elif proof.status == "proved":
                 found[name] = proof.bound
         return found
 

@@ -46,7 +46,8 @@ class Options:
     both, and that they agree. `order` 2 checks gradients of gradients too. `power` plants faults in what passes and
     counts those that are caught; `derived` notes which formulas equal the derived ones. The run stops after `maxfail`
     cases that failed, crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless
-    `explained`, only verdicts count, and no failure is looked into.
+    `explained`, only verdicts count, and no failure is looked into; unless `corrected`, nothing is suggested instead
+    of what is wrong.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -65,6 +66,7 @@ class Options:
     maxfail: int | None = None
     shrink: Effort | None = None
     explained: bool = True
+    corrected: bool = True
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:

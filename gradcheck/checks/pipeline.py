@@ -10,6 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claims import (
     certificates,
+    domains,
     engines,
     formulas,
     forward,
@@ -44,6 +45,7 @@ STAGES: tuple[Stage, ...] = (
     stated,
     formulas,
     trials,
+    domains,
     certificates,
     numeric,
     forward,

@@ -20,7 +20,7 @@ from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.scope import Scope
-from gradcheck.checks.size_freedom import structural_sizes, stuck_sizes
+from gradcheck.checks.size_freedom import structural_sizes, stuck_sizes, written_out_in
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_record
 from gradcheck.engines.recording import Recorder
@@ -30,7 +30,7 @@ from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trials import Variation, moved, other_numbers, trial_sizes
+from gradcheck.language.trials import Variation, moved, other_numbers, symbolic_sizes, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
@@ -85,7 +85,7 @@ class Point:
 
     @cached_property
     def conditioning(self) -> Conditioning:
-        """How sensitive to roundings the reference is here."""
+        """What rounding explains here."""
         return Conditioning(self.engines.reference, self.problem, self.want)
 
     @property
@@ -175,7 +175,9 @@ class Points:
 
     def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
         attempt = problem.drawn.attempt
-        return Point(problem, self.engines, Trial(number, problem.seed, dict(problem.sizes), attempt, kind, problem))
+        resized = problem.sizes != self.own.problem.sizes
+        trial = Trial(number, problem.seed, dict(problem.sizes), attempt, kind, resized, problem)
+        return Point(problem, self.engines, trial)
 
     def keep(self, point: Point) -> None:
         """Whoever explains what was found at the point will look at it again."""
@@ -187,11 +189,18 @@ class Points:
         return [*self.trials, *self.others]
 
     def _held(self, attempt: int) -> frozenset[str]:
-        return self._structural if attempt < 2 else self._structural | self._stuck
+        return self._structural | self._pinned if attempt < 2 else self._structural | self._stuck
 
     @cached_property
     def _structural(self) -> frozenset[str]:
         return structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
+
+    @cached_property
+    def _pinned(self) -> frozenset[str]:
+        """Those that a tensor is written out with and that cannot change: at 1 alone broadcasting hides it."""
+        case, sizes = self.own.problem.case, self.own.problem.sizes
+        written = [word for word in symbolic_sizes(case) if written_out_in(case, sizes[word])]
+        return self._stuck.intersection(written) if written else frozenset()
 
     @cached_property
     def _stuck(self) -> frozenset[str]:

@@ -97,6 +97,7 @@ class Trial:
     sizes: Mapping[str, int]
     attempt: int = 0
     kind: TrialKind = "drawn"
+    resized: bool = False  # whether some size is not the case's own
     problem: Problem | None = field(default=None, compare=False, repr=False)
 
 
@@ -240,6 +241,11 @@ class Comparison:
         """The same with more notes."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
+    @property
+    def blames_reference(self) -> bool:
+        """Whether it passes because the reference is wrong here, and those who differ from it are right."""
+        return self.status == "passed" and self.verdict is not None and self.verdict.kind == "reference_wrong"
+
     def has_note(self, kind: str) -> bool:
         """Whether a note of this kind of fact is among its notes."""
         return any(note.kind == kind for note in self.notes)
@@ -287,6 +293,13 @@ class CaseResult:
     smallest: Reproduction | None = None
     power: Power | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
+
+    @property
+    def wrong_references(self) -> tuple[str, ...]:
+        """Those that are wrong here, which is nobody else's failure."""
+        return tuple(
+            dict.fromkeys(str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.blames_reference)
+        )
 
 
 @dataclass(frozen=True, slots=True)

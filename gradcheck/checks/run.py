@@ -109,12 +109,12 @@ def _shrunk(
     results = [found for _, found in done]
     if not any(found.status in ("failed", "crashed") for found in results):
         return results
-    from gradcheck.checks.shrinking.reproduction import Reproductions, quick
+    from gradcheck.checks.shrinking.reproduction import Reproductions, quick, thorough
 
-    fast = quick(options)
+    fast, slow = quick(options), thorough(options)
 
-    def check(case: Case, thorough: bool) -> CaseResult:
-        return check_one(case, options if thorough else fast, engines)
+    def check(case: Case, explained: bool) -> CaseResult:
+        return check_one(case, slow if explained else fast, engines)
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
     smallest = Reproductions(options, engines, check).find_all(pairs, effort)

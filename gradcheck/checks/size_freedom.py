@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
@@ -33,6 +34,15 @@ def written_out_in(case: Case, size: int) -> str:
         if value.array is not None and name not in case.shapes and size in value.array.shape:
             return name
     return ""
+
+
+def sizes_that_stay(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
+    """The symbolic sizes that no trial changes, and the tensor that is written out with each, "" where none is."""
+    if not drawn:
+        return []
+    case, sizes = own.case, own.sizes
+    fixed = [word for word in symbolic_sizes(case) if all(one.sizes[word] == sizes[word] for one in drawn)]
+    return [fact("size_stays", size=w, value=sizes[w], tensor=written_out_in(case, sizes[w])) for w in fixed]
 
 
 def _changed(problem: Problem, word: str) -> Iterator[Problem]:

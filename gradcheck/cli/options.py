@@ -82,7 +82,7 @@ RUN: tuple[Option, ...] = (
     Option("--reference", key="reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
     Option("--dtype", key="dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
     Option("--rtol", key="rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
-    Option("--atol", key="atol", type=_NOT_NEGATIVE, help="Tolerance relative to a tensor's largest magnitude."),
+    Option("--atol", key="atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
     SEED.but(help="Instead of each case's own seed."),
     Option(
         "--trials", key="trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."

@@ -16,7 +16,7 @@ failure either. Whatever else it raises, in the way of `TensorError`, is compare
 
 Optional are `timeout`, `output` and `session`, which `time_limit`, `take_output` and `session` below read, and
 `Evaluation.changed`. A define-by-run engine whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page
-as a `DefineByRun`, whose `evaluate` can also perturb results and record ops.
+as a `DefineByRun`, whose `evaluate` can also record ops.
 """
 
 from __future__ import annotations
@@ -75,11 +75,14 @@ class Application:
     recorded: Any = None  # the core's own result, where it was recorded: the core need not compute it again
     #: Shape and dtype of each output; None for one that has no gradient.
     outputs: tuple[tuple[tuple[int, ...], np.dtype] | None, ...] = ()
+    #: Whether an array that stands in several places is one tensor there, as in `a - a`, and not several.
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Pullback:
-    """For each differentiable array among an op's arguments (that is tracked), in order, the gradient."""
+    """For each differentiable array among an op's arguments (that is tracked), in order, the gradient: of a tensor that
+    is shared, the whole of it in each of its places."""
 
     gradients: tuple[np.ndarray | None, ...]
     error: TensorError | None = None

@@ -25,7 +25,6 @@ from gradcheck.engines.base import (
     as_tensor_error,
 )
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.perturbation import Perturbation
 from gradcheck.engines.recording import Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
@@ -81,16 +80,11 @@ class DefineByRun(GradientBackend):
         found = self.differentiate([g for g, _ in flowing], incoming, [direction for _, direction in flowing])
         return [None if tangent is None else self.array(tangent) for tangent in found]
 
-    def evaluate(
-        self, problem: Problem, perturbation: Perturbation | None = None, recorder: Recorder | None = None
-    ) -> Evaluation:
-        """Run the graph and every step, as any engine does.
-
-        Besides: with a perturbation, the result of every op is moved at random, in double precision. A recorder, which
-        only the core's tensors can have, is the host of the first evaluation of the graph.
-        """
+    def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
+        """Run the graph and every step, as any engine does. A recorder, which only the core's tensors can have, is the
+        host of the first evaluation of the graph."""
         with self.session(problem.dtype):
-            return GraphRun(self, problem, perturbation, recorder).evaluation()
+            return GraphRun(self, problem, recorder).evaluation()
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
@@ -110,14 +104,12 @@ class DefineByRun(GradientBackend):
                         run.backward()
             return [run.pullback() for run in runs]
 
-    def second_order(
-        self, problem: Problem, step: int, probes: Gradients, perturbation: Perturbation | None = None
-    ) -> SecondOrder:
+    def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
         """Gradients of gradients: those of one pass alone, and what `<gradient, probe>`, over all inputs, changes by
         with each input. For a scalar root that is its Hessian times the probe, by a second pass through the first."""
         with self.session(problem.dtype):
             try:
-                return self._second_order(GraphRun(self, problem, perturbation), step, probes)
+                return self._second_order(GraphRun(self, problem), step, probes)
             except GradcheckError as error:
                 return SecondOrder({}, {}, as_tensor_error(error))
 
@@ -184,10 +176,15 @@ class OpRun:
     def _forward(self, application: Application) -> Any:
         tracked = iter(application.tracked or itertools.repeat(True))
         leaves, make, host = self.leaves, self._engine.leaf, self._engine.host
+        known: dict[int, Any] = {}
 
         def leaf(array: np.ndarray) -> Any:
             if next(tracked) and dtypes.is_differentiable(array.dtype):
-                tensor = make(array, True)
+                tensor = known.get(id(array))
+                if tensor is None:
+                    tensor = make(array, True)
+                    if application.shared:
+                        known[id(array)] = tensor
                 leaves.append(tensor)
                 return tensor
             return make(array, False)

@@ -20,7 +20,6 @@ from gradcheck.autograd import dtypes
 from gradcheck.engines.base import Application, ForwardAD, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.perturbation import Perturbation
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.language.problem import Problem
@@ -44,15 +43,14 @@ def push_forward(
     engine: DefineByRun,
     problem: Problem,
     directions: Mapping[str, np.ndarray],
-    perturbation: Perturbation | None = None,
 ) -> Pushforward:
     """The tangents of all named tensors where the problem's inputs move along the directions, of their shapes."""
     with engine.fresh_session(problem.dtype):
         if engine.forward_ad is not None:
-            found = _attempt(lambda: _graph_by_duals(engine, problem, directions, perturbation), "forward AD")
+            found = _attempt(lambda: _graph_by_duals(engine, problem, directions), "forward AD")
             if found.error is None or found.error.kind != "unsupported":
                 return found
-        return _attempt(lambda: _graph_by_double_reverse(engine, problem, directions, perturbation), "double reverse")
+        return _attempt(lambda: _graph_by_double_reverse(engine, problem, directions), "double reverse")
 
 
 def at_step(problem: Problem, step: int) -> Problem:
@@ -80,11 +78,11 @@ def _attempt(run: Any, way: Way) -> Pushforward:
 
 
 def _graph_by_duals(
-    engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray], perturbation: Perturbation | None
+    engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray | None]:
     duals = _duals(engine)
     with duals.level():
-        run = GraphRun(engine, problem, perturbation)
+        run = GraphRun(engine, problem)
         for name, direction in directions.items():
             run.leaves[name] = duals.dual(engine.leaf(problem.inputs[name], False), direction)
         run.run_graph()
@@ -93,9 +91,9 @@ def _graph_by_duals(
 
 
 def _graph_by_double_reverse(
-    engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray], perturbation: Perturbation | None
+    engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray | None]:
-    run = GraphRun(engine, problem, perturbation)
+    run = GraphRun(engine, problem)
     run.run_graph()
     named = {name: tensor for name, tensor in run.tensors.items() if name not in run.leaves}
     moving = {name: tensor for name, tensor in named.items() if _moves(engine, tensor)}

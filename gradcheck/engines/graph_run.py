@@ -17,7 +17,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.engines.base import Evaluation, GradientBackend, State, as_tensor_error
-from gradcheck.engines.perturbation import Perturbation, PerturbingHost
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import ArgumentError, GradcheckError, TensorError
 from gradcheck.language.case import Step
@@ -40,13 +39,11 @@ class GraphRun:
         self,
         engine: GradientBackend,
         problem: Problem,
-        perturbation: Perturbation | None = None,
         recorder: Recorder | None = None,
     ) -> None:
-        """Ops go to the recorder, if there is one, else are perturbed, if they are to be, else to the engine's host."""
+        """Ops go to the recorder, if there is one, else to the engine's host."""
         self.engine, self.problem, self.recorder = engine, problem, recorder
-        self._perturbing = PerturbingHost(engine, perturbation) if perturbation else None
-        self._host: Host = recorder or self._perturbing or engine.host
+        self._host: Host = recorder or engine.host
         self._arrays: dict[str, np.ndarray] = {**problem.inputs, **problem.constants}
         self.leaves = {
             name: engine.leaf(array, dtypes.is_differentiable(array.dtype)) for name, array in problem.inputs.items()
@@ -118,8 +115,6 @@ class GraphRun:
     def _run_graph(self, leaves: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Evaluate every entry; nothing is changed unless all succeed."""
         names: dict[str, Any] = {**self.problem.sizes, **leaves, **self.constants}
-        if self._perturbing:
-            names |= {name: self._perturbing.perturb(leaf) for name, leaf in leaves.items()}
         tensors: dict[str, Any] = dict(leaves)
         values = dict(arrays)
         plain, host = self.engine.array, self._host

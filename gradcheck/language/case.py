@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.expr.traverse import free_names, gradient_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,11 @@ class Case:
             if name in needed:
                 needed.update(free_names(self.let[name].expr))
         return tuple(name for name in self.let if name in needed)
+
+    def is_circular(self, tensor: str, formula: Expr) -> bool:
+        """Whether a formula for a tensor's gradient speaks of that gradient itself: then it claims nothing."""
+        exprs = (formula, *(self.let[step].expr for step in self.steps_of(formula)))
+        return any(tensor in gradient_names(expr) for expr in exprs)
 
 
 class Loaded(NamedTuple):

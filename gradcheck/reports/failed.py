@@ -104,8 +104,9 @@ def _in_full(finding: Finding, case: CaseResult, look: Look) -> list[Text]:
     for message in told.suggestions(lead):
         lines += indented(message, look, indent=4, hanging=8, style="bold")
     lines += _others(finding.others, look)
-    if finding.consequences:
-        lines += indented(told.consequences(lead, finding.consequences), look, indent=4)
+    consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
+    if consequences:
+        lines += indented(consequences, look, indent=4)
     return lines
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.comparisons import TOGETHER, error_line, one_line, verdict
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.comparisons import TOGETHER, error_line, one_line, subject, verdict
 from gradcheck.reports.text import plain
 
 #: The statuses of a case that make a run fail, the worst first.
@@ -117,6 +118,26 @@ def problems(case: CaseResult) -> list[Problem]:
     if case.status == "xpassed" or not found:
         found.append(Problem(locate(case, case.place), verdict(case)))
     return found
+
+
+#: What a claim holds on condition of, which is always told.
+_CONDITIONS = ("undefined_at", "needs_sizes")
+
+
+def remarks(case: CaseResult) -> list[Problem]:
+    """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, and on
+    what condition formulas hold."""
+    told: dict[object, Problem] = {}
+    for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
+        if c.blames_reference and not (c.what is ClaimKind.NODE and told):
+            text = f"{subject(c)}: {plain(say(c.verdict))}"
+            told.setdefault((c.tensor, c.step), Problem(locate(case, c.place), text))
+    for c in case.comparisons:
+        for note in c.notes if c.status == "passed" and c.what.is_general else ():
+            if note.kind in _CONDITIONS:
+                about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "
+                told.setdefault((about, note), Problem(locate(case, c.place), f"{about}{plain(say(note))}"))
+    return list(told.values())
 
 
 def locate(case: CaseResult, place: Place) -> Place:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
 from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import parties
+from gradcheck.reports.phrases.table import listed
 from gradcheck.reports.text import brief, count, plain
 
+#: What other points are, besides those that are drawn or looked for.
+_OTHER_POINTS = (("moved", "moved numbers"), ("incoming", "other incoming gradients"))
+#: Notes on what formulas were not tried at, and how many of them are told in a line.
+_LIMITS, _MOST_LIMITS = ("size_stays", "branch_not_visited"), 2
 #: The widest that a column of the table is made.
 _COLUMN = 28
 #: Claims about no single tensor, which have no size.
@@ -28,7 +37,9 @@ def achievements(case: CaseResult) -> list[str]:
     remarks = []
     if formulas:
         number = len({(c.tensor, c.formula) for c in formulas})
-        remarks.append(f"{count(number, 'formula')} {_standing(formulas, number)}{_elsewhere(formulas)}")
+        remarks.append(
+            f"{count(number, 'formula')} {_standing(formulas, number)}{_elsewhere(formulas)}{_limits(formulas)}"
+        )
     refuted = len({(c.tensor, c.formula) for c in passed if c.what is ClaimKind.WRONG_FORMULA})
     if refuted:
         remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, 'wrong formula')} refuted")
@@ -52,18 +63,35 @@ def _standing(formulas: list[Comparison], number: int) -> str:
     hold, and how many of them are proved."""
     proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
     if proved == number:
-        bound = max(float(c.certificate["bound"]) for c in formulas if c.certificate)
-        return f"proved (p < {brief(bound)})"
+        known = [c.certificate for c in formulas if c.certificate]
+        where = list(dict.fromkeys(condition for one in known for condition in one.get("where", ())))
+        bound = max(float(one["bound"]) for one in known)
+        return f"proved{' where ' + ' and '.join(where) if where else ''} (p < {brief(bound)})"
     return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
 
 
 def _elsewhere(formulas: list[Comparison]) -> str:
-    """` at 3 other shapes`, or ` at 3 other points` where only the values were drawn afresh."""
-    trials = {c.trial.number: c.trial for c in formulas if c.trial is not None}
-    if not trials:
-        return ""
-    place = "shape" if any(trial.sizes for trial in trials.values()) else "point"
-    return f" at {count(len(trials), f'other {place}')}"
+    """` at 3 other shapes, moved numbers and other sides of 2 branches`: sizes that differ from the case's own and from
+    each other, and each other point as what it is."""
+    trials = list({c.trial.number: c.trial for c in formulas if c.trial is not None}.values())
+    drawn = [trial for trial in trials if trial.kind == "drawn"]
+    shapes = len({tuple(trial.sizes.items()) for trial in drawn if trial.resized})
+    told = [count(shapes, "other shape")] if shapes else []
+    if len(drawn) > shapes:
+        told.append(count(len(drawn) - shapes, "other point"))
+    kinds = Counter[str](trial.kind for trial in trials)
+    told += [words for kind, words in _OTHER_POINTS if kinds[kind]]
+    if kinds["branch"]:
+        told.append(f"numbers beyond {count(kinds['branch'], 'threshold')}")
+    return f" at {listed(tuple(told))}" if told else ""
+
+
+def _limits(formulas: list[Comparison]) -> str:
+    """`; n stays 4: t is written out; not decided for x > 6`: what the formulas were not tried at, the first of it."""
+    notes = dict.fromkeys(note for c in formulas for note in c.notes if note.kind in _LIMITS)
+    told = [f"; {plain(say(note))}" for note in notes]
+    more = len(told) - _MOST_LIMITS
+    return "".join(told[:_MOST_LIMITS]) + (f" and {more} more; -v shows them" if more > 0 else "")
 
 
 def _conventions(case: CaseResult) -> list[str]:
@@ -118,11 +146,20 @@ def _certified(c: Comparison) -> str:
     if known["method"] == "exact":
         tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, p < {brief(known['bound'])}"
         unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
-        return f"proved at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns})"
+        where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
+        return f"proved{where} at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns}{_held(known)})"
     if known["error"] is None:  # there was nothing to look at
         return ""
     places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
     return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
+
+
+def _held(known: Mapping[str, Any]) -> str:
+    """What stayed as it is written: `, w stays, n stays 4, for this incoming gradient`."""
+    held = known.get("held", {})
+    stays = [f"{name} stays" for name in held.get("constants", ())]
+    stays += [f"{name} stays {size}" for name, size in held.get("sizes", {}).items()]
+    return "".join(f", {one}" for one in [*stays, *["for this incoming gradient"] * bool(held.get("incoming"))])
 
 
 def _outcome(group: list[Comparison]) -> str:
@@ -131,6 +168,8 @@ def _outcome(group: list[Comparison]) -> str:
         return ""
     if group[0].status != "passed":
         return group[0].status.replace("_", " ")
+    if group[0].blames_reference:
+        return "passed"
     worst = max(group, key=lambda c: c.max_rel or 0.0)
     if not worst.max_rel:
         return "agrees"

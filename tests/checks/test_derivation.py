@@ -16,7 +16,7 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.simplify.rules import RULES, Simplifier
-from gradcheck.oracles.exact.prove import Proof
+from gradcheck.oracles.exact.tracker import Proof
 from gradcheck.reports.commands.explain import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.from_text import case_of

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.size_freedom import structural_sizes, stuck_sizes, written_out_in
+from dataclasses import replace
+
+from gradcheck.checks.size_freedom import sizes_that_stay, structural_sizes, stuck_sizes, written_out_in
+from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
@@ -50,3 +53,15 @@ def test_bounds_that_a_case_states_are_kept() -> None:
     from gradcheck.language.sampling import draw
 
     assert stuck_sizes(draw(case)) == {"n"}  # nothing else is allowed
+
+
+def test_sizes_that_no_trial_changes_are_told_with_the_tensor_that_pins_them() -> None:
+    own = problem_of("""
+        dims: {n: 3, m: 2}
+        inputs: {x: "randn(n, m)"}
+        constants: {y: [1.0, 2.0, 3.0]}
+        graph: {z: (x.T @ y).sum()}
+    """)
+    other = replace(own, sizes={"n": 3, "m": 5})
+    assert sizes_that_stay(own, []) == []
+    assert sizes_that_stay(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]

@@ -164,7 +164,7 @@ def make_everything() -> RunResult:
     holds = [
         make_comparison("formula", tensor, engine="case", formula=formula, trial=trial)
         for tensor in "xy"
-        for trial in (None, *(Trial(t, 0, {"n": t + 2}) for t in range(3)))
+        for trial in (None, *(Trial(t, 0, {"n": t + 2}, resized=True) for t in range(3)))
     ]
     bad = "cases/bad.yaml"
     unknown_key = make_error(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Subject
+from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Subject, Trial
+from gradcheck.facts import fact
 from gradcheck.reports.passed import achievements, table
 
 CERTIFICATE = {
@@ -65,3 +68,29 @@ def test_a_kink_needs_no_certificate_in_words() -> None:
     (line,) = table(case(at_kink))
     assert line.plain.endswith("not differentiable")
     assert achievements(case(at_kink)) == ["another convention at 1 kink"]
+
+
+def at(number: int, **about: Any) -> Comparison:
+    return Subject(ClaimKind.FORMULA, "y", formula="3 * y", trial=Trial(number, 0, **about)).passed()
+
+
+def test_shapes_are_counted_once_and_other_points_are_what_they_are() -> None:
+    here = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed()
+    shapes = [at(1, sizes={"n": 2}, resized=True), at(2, sizes={"n": 7}, resized=True)]
+    again = [at(3, sizes={"n": 2}, resized=True), at(4, sizes={"n": 4})]
+    assert achievements(case(here, *shapes)) == ["1 formula holds at 2 other shapes"]
+    assert achievements(case(here, *shapes, *again)) == ["1 formula holds at 2 other shapes and 2 other points"]
+    others = [at(5, sizes={}, kind="moved"), at(6, sizes={}, kind="incoming"), at(7, sizes={}, kind="branch")]
+    assert achievements(case(here, *others)) == [
+        "1 formula holds at moved numbers, other incoming gradients and numbers beyond 1 threshold"
+    ]
+
+
+def test_what_was_not_tried_is_named() -> None:
+    stays = fact("size_stays", size="n", value=4, tensor="t")
+    beyond = [fact("branch_not_visited", owner="y", op="gt", where=f"x > {n}") for n in (6, 7)]
+    held = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed()
+    assert achievements(case(held.noted(stays))) == ["1 formula holds; n stays 4: t is written out"]
+    assert achievements(case(held.noted(stays, *beyond))) == [
+        "1 formula holds; n stays 4: t is written out; not decided for x > 6 and 1 more; -v shows them"
+    ]

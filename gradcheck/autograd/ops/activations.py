@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.autograd.op import composite, elementwise
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.exp_log_pow import exp
-from gradcheck.autograd.ops.special import erfc
+from gradcheck.autograd.ops.special import erf
 from gradcheck.autograd.ops.trigonometric import tanh
 from gradcheck.errors import ArgumentError
 
@@ -222,7 +222,7 @@ GELU_SLOPE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 def _gelu_rule(g: Any, y: Any, x: Any, approximate: str) -> Any:
     if approximate == "none":
         density = exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
-        return g * (0.5 * erfc(x * -math.sqrt(0.5)) + x * density)
+        return g * (0.5 * (1 + erf(x * math.sqrt(0.5))) + x * density)
     t = tanh(GELU_SLOPE * (x + GELU_CUBE * (x * x * x)))
     slope = GELU_SLOPE * (1 + 3 * GELU_CUBE * (x * x))
     return g * (0.5 * (1 + t) + 0.5 * x * ((1 - t * t) * slope))
@@ -239,7 +239,7 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
     """`input` times the standard normal distribution function at it; "tanh" approximates that
     (Hendrycks and Gimpel 2016)."""
     if approximate == "none":
-        return input * (0.5 * erfc.forward(input * -math.sqrt(0.5)))
+        return input * (0.5 * (1 + erf.forward(input * math.sqrt(0.5))))
     if approximate != "tanh":
         raise ArgumentError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
     inner = GELU_SLOPE * (input + GELU_CUBE * (input * input * input))

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import op
+from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional, one_dtype, reduced, same_shape
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
@@ -46,7 +47,7 @@ def _check_weight(name: str, input: Any, weight: Any) -> None:
 def _valid(target: Any, ignore_index: int) -> tuple[Any, Any]:
     """Which targets count, and the classes they name, as int64; those that are ignored name the first."""
     classes = target if target.dtype == np.int64 else ops.to(target, np.dtype(np.int64))
-    valid = classes != ignore_index
+    valid = classes != integer(ignore_index, "ignore_index")
     return valid, ops.where(valid, classes, 0)
 
 

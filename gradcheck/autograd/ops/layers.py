@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch, Unsupported
 
@@ -50,6 +51,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     found = ops.reshape(rows, (*input.shape, weight.shape[1]))
     if padding_idx is None:
         return found
+    padding_idx = integer(padding_idx, "padding_idx")
     if not -weight.shape[0] <= padding_idx < weight.shape[0]:
         raise IndexOutOfRange(f"embedding: there is no row {padding_idx} among {weight.shape[0]} to pad with")
     padding = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
@@ -66,6 +68,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     """1 at the class, 0 elsewhere, in a new last dimension; as many classes as the largest asks for, unless said."""
     if input.dtype != np.int64:
         raise DtypeMismatch(f"one_hot takes int64, not {input.dtype}")
+    num_classes = integer(num_classes, "num_classes")
     if num_classes < 0:
         if not input.size:
             raise ShapeMismatch("one_hot of an empty tensor needs num_classes")

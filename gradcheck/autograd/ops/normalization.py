@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional, one_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
@@ -26,7 +27,7 @@ def _trailing(name: str, input: Any, normalized_shape: Any, **parameters: Any) -
     """The dimensions that `normalized_shape` covers, once all shapes are checked."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise ArgumentError(f"{name}: normalized_shape must be a list of sizes, not {normalized_shape!r}")
-    sizes = list(normalized_shape)
+    sizes = [integer(size, "a size") for size in normalized_shape]
     if not sizes or list(input.shape[-len(sizes) :]) != sizes:
         raise ShapeMismatch(f"{name}: an input of shape {list(input.shape)} does not end in {sizes}")
     for title, parameter in parameters.items():

@@ -68,7 +68,7 @@ def _piecewise(x: np.ndarray, pieces: tuple[Function, Function, Function], at_ne
 
     `at_negative` turns the value of a piece at |x| into that at -|x|. The result has the dtype of `x`.
     """
-    flat = np.asarray(x, dtype=np.float64).reshape(-1)
+    flat = np.asanyarray(x, dtype=np.float64).reshape(-1)
     size = np.abs(flat)
     small, near_one, large = size < 0.84375, (size >= 0.84375) & (size < 1.25), size >= 1.25
     result = flat.copy()  # NaN stays NaN

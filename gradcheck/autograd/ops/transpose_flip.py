@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import canonical, canonical_all
+from gradcheck.autograd.ops.common.dims import canonical, canonical_all, integer
 from gradcheck.autograd.ops.shape_casts import reshape
 from gradcheck.errors import ShapeMismatch
 
@@ -142,8 +142,9 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
         raise ShapeMismatch(f"rot90 turns in a plane of 2 dimensions, not {list(dims)}")
     first, second = plane
     flipped = {0: (), 1: (second,), 2: plane, 3: (first,)}
-    turned = flip(input, flipped[k % 4])
-    return transpose(turned, first, second) if k % 2 else turned
+    quarters = integer(k, "a number of quarters") % 4
+    turned = flip(input, flipped[quarters])
+    return transpose(turned, first, second) if quarters % 2 else turned
 
 
 @linear(
@@ -155,7 +156,8 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 )
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Shifted along `dims`, what falls off the end coming in again at the front; without `dims`, flattened first."""
-    steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    listed = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    steps = tuple(integer(shift, "a shift") for shift in listed)
     if dims is None or dims == ():
         if len(steps) != 1:
             raise ShapeMismatch(f"roll: {len(steps)} shifts but no dimensions")

@@ -10,14 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claims.formulas import explained
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact.prove import Proof, prove
+from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.tracker import Proof
 
 #: More op applications than this, over all points, are left to numbers alone.
 MAX_WORK = 20_000
@@ -29,13 +34,14 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterable[Comparison]:
-    """Nothing new: formulas that passed everywhere get a certificate, or a refutation.
+    """Nothing new: formulas that passed everywhere get a certificate, or a refutation. One that is off in numbers that
+    round passes if it is proved.
 
     One that is allowed to be off, by a tolerance of the case or of the run, is not refuted for being so.
     """
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
-    claims = _passed_everywhere(case, context.found)
+    claims = _passed_or_rounded(context)
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
         return ()
     proofs = [prove(problem, claims, problem.seed) for problem in problems]
@@ -52,16 +58,52 @@ def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof,
     def is_it(c: Comparison) -> bool:
         return c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.formula) == key
 
-    context.amend(is_it, lambda c: _judged(c, proofs, lenient))
+    if all(proof.status == "proved" for proof, _ in proofs):
+        context.amend(
+            lambda c: c.what is ClaimKind.FORMULA and c.status != "passed" and (c.tensor, c.formula) == key,
+            lambda c: _off_by_rounding(context, c),
+        )
+    if all(c.status == "passed" for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key):
+        context.amend(is_it, lambda c: _judged(c, proofs, lenient))
 
 
-def _passed_everywhere(case: Case, comparisons: Sequence[Comparison]) -> list[tuple[str, Claim]]:
-    """Each formula, with its tensor, that passed wherever it was tried."""
-    formulas = [c for c in comparisons if c.what is ClaimKind.FORMULA]
-    failed = {(c.tensor, c.formula) for c in formulas if c.status != "passed"}
+def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
+    """Each formula, with its tensor, that passed wherever it was tried, or is off where rounding moves the numbers."""
+    formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
+    failed = {(c.tensor, c.formula) for c in formulas if c.status != "passed" and not _rounds(context, c)}
     own = {(c.tensor, c.formula) for c in formulas if c.trial is None} - failed
-    listed = [(name, claim) for name, claims in case.formulas.items() for claim in claims]
+    listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     return [(name, claim) for name, claim in listed if (name, claim.text) in own]
+
+
+def _rounds(context: Context, c: Comparison) -> bool:
+    """Whether a formula that is off may be so by rounding, however far: where rounding moves nothing, as at a kink, it
+    may not."""
+    if c.status == "undecided":
+        return True
+    if c.mask is None or c.got_array is None or not np.isfinite(wide(c.got_array)[c.mask]).all():
+        return False
+    claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
+    moves = explained(context.points.at(c.trial), c.step, c.tensor, claim)
+    return moves is not None and moves.shape == c.mask.shape and bool((moves[c.mask] > 0).all())
+
+
+def _off_by_rounding(context: Context, c: Comparison) -> Comparison:
+    """Passed, with a note on who is off by how much: the formula, if another engine says what the reference says."""
+    note = fact("off_by_rounding", who=_who_is_off(context, c), by=abs(complex(c.got or 0) - complex(c.want or 0)))
+    kept = replace(c, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
+    return kept.noted(note)
+
+
+def _who_is_off(context: Context, c: Comparison) -> str:
+    for name, evaluation in context.points.at(c.trial).evaluations().items():
+        gradient = evaluation.states[c.step].gradients.get(c.tensor) if c.step < len(evaluation.states) else None
+        if name == c.reference or gradient is None or c.worst_index is None:
+            continue
+        other = complex(wide(gradient)[c.worst_index])
+        if not abs(other - complex(c.got or 0)) < abs(other - complex(c.want or 0)):
+            return ""
+    return c.reference
 
 
 def _is_looser(case: Case, tensor: str, run: StatedTolerance | None) -> bool:
@@ -82,7 +124,20 @@ def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], len
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.noted(fact("not_proved", why=unproved[0].why))
-    return replace(comparison, certificate=_certificate(proofs))
+    decided = tuple(note for note in comparison.notes if note.kind != "branch_not_visited")
+    return replace(comparison, certificate=_certificate(proofs), notes=decided)
+
+
+def _held(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
+    """What stays as it is in the proof: constants that are written out, sizes, an incoming gradient."""
+    case = proved[0][1].case
+    sizes = {name: {problem.sizes[name] for _, problem in proved} for name in proved[0][1].sizes}
+    held = {
+        "constants": [n for n, value in case.constants.items() if value.expr is None and n not in case.shapes],
+        "sizes": {name: min(values) for name, values in sizes.items() if len(values) == 1},
+        "incoming": any(not proof.for_any_incoming for proof, _ in proved),
+    }
+    return {key: what for key, what in held.items() if what}
 
 
 def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
@@ -95,5 +150,7 @@ def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
         "trials": sum(proof.points for proof, _ in proved),
         "degree": max(proof.degree for proof, _ in proved),
         "bound": max(proof.bound for proof, _ in proved),
+        "where": list(dict.fromkeys(condition for proof, _ in proved for condition in proof.conditions)),
+        "held": _held(proved),
         "unknowns": sorted({name for proof, _ in proved for name in proof.uninterpreted}),
     }

@@ -18,16 +18,13 @@ from gradcheck.checks.claims.pushed import Forward
 from gradcheck.checks.claims.tangents import blames, settled
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.rounding import at_most
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.engines.base import Engine
 from gradcheck.facts import Fact, fact
 
 Arrays = Mapping[str, np.ndarray | None]
-
-
-#: How many times further from double precision than the reference another may be.
-_NO_WORSE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +104,11 @@ def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
 
 def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparison:
     """With what rounding explains, where there is no derivative, and who is wrong."""
-    slack = _slack(forward, gradients)
-    if failed.max_abs is not None and failed.max_abs <= slack:
+    allowed, explained = _explained(forward, gradients)
+    if failed.max_abs is not None and failed.max_abs <= allowed:
         return settled(failed).noted(fact("within_rounding", beyond=failed.max_abs))
+    if failed.max_abs is not None and failed.max_abs <= explained:
+        return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=explained))
     roots = [forward.oracle[name] for name in forward.problem.seeds[forward.step] if name in forward.oracle]
     if any(root.kinked.any() for root in roots):
         return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
@@ -120,28 +119,21 @@ def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparis
     return replace(failed, verdict=verdict)
 
 
-def _slack(forward: Forward, gradients: Arrays) -> float:
-    """What rounding explains of both sides."""
-    found = 0.0
+def _explained(forward: Forward, gradients: Arrays) -> tuple[float, float]:
+    """What is allowed of what rounding explains of both sides, and all that it explains."""
+    conditioning = forward.point.conditioning
+    allowed = explained = 0.0
+    factors: list[tuple[np.ndarray | None, np.ndarray | float]] = []
     for name, direction in forward.directions.items():
         if gradients.get(name) is not None:
-            found += float(np.sum(_of_gradient(forward, name) * np.abs(wide(direction))))
+            factors.append((conditioning.allowance(ClaimKind.GRADIENT, forward.step, name), np.abs(wide(direction))))
     for name, seed in forward.problem.seeds[forward.step].items():
-        known = forward.slack(name)
+        factors.append((forward.allowance(name), 1.0 if seed is None else np.abs(wide(seed))))
+    for known, factor in factors:
         if known is not None:
-            found += float(np.sum(known if seed is None else known * np.abs(wide(seed))))
-    return found
-
-
-def _of_gradient(forward: Forward, name: str) -> np.ndarray | float:
-    """What rounding explains of a gradient; in less than double precision also as much as the reference has lost."""
-    conditioning, key = forward.point.conditioning, (ClaimKind.GRADIENT, forward.step, name)
-    known, truth = conditioning.slack(*key), None
-    if conditioning.rounding.is_of_low_precision:
-        truth = conditioning.truth(*key)
-    theirs = forward.point.want.states[forward.step].gradients.get(name)
-    lost = 0.0 if truth is None or theirs is None else np.abs(wide(theirs) - truth)
-    return (0.0 if known is None else known) + _NO_WORSE * lost
+            allowed += float(np.sum(at_most(known, conditioning.limit) * factor))
+            explained += float(np.sum(np.where(factor == 0.0, 0.0, known) * factor))
+    return allowed, explained
 
 
 def _verdict(failed: Comparison, forward: Forward) -> Fact | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.checks.claims.stated import Claims, aligned, check_identity
-from gradcheck.checks.closeness.rounding import allow_sensitivity, allow_slack
+from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison
@@ -49,19 +49,29 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
     the gradient."""
     found = _compared(claims, name, claim, what)
     conditioning = claims.point.conditioning
-    is_formula = what is ClaimKind.FORMULA
-    if found.status != "failed" or found.mask is None or not (is_formula or conditioning.may_explain(found)):
+    if found.status != "failed" or found.mask is None:
         return found
 
+    if conditioning.may_explain(found):
+        found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
+    if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:
+        return allow_in_double_precision(found, conditioning.in_double_precision(), _difference(name, claim))
+    return found
+
+
+def explained(point: Point, step: int, name: str, claim: Claim) -> np.ndarray | None:
+    """How far rounding may take each element of a formula from the gradient that it is for; None where that is
+    unknown."""
+    found = point.conditioning.of_claim(step, _difference(name, claim))
+    return found[0] if found else None
+
+
+def _difference(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]]:
     def difference(scope: Scope) -> list[np.ndarray]:
         got, want = aligned(scope.array_of(claim.expr), scope.gradients[name])
         return [got - want]
 
-    moved = conditioning.of_claim(claims.step, difference)
-    sensitivity = moved[0] if moved else None
-    if is_formula:
-        return allow_sensitivity(found, conditioning, sensitivity)
-    return allow_slack(found, conditioning.rounding.allow(sensitivity), conditioning.why_not)
+    return difference
 
 
 def _compared(claims: Claims, name: str, claim: Claim, what: ClaimKind) -> Comparison:

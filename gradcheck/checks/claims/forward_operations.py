@@ -3,7 +3,7 @@ directions of its arguments, and against the numeric oracle's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from gradcheck.autograd.op import Op
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.tangents import Judge
-from gradcheck.checks.closeness.conditioning import Rounding, raise_array, sensitivity
-from gradcheck.checks.closeness.rounding import judged
+from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
+from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import between_engines, epsilon
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
@@ -25,7 +25,7 @@ from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.forward_mode import Directions, Pushforward, push_operations
-from gradcheck.engines.perturbation import Perturbation, perturbed
+from gradcheck.engines.raised import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
@@ -106,6 +106,7 @@ class _Operation:
     run: StatedTolerance | None
     oracle_is_asked: bool
     _known: dict[str, Tangent] | None = field(default=None)
+    _measured: dict[str, np.ndarray | None] | None = field(default=None)
 
     def compare(self, engine: Engine, mine: Pushforward, theirs: Pushforward) -> Iterator[Comparison]:
         """What is wrong, or worth a note; nothing where all agree."""
@@ -166,43 +167,52 @@ class _Operation:
         tolerance = between_engines(dtype, self.point.problem.case.engine_tolerance, self.run)
 
         def again(failed: Comparison) -> Comparison:
-            rounding, moved, truth = self._conditioning(number, failed.want_array)
-            return judged(failed, rounding, moved, truth)
+            limit = most_allowed(self._unit, [one for one in (*self.directions, failed.want_array) if one is not None])
+            return allow(failed, self._allowance(number), limit, self._precise(number))
 
-        def slack() -> np.ndarray | None:
-            rounding, moved, _ = self._conditioning(number, tangent)
-            return rounding.allow(moved)
+        return Judge(tolerance, is_low(self._unit), lambda: self._allowance(number), again)
 
-        low = any(epsilon(a.dtype) > epsilon(_FLOAT64) for a in _tracked(self.application))
-        return Judge(tolerance, low, slack, again)
+    @property
+    def _unit(self) -> float:
+        """The coarsest rounding."""
+        flat = arrays(self.application.args, self.application.kwargs)
+        return max(epsilon(self.point.problem.dtype), *(epsilon(array.dtype) for array in flat))
 
-    def _conditioning(
-        self, number: str, want: np.ndarray | None
-    ) -> tuple[Rounding, np.ndarray | None, np.ndarray | None]:
-        """What rounding does to the op, how sensitive one output's tangent is, and that in double precision."""
-        flat = list(arrays(self.application.args, self.application.kwargs))
-        ways = [raise_array(direction) for direction in self.directions]
+    def _allowance(self, number: str) -> np.ndarray | None:
+        """What rounding explains of one output's tangent; None where that is unknown."""
+        if self._measured is None:
+            here = replace(self.application, recorded=None, outputs=())
+            numbers = list(self._pushed(Core(), here, self.directions))
 
-        def pushed(engine: DefineByRun, perturbation: Perturbation) -> np.ndarray | None:
-            def moved(array: np.ndarray) -> np.ndarray:
-                return np.asarray(array * perturbation.factors(array.shape)) if array.dtype.kind in "fc" else array
+            def run(core: Core) -> list[np.ndarray | None]:
+                known = self._pushed(core, here, self.directions)
+                return [known.get(one) for one in numbers]
 
-            again = self._with_arrays([moved(raise_array(array)) for array in flat])
-            found = push_operations(perturbed(engine, perturbation), [again], [[moved(way) for way in ways]], _FLOAT64)
-            return found[0].tangents.get(number)
+            def precise() -> list[np.ndarray | None]:
+                known = self._in_double_precision(Core())
+                return [known.get(one) for one in numbers]
 
-        (known,) = sensitivity(lambda perturbation: [pushed(Core(), perturbation)], self.point.problem.seed)
+            found = allowances(run, precise, self._unit, self.point.problem.seed)
+            self._measured = dict(zip(numbers, found, strict=True))
+        return self._measured.get(number)
+
+    def _precise(self, number: str) -> np.ndarray | None:
+        """The reference's answer in double precision, where the op is in less."""
         reference = self.point.engines.reference
-        still = Perturbation(0.0, np.random.default_rng(0))
-        truth = pushed(reference, still) if isinstance(reference, DefineByRun) else None
-        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.point.problem.dtype)])
-        magnitudes = [float(np.max(np.abs(wide(one)), initial=0.0)) for one in (*ways, want) if one is not None]
-        return Rounding(unit, max(magnitudes, default=0.0)), known, truth
+        if not is_low(self._unit) or not isinstance(reference, DefineByRun):
+            return None
+        return self._in_double_precision(reference).get(number)
 
-    def _with_arrays(self, flat: list[np.ndarray]) -> Application:
-        position = iter(flat)
-        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(position), _raised_dtype)
-        return replace(self.application, recorded=None, args=args, kwargs=kwargs)
+    def _in_double_precision(self, engine: DefineByRun) -> Mapping[str, np.ndarray | None]:
+        flat = iter([raise_array(array) for array in arrays(self.application.args, self.application.kwargs)])
+        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(flat), _raised_dtype)
+        again = replace(self.application, recorded=None, outputs=(), args=args, kwargs=kwargs)
+        return self._pushed(raised(engine), again, [raise_array(way) for way in self.directions], _FLOAT64)
+
+    def _pushed(
+        self, engine: DefineByRun, application: Application, ways: Directions, dtype: np.dtype | None = None
+    ) -> Mapping[str, np.ndarray | None]:
+        return push_operations(engine, [application], [ways], dtype or self.point.problem.dtype)[0].tangents
 
 
 def _raised_dtype(name: str) -> np.dtype:

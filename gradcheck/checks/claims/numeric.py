@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import largest_finite, wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims.outcomes import place_of
-from gradcheck.checks.closeness.conditioning import raise_precision
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.raised import raise_precision
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.oracles.numeric.audit import Audit, audit
@@ -64,17 +64,16 @@ def _audited(
     if isinstance(oracle, GradcheckError):
         return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(oracle)))
     tolerance = between_engines(gradient.dtype, context.case.engine_tolerance, context.options.tolerance)
-    scale = largest_finite(gradient)
-    room = tolerance.allowed(np.abs(wide(gradient)), scale)
+    room = tolerance.allowed(np.abs(wide(gradient)))
     try:
         result = audit(oracle, wide(gradient), room)
         if result.status in ("failed", "undecided"):
-            slack = point.conditioning.slack(ClaimKind.GRADIENT, subject.step, subject.tensor)
+            slack = point.conditioning.allowance(ClaimKind.GRADIENT, subject.step, subject.tensor)
             if slack is not None and slack.shape == room.shape:
                 result = audit(oracle, wide(gradient), room + slack)
     except GradcheckError as error:
         return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(error)))
-    return replace(_comparison(result, subject, gradient, tolerance), atol=tolerance.atol * scale)
+    return replace(_comparison(result, subject, gradient, tolerance), atol=tolerance.atol)
 
 
 def _comparison(result: Audit, subject: Subject, gradient: np.ndarray, tolerance: Tolerance) -> Comparison:

@@ -15,16 +15,18 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claims.outcomes import outcome, place_of
+from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.compare import agree, compare
-from gradcheck.checks.closeness.conditioning import Rounding, raise_array, sensitivity
-from gradcheck.checks.closeness.rounding import judged
+from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
+from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Operation, Subject, WrongOperation
 from gradcheck.engines.base import Application, Engine, Pullback
+from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.perturbation import Perturbation, perturbed
+from gradcheck.engines.raised import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
@@ -97,6 +99,11 @@ def check_operations(
             for index, comparison in pair.compare(operation, mine, theirs):
                 known = WrongOperation(number, operation, index, engine, mine, theirs)
                 wrong[operation.application.owner].append(replace(comparison, operation=known))
+        for owner, number in wrong_where_shared(applications, cotangents, want, (engine, problem.dtype)):
+            if not wrong[owner]:
+                wrong[owner].append(
+                    pair.subject(owner).failed(fact("wrong_where_shared", op=applications[number].op.name))
+                )
         for owner, found in wrong.items():
             yield from found or [pair.subject(owner).passed()]
 
@@ -148,8 +155,7 @@ class _Pair:
         dtype = want.dtype if want is not None else got.dtype if got is not None else _FLOAT64
         found = compare(got, want, self.tolerance(dtype), self.subject(operation.application.owner))
         if found.status == "failed" and found.mask is not None:
-            rounding, moved, truth = self._conditioning(operation, index, want)
-            found = judged(found, rounding, moved, truth)
+            found = self._allowed(found, operation, index)
         if found.status == "passed":
             return found
         return replace(found, mismatch=_alone(operation.application, index, found.mismatch))
@@ -165,36 +171,31 @@ class _Pair:
         failed = self.subject(application.owner).failed(text, lacks=mine.error.lacks if mine.error else "")
         yield replace(failed, status="unsupported") if "unsupported" in kinds else failed
 
-    def _conditioning(
-        self, operation: Operation, index: int, want: np.ndarray | None
-    ) -> tuple[Rounding, np.ndarray | None, np.ndarray | None]:
-        """What rounding does to the op, the sensitivity of one of its gradients, and that in double precision: by the
-        reference on perturbed arguments."""
-        application = operation.application
+    def _allowed(self, failed: Comparison, operation: Operation, index: int) -> Comparison:
+        """The failed comparison of one of the op's gradients again, with what rounding explains of it."""
+        application, incoming = operation.application, operation.cotangents
         flat = list(arrays(application.args, application.kwargs))
-        raised = [raise_array(array) for array in flat]
-        incoming = [None if c is None else raise_array(c) for c in operation.cotangents]
-        answers: list[list[np.ndarray | None]] = []  # the first is that of no perturbation
+        dtype = self.point.problem.dtype
 
-        def run(perturbation: Perturbation) -> list[np.ndarray | None]:
-            def moved(array: np.ndarray) -> np.ndarray:
-                # A product of 0-d arrays is a NumPy scalar, which is no array.
-                return np.asarray(array * perturbation.factors(array.shape)) if array.dtype.kind in "fc" else array
+        def run(core: Core) -> Sequence[np.ndarray | None]:
+            return core.pull_back([replace(application, recorded=None)], [incoming], dtype)[0].gradients
 
-            again = _with_arrays(application, [moved(array) for array in raised])
-            cotangents = [None if c is None else moved(c) for c in incoming]
-            reference = (
-                perturbed(self.reference, perturbation) if isinstance(self.reference, DefineByRun) else self.reference
-            )
-            answers.append(list(reference.pull_back([again], [cotangents], _FLOAT64)[0].gradients))
-            return answers[-1]
+        def precise(engine: DefineByRun) -> Sequence[np.ndarray | None]:
+            again = _with_arrays(application, [raise_array(array) for array in flat])
+            cotangents = [None if c is None else raise_array(c) for c in incoming]
+            return raised(engine).pull_back([again], [cotangents], _FLOAT64)[0].gradients
 
-        moved = sensitivity(run, self.point.problem.seed)
-        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(self.point.problem.dtype)])
-        largest = max((float(np.max(np.abs(c), initial=0.0)) for c in (*incoming, want) if c is not None), default=0.0)
-        known = moved[index] if index < len(moved) else None
-        truth = answers[0][index] if index < len(answers[0]) else None
-        return Rounding(unit, largest, primitive=not application.op.composite), known, truth
+        unit = max([epsilon(array.dtype) for array in flat] + [epsilon(dtype)])
+        found = allowances(run, lambda: precise(Core()), unit, self.point.problem.seed)
+        limit = most_allowed(unit, [c for c in (*incoming, failed.want_array) if c is not None])
+        truth: Sequence[np.ndarray | None] = ()
+        if is_low(unit) and isinstance(self.reference, DefineByRun):
+            truth = precise(self.reference)
+        return allow(failed, _at(found, index), limit, _at(truth, index))
+
+
+def _at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray | None:
+    return found[index] if index < len(found) else None
 
 
 def _with_arrays(application: Application, flat: list[np.ndarray]) -> Application:

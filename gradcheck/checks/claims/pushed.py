@@ -13,8 +13,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.claims.tangents import Judge
-from gradcheck.checks.closeness.conditioning import raise_array, raise_precision, sensitivity
-from gradcheck.checks.closeness.rounding import judged
+from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
@@ -22,7 +21,7 @@ from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, last_pass
 from gradcheck.engines.forward_mode import Pushforward, at_step, push_forward
-from gradcheck.engines.perturbation import Perturbation
+from gradcheck.engines.raised import raise_array, raise_precision, raised
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
@@ -70,11 +69,11 @@ class Forward:
         """The numeric oracle's tangents; none where it is not to be asked, or the forward cannot be evaluated."""
         if not self.oracle_is_asked:
             return {}
-        raised = raise_precision(self.problem)
+        problem = raise_precision(self.problem)
         directions = {name: raise_array(direction) for name, direction in self.directions.items()}
         try:
-            with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-                return tangents_of_graph(raised, directions)
+            with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+                return tangents_of_graph(problem, directions)
         except (GradcheckError, ValueError, TypeError, LookupError):  # a graph that only engines can evaluate
             return {}
 
@@ -121,37 +120,47 @@ class Forward:
         conditioning = self.point.conditioning
 
         def again(failed: Comparison) -> Comparison:
-            moved, truth = self._sensitivities
-            return judged(failed, conditioning.rounding, moved.get(name), truth.get(name), conditioning.why_not)
+            explained = self.allowance(name)
+            found = allow(failed, explained, conditioning.limit, self._precise.get(name))
+            if found.status == "failed" and explained is None and conditioning.why_not:
+                return found.noted(conditioning.why_not)
+            return found
 
         tolerance = self.tolerance(_FLOAT64 if array is None else array.dtype)
-        return Judge(tolerance, conditioning.rounding.is_of_low_precision, lambda: self.slack(name), again)
+        return Judge(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), again)
 
-    def slack(self, name: str) -> np.ndarray | None:
+    def allowance(self, name: str) -> np.ndarray | None:
         """What rounding explains of a tangent; None where that is unknown."""
-        return self.point.conditioning.rounding.allow(self._sensitivities[0].get(name))
+        return self._allowances.get(name)
 
     @cached_property
-    def _sensitivities(self) -> tuple[Arrays, Arrays]:
-        """How sensitive to roundings each tangent is, by the core's rules; and the tangents in double precision, by the
-        reference."""
-        raised = raise_precision(self.problem)
-        directions = {name: raise_array(direction) for name, direction in self.directions.items()}
-        still = Perturbation(0.0, np.random.default_rng(0))
+    def _allowances(self) -> Arrays:
+        names = list(push_forward(Core(), self.problem, self.directions).tangents)
 
-        def pushed(engine: DefineByRun, perturbation: Perturbation) -> Arrays:
-            moved = push_forward(engine, raised, directions, perturbation)
-            if moved.error is not None:
-                raise moved.error
-            return moved.tangents
+        def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
+            known = self._tangents(core, problem)
+            return [known.get(name) for name in names]
 
+        return dict(zip(names, self.point.conditioning.measure(run), strict=False))
+
+    @cached_property
+    def _precise(self) -> Arrays:
+        """The reference's tangents in double precision, where the case is in less."""
+        if not self.point.conditioning.is_of_low_precision or not isinstance(self.reference, DefineByRun):
+            return {}
         try:
-            names = list(pushed(Core(), still))
-            moved = sensitivity(lambda p: [pushed(Core(), p).get(name) for name in names], self.problem.seed)
-            truth = pushed(self.reference, still) if isinstance(self.reference, DefineByRun) else {}
+            return self._tangents(raised(self.reference), raise_precision(self.point.problem))
         except GradcheckError:
-            return {}, {}
-        return dict(zip(names, moved, strict=True)), truth
+            return {}
+
+    def _tangents(self, engine: DefineByRun, problem: Problem) -> Arrays:
+        """An engine's, of the point's problem in some precision. Raises TensorError."""
+        here = at_step(problem, self.step)
+        ways = {name: way.astype(here.inputs[name].dtype, copy=False) for name, way in self.directions.items()}
+        pushed = push_forward(engine, here, ways)
+        if pushed.error is not None:
+            raise pushed.error
+        return pushed.tangents
 
 
 def _directions(problem: Problem) -> dict[str, np.ndarray]:

@@ -17,14 +17,15 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.conditioning import Conditioning, raise_precision, sensitivity
-from gradcheck.checks.closeness.rounding import allow_sensitivity
+from gradcheck.checks.closeness.conditioning import Conditioning
+from gradcheck.checks.closeness.rounding import judged
 from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Engine
+from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder, last_pass
-from gradcheck.engines.perturbation import Perturbation
+from gradcheck.engines.raised import raise_precision, raised
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
@@ -71,7 +72,7 @@ class _Reference:
         self.probes = _probes(problem, step)
         self.want = reference.second_order(problem, step, self.probes)
         self._oracle: dict[str, Answer] | None = None
-        self._sensitivity: dict[str, np.ndarray | None] | None = None
+        self._allowances: dict[str, np.ndarray | None] | None = None
 
     def way(self) -> _Way:
         """First gradients on the way along the probes, by the reference."""
@@ -95,22 +96,18 @@ class _Reference:
         values, bars = way.parts(flat), way.parts(bar)
         return {name: Answer("differences", values[name], bars[name].real, independent=True) for name in values}
 
-    def sensitivity(self, name: str) -> np.ndarray | None:
-        """To roundings, by the reference on perturbed operations."""
-        if self._sensitivity is None:
-            raised = raise_precision(self.problem)
+    def allowance(self, conditioning: Conditioning, name: str) -> np.ndarray | None:
+        """What rounding explains of it; None where that is unknown."""
+        if self._allowances is None:
 
-            def run(perturbation: Perturbation) -> list[np.ndarray | None]:
-                moved = self.reference.second_order(raised, self.step, self.probes, perturbation)
+            def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
+                moved = core.second_order(problem, self.step, self.probes)
                 if moved.error is not None:
                     raise moved.error
                 return [moved.second.get(one) for one in self.probes]
 
-            try:
-                self._sensitivity = dict(zip(self.probes, sensitivity(run, self.problem.seed), strict=True))
-            except GradcheckError:
-                self._sensitivity = {}
-        return self._sensitivity.get(name)
+            self._allowances = dict(zip(self.probes, conditioning.measure(run), strict=False))
+        return self._allowances.get(name)
 
 
 def _probes(problem: Problem, step: int) -> dict[str, np.ndarray]:
@@ -176,7 +173,7 @@ def _first(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, 
     moved = replace(
         problem, case=alone, inputs={**problem.inputs, **leaves}, seeds=(problem.seeds[step],), forwards=({},)
     )
-    evaluation = tape.evaluate(moved, Perturbation(0.0, np.random.default_rng(0)))  # raises precision alone
+    evaluation = raised(tape).evaluate(moved)
     error = evaluation.error or (evaluation.states[-1].error if evaluation.states else None)
     if error is not None:
         raise error
@@ -244,7 +241,7 @@ class _Pair:
         allowed = between_engines(dtype, stated, self.run) if either is not None else base(_FLOAT64)
         found = compare(mine, theirs, allowed, self._subject(name))
         if found.status == "failed" and found.mask is not None:
-            found = allow_sensitivity(found, self.conditioning, self.second.sensitivity(name))
+            found = judged(found, self.second.allowance(self.conditioning, name), self.conditioning)
         oracle = self.second.oracle(name)
         if oracle is None or not oracle.values.size:
             return found
@@ -262,7 +259,7 @@ class _Pair:
         """With what differences of first gradients say of two who differ."""
         got, want = answers
         allowance = _allowance(want, tolerance)
-        if self.conditioning.rounding.is_of_low_precision and oracle.agrees(got, allowance):
+        if self.conditioning.is_of_low_precision and oracle.agrees(got, allowance):
             note = fact("differences_side_with", engine=self._names[0], reference=self._names[1])
             return replace(failed, status="passed", mismatched=0).noted(note)
         if self._is_convention(failed, got, want):
@@ -280,7 +277,7 @@ class _Pair:
         if not bar <= _BLURRED * scale:
             return found.noted(fact("differences_cannot_confirm", error=bar)) if scale else found
         if not oracle.agrees(got, allowance):
-            slack = self.conditioning.rounding.allow(self.second.sensitivity(found.tensor))
+            slack = self.second.allowance(self.conditioning, found.tensor)
             if slack is not None and slack.size == allowance.absolute.size:
                 allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
         if oracle.agrees(got, allowance):
@@ -303,5 +300,4 @@ class _Pair:
 
 
 def _allowance(want: Answer, tolerance: Tolerance) -> Allowance:
-    scale = float(np.max(np.abs(want.values), initial=0.0))
-    return Allowance(np.full(want.values.shape, tolerance.atol * scale), tolerance.rtol)
+    return Allowance(np.full(want.values.shape, tolerance.atol), tolerance.rtol)

@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.rounding import allow_rounding
+from gradcheck.checks.closeness.rounding import allow_rounding, at_most
 from gradcheck.checks.closeness.tolerance import Tolerance, base, of_claim
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
@@ -186,7 +186,7 @@ class CheckHost:
         if op.name != "eq" or len(args) != 2:
             return self._host.call(op, args, kwargs)
         exact = self._host.call(op, args, kwargs)  # shapes that do not broadcast raise here
-        left, right = _pair(*args)
+        left, right = _pair(*(np.asarray(arg) if hasattr(arg, "dtype") else arg for arg in args))
         left, right = np.broadcast_arrays(left, right)
         self.sides.append((left, right))
         return exact | self._equal(left, right, len(self.sides) - 1)
@@ -219,10 +219,10 @@ def check_identity(claims: Claims, claim: Claim) -> Comparison:
         scope.value_of(claim.expr, host)
         return [left - right if left.dtype.kind in "fc" else np.zeros(left.shape) for left, right in host.sides]
 
-    moved = conditioning.of_claim(claims.step, differences)
-    if not moved:
+    explained = conditioning.of_claim(claims.step, differences)
+    if not explained:
         return found
-    again = _identity(claims, claim, [conditioning.rounding.allow(one) for one in moved])
+    again = _identity(claims, claim, [None if one is None else at_most(one, conditioning.limit) for one in explained])
     return again.noted(fact("check_within_rounding")) if again.status == "passed" else found
 
 

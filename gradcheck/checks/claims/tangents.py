@@ -86,8 +86,7 @@ class Judge:
         return replace(found, status="failed", mismatch=apart)
 
     def _allowance(self, answer: Answer) -> Allowance:
-        scale = float(np.max(np.abs(answer.values), initial=0.0))
-        return Allowance(np.full(answer.values.shape, self.tolerance.atol * scale), self.tolerance.rtol)
+        return Allowance(np.full(answer.values.shape, self.tolerance.atol), self.tolerance.rtol)
 
 
 def settled(failed: Comparison, verdict: Fact | None = None) -> Comparison:

@@ -5,20 +5,21 @@ A formula that is right at one point may be right by accident; a wrong one must 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from gradcheck.checks.branch_conditions import condition
 from gradcheck.checks.branch_coverage import BranchCoverage
 from gradcheck.checks.branch_search import moves_literals
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import hopeless, is_finite
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.result import ClaimKind, Comparison
-from gradcheck.engines.base import Evaluation
+from gradcheck.checks.size_conditions import needed
+from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
 from gradcheck.language.trials import Variation, speaks_of_root, spread_of, trials, varies_incoming
@@ -49,10 +50,10 @@ def check(context: Context) -> Iterator[Comparison]:
     if case.generalize is not None or wrong:
         elsewhere.run()
     found = [one.verdict() for one in wrong if one.last is not None]
-    notes = (*elsewhere.notes, *elsewhere.unvisited)
-    if notes:
-        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes))
-    yield from (c.noted(*notes) for c in found)
+    notes = (*elsewhere.notes, *sizes_that_stay(own.problem, [p.problem for p in context.points.trials]))
+    if notes or elsewhere.unvisited:
+        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes, *elsewhere.unvisited_by(c)))
+    yield from (c.noted(*notes, *elsewhere.unvisited_by(c)) for c in found)
     yield from elsewhere.found
 
 
@@ -127,6 +128,8 @@ class _Elsewhere:
         self.found: list[Comparison] = []
         self.notes: list[Fact] = []  # why trials say nothing
         self.unvisited: list[Fact] = []  # sides of branches that no point is on
+        self.accepted: list[Mapping[str, int]] = [self.points.own.problem.sizes]
+        self.rejected: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
         self.count = 0
 
     def run(self) -> None:
@@ -140,21 +143,35 @@ class _Elsewhere:
             others = sum((self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
+        condition = needed(self.accepted, self.rejected)
+        if condition:
+            self.unvisited.append(fact("needs_sizes", condition=condition))
+
+    def unvisited_by(self, c: Comparison) -> list[Fact]:
+        """The sides that no point is on, of the graph and of what this claim is made of."""
+        listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
+        steps = {step for claim in listed if claim.text == c.formula for step in self.case.steps_of(claim.expr)}
+        owners = {*self.case.graph, *steps, c.formula}
+        return list({n["where"] or n: n for n in self.unvisited if n["owner"] in owners}.values())
 
     def _trial(self, number: int) -> None:
         """One trial, drawn again until it says something; or why it does not."""
         found: list[Comparison] = []
+        before = [one.refuted for one in self.wrong]
 
         def accept(point: Point) -> Fact | None:
             why = unusable(point)
             drawn = point.problem.drawn
-            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not _is_finite(point.want):
+            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not is_finite(point.want):
                 why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
                 empty = any(_says_nothing(c) for c in found if c.what.is_general)
                 if empty and all(c.status == "passed" for c in found):
                     why = fact("all_is_nan")
+                why = why or self._hopeless(point, found, before)
+            elif point.want.error is not None and point.want.error.kind == "domain_error":
+                self.rejected.append(point.problem.sizes)
             return why
 
         point = self.points.trial(number, accept)
@@ -162,6 +179,18 @@ class _Elsewhere:
             self.notes.append(point)
         else:
             self.found += found
+            self.accepted.append(point.problem.sizes)
+
+    def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
+        """Why what was found says nothing, if so; then nothing was refuted by it either."""
+        refutations = [one.refuted for one, was in zip(self.wrong, before, strict=True) if one.refuted is not was]
+        differing = [replace(c, status="failed") for c in refutations if c is not None]
+        why = hopeless(point, [*found, *differing])
+        if why is not None:
+            self.rejected.append(point.problem.sizes)
+            for one, was in zip(self.wrong, before, strict=True):
+                one.refuted = was
+        return why
 
     def _engines(self, point: Point) -> list[Comparison]:
         listed = self.context.engines.tested
@@ -179,11 +208,15 @@ class _Elsewhere:
 
     def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]]) -> bool:
         """Whether the point says something; then what is found there is kept, and it."""
-        if point is None or unusable(point) or not _is_finite(point.want):
+        if point is None or unusable(point) or not is_finite(point.want):
+            return False
+        before = [one.refuted for one in self.wrong]
+        found = look(point)
+        if self._hopeless(point, found, before) is not None:
             return False
         self.count += 1
         self.points.keep(point)
-        self.found += look(point)
+        self.found += found
         return True
 
     # Incoming gradients -----------------------------------------------------------------------------
@@ -246,10 +279,6 @@ class _Elsewhere:
                     coverage.visit([point])
                     break
             else:
-                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, side=side))
+                where = condition([self.points.own, *self.points.elsewhere], site, side)
+                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, where=where))
         return self.count - before
-
-
-def _is_finite(evaluation: Evaluation) -> bool:
-    gradients = (g for state in evaluation.states for g in state.gradients.values() if g is not None)
-    return all(bool(np.all(np.isfinite(g))) for g in gradients if g.dtype.kind in "fc")

@@ -21,7 +21,7 @@ class Allowance:
     def around(self, *answers: np.ndarray) -> np.ndarray:
         """In absolute numbers, for these answers of one shape."""
         sizes = [np.where(np.isfinite(answer), np.abs(answer), 0.0) for answer in answers]
-        return Tolerance(self.relative, 1.0).allowed(np.maximum.reduce(sizes), self.absolute)
+        return Tolerance(self.relative).allowed(np.maximum.reduce(sizes), self.absolute)
 
 
 @dataclass(frozen=True, slots=True)

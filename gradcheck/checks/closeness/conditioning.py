@@ -1,203 +1,249 @@
-"""Conditioning: how much of a disagreement rounding alone explains; asked only where two computations disagree.
+"""Conditioning: how far rounding may take each element of each value and gradient; asked only where two differ.
 
-Two correct implementations may differ by more than a fixed tolerance after many roundings, or where large
-contributions cancel. So the reference runs again, in double precision, with every op's result moved by a relative
-amount `a` at random (see `engines/perturbation.py`). What the gradients move by, divided by `a`, is the sensitivity of
-each element: about the magnitude of its contributions before they cancel. Roundings of relative size `epsilon`
-then explain about `epsilon * sensitivity` (Higham, Accuracy and Stability of Numerical Algorithms, 1.5: forward error
-is at most condition number times backward error).
+Forwards and rules run again on numbers that round at random at every elementary operation (see
+`autograd/random_rounding.py`), a few times, in the dtypes of the case. How far an element moves is what rounding does
+to it at this point of this graph: structural zeros, cancellations and constants included (Monte Carlo arithmetic:
+Parker 1997; CESTAC: Vignes 1993). In less than double precision what the plain run has lost against double precision
+counts too, for true roundings may all go the same way. A few times as much is allowed to two who differ.
 
-Rounding noise is linear in `a`. A jump (a tie of `max`, a kink of `abs`) is not: it moves a result by as much for a
-small `a` as for a large one, to one of a few values. Elements that jump get no allowance, so that a wrong convention
-at a kink stays visible. Elements that take any value for the least perturbation are infinitely sensitive.
+Rounding noise grows with the roundings. A jump (a tie of `max`, a kink of `abs`) does not: it moves a result as far for
+small roundings as for large ones, to one of a few values. Elements that jump get no allowance, so that a wrong
+convention at a kink stays visible. Elements that take any value for the smallest roundings are hopeless: nothing can be
+said of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import RAISED, largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.random_rounding import Roundings
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.perturbation import Perturbation, PerturbingHost, PlainArrays
+from gradcheck.engines.raised import RaisedHost, raise_precision, raised
+from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Dtype
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 
 Arrays = Sequence[np.ndarray | None]
+#: What this engine makes of something, in some precision; always the same arrays, None where there is none.
+Run = Callable[[Core], Arrays]
+Computation = Callable[[Core, Problem], Arrays]
 #: A value or a gradient (a ClaimKind), after a step, of a tensor.
 Key = tuple[ClaimKind, int, str]
 
-#: The finer, the worse-conditioned a point may be before the answer is not linear any more; just above roundings.
-_FINE, _COARSE, _DRAWS = 2.0**-49, 2.0**-41, 6
-#: For roundings inside ops, which the perturbation cannot reach, and the luck of few draws. A primitive op on halves is
-#: computed in single precision and rounds once; one that is composed of others rounds in between.
-_MARGIN, _MARGIN_OF_HALVES, _HALF = 16.0, 4.0, 2.0**-11
+#: How often it is run with each size of roundings.
+_DRAWS = 6
+#: The larger roundings, in units of the smaller ones; less in half precision, where larger ones leave nothing.
+_LARGER, _LARGER_OF_HALVES, _HALF = 64.0, 16.0, 2.0**-11
 _DOUBLE = 2.0**-52
-#: A sensitivity that grows so much as the perturbation shrinks is a jump, if it takes few values: `_VALUES` at most,
-#: told apart by a part of the largest. More of them, and it is a point so ill-conditioned that nothing is left.
-_JUMP, _VALUES, _APART = 30.0, 3, 1e-3
-#: By rounding unit, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where roundings
-#: explain more than this limit, nothing is decided.
+#: How many times as far as rounding has moved it in these draws an element may be off; less in half precision, where
+#: roundings inside an op are taken to be as coarse as those of its result.
+_MARGIN, _MARGIN_OF_HALVES = 8.0, 4.0
+#: What has been lost against double precision counts up to so many times that; more of it is a branch not taken.
+_SAME_WAY = 64.0
+#: What moves as far for the smaller roundings, within a factor, jumps or is hopeless; within a larger one, it may be so
+#: by luck, but not most of a tensor.
+_STAYS, _UNSURE = 2.0, 8.0
+#: Elements that jump take few values: `_VALUES` at most, told apart by a part of the larger one of two; so small a part
+#: of the largest is the noise about it.
+_VALUES, _APART, _NOTHING = 3, 1e-3, 1e-6
+#: By the coarsest rounding, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where
+#: rounding explains more than this limit, nothing is decided.
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 
-def sensitivity(run: Callable[[Perturbation], Arrays], seed: int) -> list[np.ndarray | None]:
-    """What each element of the arrays that `run` computes moves by, for a relative perturbation of 1; None where there
-    is no array, or none of the same shape each time. 0 where it jumps or is not finite; infinite where nothing is left
-    of the answer."""
-    generator = stream(seed, "conditioning")
-    still = run(Perturbation(0.0, generator))
-    fine = _moves(run, still, _FINE, generator)
-    coarse = _moves(run, still, _COARSE, generator)
-    return [_smooth(a, b) for a, b in zip(fine, coarse, strict=True)]
+def allowances(run: Run, precise: Callable[[], Arrays], unit: float, seed: int) -> list[np.ndarray | None]:
+    """What each element of the arrays that `run` computes may be off by, absolute; 0 where it jumps, infinite where
+    nothing is left of it. None where there is no array, or not always of the same shape.
+
+    `unit` is the coarsest rounding; where it is coarser than double precision, `precise` is asked for the same arrays
+    in that. Raises GradcheckError.
+    """
+    generator = stream(seed, "rounding")
+    still = [None if array is None else wide(array) for array in run(Core())]
+    larger = _LARGER if unit < _HALF else _LARGER_OF_HALVES
+    fine = _moves(run, still, 1.0, generator)
+    coarse = _moves(run, still, larger, generator)
+    found = [_noise(a, b, larger) for a, b in zip(fine, coarse, strict=True)]
+    if is_low(unit):
+        found = [_with_lost(*one) for one in zip(found, still, precise(), strict=True)]
+    margin = _MARGIN if unit < _HALF else _MARGIN_OF_HALVES
+    return [None if noise is None else margin * noise for noise in found]
 
 
-def _moves(
-    run: Callable[[Perturbation], Arrays], still: Arrays, amplitude: float, generator: np.random.Generator
-) -> list[np.ndarray | None]:
-    """How far each array moves in each draw, relative to the amplitude; draws come first."""
+def most_allowed(unit: float, arrays: Iterable[np.ndarray]) -> float:
+    """The most that is allowed of anything where these are the numbers there are, absolute."""
+    return next(part for bound, part in _CAPS if unit <= bound) * max(map(largest_finite, arrays), default=0.0)
+
+
+def is_low(unit: float) -> bool:
+    """Whether roundings of this size are those of less than double precision."""
+    return unit > _DOUBLE
+
+
+def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator) -> list[np.ndarray | None]:
+    """How far each array moves in each draw, in units of `size`, with its sign; draws come first."""
     found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
-        for moves, base, moved in zip(found, still, run(Perturbation(amplitude, generator)), strict=True):
+        for moves, base, moved in zip(found, still, run(RoundingCore(Roundings(generator, size))), strict=True):
             if base is not None and moved is not None and moved.shape == base.shape:
                 with np.errstate(all="ignore"):
-                    moves.append(np.abs(moved - base) / amplitude)
+                    same = (moved == base) | (np.isnan(moved) & np.isnan(base))
+                    moves.append(np.where(same, 0.0, (wide(moved) - base) / size))
     return [np.stack(moves) if len(moves) == _DRAWS else None for moves in found]
 
 
-def _smooth(fine: np.ndarray | None, coarse: np.ndarray | None) -> np.ndarray | None:
+def _noise(fine: np.ndarray | None, coarse: np.ndarray | None, larger: float) -> np.ndarray | None:
+    """How far rounding moves each element: 0 where it jumps, infinite where it is hopeless."""
     if fine is None or coarse is None:
         return None
     with np.errstate(all="ignore"):
-        near, far = fine.max(axis=0), coarse.max(axis=0)
-        grows, few = near > _JUMP * far, _takes_few_values(fine)
-        bad = (grows & few) | ~np.isfinite(near) | ~np.isfinite(far)
-        moved = np.where(bad, 0.0, np.maximum(np.where(bad, 0.0, near), np.where(bad, 0.0, far)))
-        hopeless = grows & ~few & ~bad
-        if 2 * np.count_nonzero(hopeless) > hopeless.size:  # the others had luck in these draws
-            return np.full(moved.shape, np.inf)
-        return np.where(hopeless, np.inf, moved)
+        near, far = np.abs(fine).max(axis=0), np.abs(coarse).max(axis=0)
+        grows, few = _spread(fine) / _spread(coarse), _takes_few_values(np.abs(fine))
+        stays, unsure = grows > larger / _STAYS, grows > max(larger / _UNSURE, _UNSURE)
+        none = ~np.isfinite(near)  # now a number, now none
+        if 2 * np.count_nonzero((unsure & ~few) | none) > near.size:  # the others had luck in these draws
+            return np.full(near.shape, np.inf)
+        noise = np.maximum(near, np.where(np.isfinite(far), far, 0.0))
+        return np.where((stays & ~few) | none, np.inf, np.where(stays & few, 0.0, noise))
+
+
+def _spread(moves: np.ndarray) -> np.ndarray:
+    """How far draws lie apart, whatever the plain run has lost."""
+    return np.asarray(np.abs(moves - moves.mean(axis=0)).max(axis=0))
 
 
 def _takes_few_values(moves: np.ndarray) -> np.ndarray:
     """Where draws fall into few groups, as they do on the two sides of a tie."""
-    gaps = np.diff(np.sort(moves, axis=0), axis=0) > _APART * moves.max(axis=0)
+    values = np.sort(moves, axis=0)
+    gaps = np.diff(values, axis=0) > np.maximum(_APART * values[1:], _NOTHING * values[-1])
     few: np.ndarray = gaps.sum(axis=0) < _VALUES
     return few
 
 
-@dataclass(frozen=True, slots=True)
-class Rounding:
-    """What roundings do: their relative size, and the largest magnitude there is, which bounds what is allowed.
-
-    `primitive` is for one op that is not composed of others, and so rounds once in half precision.
-    """
-
-    unit: float
-    largest: float
-    primitive: bool = False
-
-    def allow(self, sensitivity: np.ndarray | None) -> np.ndarray | None:
-        """The absolute difference that may be made of something so sensitive; none where nothing is left of it."""
-        explained = self.explain(sensitivity)
-        return None if explained is None else np.where(np.isinf(explained), 0.0, np.minimum(explained, self.limit))
-
-    def explain(self, sensitivity: np.ndarray | None) -> np.ndarray | None:
-        """The difference that could be made of it, beyond the limit too."""
-        if sensitivity is None:
-            return None
-        margin = _MARGIN if self.unit < _HALF else 1.0 if self.primitive else _MARGIN_OF_HALVES
-        return np.asarray(margin * self.unit * sensitivity)
-
-    @property
-    def limit(self) -> float:
-        """The most that is allowed of anything, absolute."""
-        return next(part for bound, part in _CAPS if self.unit <= bound) * self.largest
-
-    @property
-    def is_of_low_precision(self) -> bool:
-        """Whether something is rounded to less than double precision."""
-        return self.unit > _DOUBLE
+def _with_lost(noise: np.ndarray | None, still: np.ndarray | None, truth: np.ndarray | None) -> np.ndarray | None:
+    """With what the plain run has lost against double precision."""
+    if noise is None or still is None or truth is None or truth.shape != still.shape:
+        return noise
+    with np.errstate(all="ignore"):
+        lost = np.abs(still - truth)
+        return np.where(lost <= _SAME_WAY * noise, np.maximum(noise, lost), noise)
 
 
 class Conditioning:
-    """How sensitive to roundings one problem is at its point, by the reference; measured when first asked for."""
+    """What rounding explains of one problem at its point; measured when first asked for."""
 
     def __init__(self, reference: Engine, problem: Problem, evaluation: Evaluation) -> None:
         """`evaluation` is the reference's, of this problem."""
         self._reference, self._problem, self._evaluation = reference, problem, evaluation
         self._measured: dict[Key, np.ndarray | None] | None = None
-        self._truth: dict[Key, np.ndarray | None] | None = None
-        self.why_not: Fact | None = None  # why there is no estimate, if there is none
+        self._precise: dict[Key, np.ndarray | None] | None = None
+        self.why_not: Fact | None = None  # why there is no measurement, if there is none
 
     def may_explain(self, failed: Comparison) -> bool:
-        """Whether any allowance could be large enough; where none could, there is no need to ask for it."""
+        """Whether any allowance could be large enough; where none could, there is no need to ask for it. What is not
+        finite may come of an overflow or an underflow."""
         got, want, mask = failed.got_array, failed.want_array, failed.mask
         if got is None or want is None or mask is None:
             return False
         error = np.abs(wide(got) - wide(want))[mask]
-        return bool((error <= self.rounding.limit + (failed.atol or 0.0)).all())
+        return bool((~(error > self.limit + (failed.atol or 0.0)) | np.isinf(error)).all())
 
-    def slack(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
-        """For a VALUE or a GRADIENT after a step: what each element may differ by. None where it is unknown."""
-        return self.rounding.allow(self.sensitivity(what, step, tensor))
-
-    def sensitivity(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
-        """How sensitive each element is to relative roundings (see `sensitivity` above). None where it is unknown."""
+    def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
+        """For a VALUE or a GRADIENT after a step: what each element may be off by. None where that is unknown."""
         if self._measured is None:
-            self._measured = self._measure()
+            keys = [key for key, _ in self._arrays()]
+            found = self.measure(lambda core, problem: _answers(core.evaluate(problem), keys))
+            self._measured = dict(zip(keys, found, strict=False))
         return self._measured.get((what, step, tensor))
 
-    def truth(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
-        """The value or the gradient in double precision, by the reference. None where it cannot be had."""
-        if self._truth is None:
-            self._truth = {}
-            if isinstance(self._reference, DefineByRun):
+    def precise(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
+        """The reference's own answer in double precision, where the case is in less; None where there is none."""
+        if self._precise is None:
+            self._precise = {}
+            if self.is_of_low_precision and isinstance(self._reference, DefineByRun):
                 keys = [key for key, _ in self._arrays()]
-                exact = Perturbation(0.0, np.random.default_rng(0))
-                evaluation = self._reference.evaluate(raise_precision(self._problem), exact)
-                self._truth = dict(zip(keys, _answers(evaluation, keys), strict=True))
-        return self._truth.get((what, step, tensor))
+                evaluation = raised(self._reference).evaluate(raise_precision(self._problem))
+                self._precise = dict(zip(keys, _answers(evaluation, keys), strict=True))
+        return self._precise.get((what, step, tensor))
 
     def of_claim(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
-        """How sensitive to roundings the `differences` are that a claim after a step is about; empty where that cannot
-        be estimated."""
-        if not isinstance(self._reference, DefineByRun):
-            return []
-        reference, raised = self._reference, raise_precision(self._problem)
+        """What each element of the `differences` may be that a claim after a step is about; empty where that cannot be
+        measured."""
 
-        def run(perturbation: Perturbation) -> list[np.ndarray]:
-            states = reference.evaluate(raised, perturbation).states
+        def run(core: Core, problem: Problem) -> list[np.ndarray]:
+            states = core.evaluate(problem).states
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
-            return differences(Scope(raised, states[step], PerturbingHost(PlainArrays(), perturbation)))
+            with core.session(problem.dtype):
+                return differences(Scope(problem, states[step], core.host))
+
+        return self.measure(run)
+
+    def in_double_precision(self) -> Conditioning:
+        """That of the same problem in double precision, by the core."""
+        problem = raise_precision(self._problem)
+        return Conditioning(Core(), problem, raised(Core()).evaluate(problem))
+
+    def plain(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> np.ndarray | None:
+        """The first of the `differences` after a step, with no roundings but the core's; None where there is none."""
+        states = self._evaluation.states
+        if step >= len(states):
+            return None
+        try:
+            with using_default_dtype(dtypes.real_of(self._problem.dtype)):
+                return differences(Scope(self._problem, states[step], RaisedHost(NUMPY)))[0]
+        except (GradcheckError, ValueError):
+            return None
+
+    def value_of(self, c: Comparison) -> np.ndarray | None:
+        """The gradient that a formula is about."""
+        states = self._evaluation.states
+        return states[c.step].gradients.get(c.tensor) if c.step < len(states) else None
+
+    def measure(self, run: Computation) -> list[np.ndarray | None]:
+        """What each element may be off by of whatever `run` computes with an engine of the problem, in the case's
+        precision or in double precision; empty where it cannot be computed."""
+        problem = self._problem
+
+        def precise() -> Arrays:
+            return run(raised(Core()), raise_precision(problem))
 
         try:
-            with using_default_dtype(dtypes.real_of(raised.dtype)):
-                moved = sensitivity(run, self._problem.seed)
-        except (GradcheckError, ValueError):  # what cannot be computed is judged without an allowance
+            return allowances(lambda core: run(core, problem), precise, self._unit, problem.seed)
+        except (GradcheckError, ValueError) as error:  # what cannot be computed is judged without an allowance
+            self.why_not = fact("no_conditioning", error=str(error))
             return []
-        return list(moved)
+
+    @property
+    def is_of_low_precision(self) -> bool:
+        """Whether something is rounded to less than double precision."""
+        return is_low(self._unit)
 
     @cached_property
-    def rounding(self) -> Rounding:
-        """By the coarsest relative rounding anywhere in the graph."""
-        arrays = [array for _, array in self._arrays()]
-        units = (epsilon(array.dtype) for array in arrays)
-        unit = max(epsilon(self._problem.dtype), *_units(self._problem), *units, 0.0)
-        return Rounding(unit, max((largest_finite(array) for array in arrays), default=0.0))
+    def limit(self) -> float:
+        """The most that is allowed of anything, absolute."""
+        return most_allowed(self._unit, (array for _, array in self._arrays()))
+
+    @cached_property
+    def _unit(self) -> float:
+        """The coarsest relative rounding anywhere in the graph."""
+        units = (epsilon(array.dtype) for _, array in self._arrays())
+        return max(epsilon(self._problem.dtype), *_units(self._problem), *units, 0.0)
 
     def _arrays(self) -> Iterator[tuple[Key, np.ndarray]]:
         """Every value and gradient that roundings can reach, with its key."""
@@ -206,20 +252,6 @@ class Conditioning:
                 for name, array in arrays.items():
                     if array is not None and dtypes.is_differentiable(array.dtype):
                         yield (what, step, name), array
-
-    def _measure(self) -> dict[Key, np.ndarray | None]:
-        reference, problem = self._reference, self._problem
-        keys = [key for key, _ in self._arrays()]
-        if not isinstance(reference, DefineByRun):
-            self.why_not = fact("no_conditioning_by", engine=reference.name)
-            return {}
-        raised = raise_precision(problem)
-        try:
-            moved = sensitivity(lambda d: _answers(reference.evaluate(raised, d), keys), problem.seed)
-        except GradcheckError as error:
-            self.why_not = fact("no_conditioning", error=str(error))
-            return {}
-        return dict(zip(keys, moved, strict=True))
 
 
 def _answers(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndarray | None]:
@@ -239,25 +271,3 @@ def _units(problem: Problem) -> Iterable[float]:
         for node in claim.expr.walk():
             if isinstance(node, Dtype):
                 yield epsilon(dtypes.BY_NAME[node.name])
-
-
-def raise_array(array: np.ndarray) -> np.ndarray:
-    """A floating or complex array in double precision; others as they are."""
-    double = RAISED.get(array.dtype.name)
-    return array.astype(double) if double else array
-
-
-def raise_precision(problem: Problem) -> Problem:
-    """The same problem in double precision."""
-
-    def raised(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: raise_array(array) for name, array in arrays.items()}
-
-    return replace(
-        problem,
-        inputs=raised(problem.inputs),
-        constants=raised(problem.constants),
-        seeds=tuple({n: None if a is None else raise_array(a) for n, a in seeds.items()} for seeds in problem.seeds),
-        forwards=tuple(raised(arrays) for arrays in problem.forwards),
-        dtype=dtypes.BY_NAME[RAISED.get(problem.dtype.name, problem.dtype.name)],
-    )

@@ -1,118 +1,130 @@
-"""Judge a failed comparison by what rounding explains: at this point of this graph, in this precision.
+"""Judge a failed comparison by what rounding explains: of each element, at this point of this graph.
 
 Three answers are possible. Rounding explains the difference, and it passes, with a note. It would, but only with
 an allowance beyond the stated limit: then the problem is too ill-conditioned to be decided. Or it does not, and the
 comparison has failed.
 
-In less than double precision the reference is asked once more, for what it makes of the same inputs in double
-precision. Whoever is about as near to that as the reference's own answer in low precision is not wrong.
+In less than double precision the reference is asked once more, for what it makes of the same inputs in that: whoever is
+as near to it as rounding allows, where the reference in low precision is not, is not wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.conditioning import Conditioning, Rounding
-from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.closeness.conditioning import Conditioning
+from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import ClaimKind, Comparison
-from gradcheck.facts import Fact, fact
+from gradcheck.checks.scope import Scope
+from gradcheck.facts import fact
 
-#: A formula is as sensitive as the gradient that it is about; so is what a file expects of a value or a gradient.
+#: A formula rounds as the gradient does that it is about; so does what a file expects of a value or a gradient.
 _SAME_AS = {ClaimKind.FORMULA: ClaimKind.GRADIENT}
-#: Those that are compared with the reference's answer in low precision, not with what the file says.
+#: Those that are compared with the reference's answer, not with what the file says.
 _AGAINST_REFERENCE = frozenset((ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.FORMULA))
-#: How many times further from double precision than the reference's worst element another may be.
-_NO_WORSE = 4.0
 
 
 def allow_rounding(comparisons: Iterable[Comparison], conditioning: Conditioning) -> list[Comparison]:
     """The comparisons of values and gradients at one point, those that failed by rounding alone passed, with a note."""
-    return [
-        allow_sensitivity(c, conditioning, conditioning.sensitivity(_measured_as(c), c.step, c.tensor))
-        if c.status == "failed" and c.mask is not None
-        else c
-        for c in comparisons
-    ]
+    return [_allowed(c, conditioning) if c.status == "failed" and c.mask is not None else c for c in comparisons]
 
 
-def allow_sensitivity(failed: Comparison, conditioning: Conditioning, sensitivity: np.ndarray | None) -> Comparison:
-    """One failed comparison again, of something in a graph that is so sensitive to roundings (None: unknown)."""
-    truth = None
-    if conditioning.rounding.is_of_low_precision and failed.what in _AGAINST_REFERENCE:
-        truth = conditioning.truth(_measured_as(failed), failed.step, failed.tensor)
-    return judged(failed, conditioning.rounding, sensitivity, truth, conditioning.why_not)
+def _allowed(failed: Comparison, conditioning: Conditioning) -> Comparison:
+    allowance = conditioning.allowance(measured_as(failed), failed.step, failed.tensor)
+    return judged(failed, allowance, conditioning)
 
 
-def _measured_as(c: Comparison) -> ClaimKind:
-    """The value or the gradient whose sensitivity it has."""
-    return _SAME_AS.get(c.what, c.what.subject)
-
-
-def judged(
-    failed: Comparison,
-    rounding: Rounding,
-    sensitivity: np.ndarray | None,
-    truth: np.ndarray | None,
-    why_not: Fact | None = None,
-) -> Comparison:
-    """One failed comparison again. `truth` is the reference's answer in double precision, where both were given in
-    less; `why_not` says why there is no sensitivity."""
-    again = allow_slack(failed, rounding.allow(sensitivity), why_not)
-    if again.status == "failed" and truth is not None and rounding.is_of_low_precision:
-        again = _allow_as_near(again, truth, rounding.limit)
-    if again.status == "failed":
-        again = _undecided(again, rounding.explain(sensitivity), rounding.allow(sensitivity))
+def judged(failed: Comparison, explained: np.ndarray | None, conditioning: Conditioning) -> Comparison:
+    """One failed comparison of a value or a gradient again, where rounding explains so much of each element, absolute
+    and infinite where nothing is left of it."""
+    precise = None
+    if failed.what in _AGAINST_REFERENCE:
+        precise = conditioning.precise(measured_as(failed), failed.step, failed.tensor)
+    again = allow(failed, explained, conditioning.limit, precise)
+    if again.status == "failed" and explained is None and conditioning.why_not:
+        return again.noted(conditioning.why_not)
     return again
 
 
-def allow_slack(failed: Comparison, slack: np.ndarray | None, why_not: Fact | None = None) -> Comparison:
-    """One failed comparison again, with an absolute allowance for each element on top."""
-    if slack is None or not _fits(failed, slack):
-        return failed.noted(why_not) if why_not else failed
-    again = _compared(failed, slack)
-    if again.status != "passed":
+def measured_as(c: Comparison) -> ClaimKind:
+    """The value or the gradient that rounds as it does."""
+    return _SAME_AS.get(c.what, c.what.subject)
+
+
+def allow(
+    failed: Comparison, explained: np.ndarray | None, limit: float, precise: np.ndarray | None = None
+) -> Comparison:
+    """One failed comparison again. No more than the `limit` is allowed of what rounding explains (None: unknown);
+    `precise` is the reference's answer in double precision, where it was compared in less."""
+    want, got = failed.want_array, failed.got_array
+    if explained is None or want is None or got is None or explained.shape != want.shape:
         return failed
-    return again.noted(fact("within_rounding", beyond=failed.max_abs))
+    again = _compared(failed, at_most(explained, limit))
+    if again.status == "passed":
+        return again.noted(fact("within_rounding", beyond=failed.max_abs))
+    left = again.mask if again.mask is not None else np.zeros(want.shape, bool)
+    nearer = _nearer(failed, at_most(explained, limit), precise)
+    if nearer is not None and nearer[left].all():
+        off = float(np.max(np.nan_to_num(np.abs(wide(want) - precise)[left], nan=np.inf, posinf=np.inf)))
+        kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
+        return kept.noted(fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off))
+    if not left.any() or not _could_be(failed, explained)[left].all():
+        return failed
+    return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=float(np.max(explained))))
 
 
-def _allow_as_near(failed: Comparison, truth: np.ndarray, limit: float) -> Comparison:
-    """Passed if it is about as near to double precision as the reference."""
-    got, want = failed.got_array, failed.want_array
-    if got is None or want is None or not _fits(failed, truth):
+def allow_in_double_precision(
+    failed: Comparison, conditioning: Conditioning, difference: Callable[[Scope], list[np.ndarray]]
+) -> Comparison:
+    """A formula that failed in low precision again: a claim about numbers, which holds if it does in double precision,
+    wherever its own steps overflow or lose their digits in less."""
+    gap, want = conditioning.plain(failed.step, difference), conditioning.value_of(failed)
+    explained = conditioning.of_claim(failed.step, difference)
+    if gap is None or want is None or not explained or explained[0] is None or gap.shape != want.shape:
         return failed
     with np.errstate(all="ignore"):
-        mine, theirs = np.abs(wide(got) - truth), np.abs(wide(want) - truth)
-        worst = float(np.max(theirs, initial=0.0))
-        extent = (failed.atol or 0.0) + min(_NO_WORSE * worst, limit)
-        allowed = Tolerance(failed.rtol or 0.0, 1.0).allowed(np.abs(truth), extent)
-        if not np.all((mine <= allowed) | (wide(got) == truth)):
+        allowed = base(gap.dtype).allowed(np.abs(want), at_most(explained[0], conditioning.limit))
+        if failed.mask is None or not (np.abs(gap) <= allowed)[failed.mask].all():
             return failed
-    note = fact("as_near_to_double_precision", error=float(np.max(mine)), reference=failed.reference, theirs=worst)
-    kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
-    return kept.noted(note)
+    kept = replace(failed, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
+    return kept.noted(fact("right_in_double_precision", dtype=failed.dtype))
 
 
-def _undecided(failed: Comparison, explained: np.ndarray | None, allowed: np.ndarray | None) -> Comparison:
-    """Undecided if roundings could make as much of it, but more than may be allowed."""
-    if explained is None or allowed is None or not _fits(failed, explained):
-        return failed
-    if np.all(explained <= allowed) or _compared(failed, explained).status != "passed":
-        return failed
-    worst = float(np.max(explained))
-    return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=worst))
+def _could_be(failed: Comparison, explained: np.ndarray) -> np.ndarray:
+    """Where rounding could explain the difference, if so much of it were allowed."""
+    assert failed.got_array is not None
+    assert failed.want_array is not None
+    with np.errstate(all="ignore"):
+        near = np.abs(wide(failed.got_array) - wide(failed.want_array)) <= explained
+    return np.asarray(near | np.isinf(explained))
+
+
+def _nearer(failed: Comparison, slack: np.ndarray, precise: np.ndarray | None) -> np.ndarray | None:
+    """Where what was compared with the reference is as near to its answer in double precision as rounding allows, and
+    nearer than the reference itself. None where that is unknown."""
+    assert failed.got_array is not None
+    assert failed.want_array is not None
+    if precise is None or precise.shape != failed.want_array.shape:
+        return None
+    tolerance = Tolerance(failed.rtol or 0.0, failed.atol or 0.0)
+    with np.errstate(all="ignore"):
+        mine, theirs = np.abs(wide(failed.got_array) - precise), np.abs(wide(failed.want_array) - precise)
+        near = (mine <= tolerance.allowed(np.abs(precise), slack)) & ~(theirs < mine)
+        overflows = failed.got_array == precise.astype(failed.got_array.dtype)
+    return np.asarray(near | overflows)
+
+
+def at_most(explained: np.ndarray, limit: float) -> np.ndarray:
+    """What may be allowed of what rounding explains: up to the limit, and nothing where it leaves nothing."""
+    return np.where(np.isinf(explained), 0.0, np.minimum(explained, limit))
 
 
 def _compared(failed: Comparison, slack: np.ndarray) -> Comparison:
-    """The same pair again, `slack` in place of the part of the tolerance that goes with the scale."""
-    slack = slack + (failed.atol or 0.0)
-    return compare(failed.got_array, failed.want_array, Tolerance(failed.rtol or 0.0, 0.0), failed.subject, slack)
-
-
-def _fits(failed: Comparison, array: np.ndarray) -> bool:
-    want, got = failed.want_array, failed.got_array
-    return want is not None and got is not None and array.shape == want.shape
+    """The same pair again with an absolute allowance for each element."""
+    tolerance = Tolerance(failed.rtol or 0.0, failed.atol or 0.0)
+    return compare(failed.got_array, failed.want_array, tolerance, failed.subject, slack)

@@ -13,18 +13,18 @@ from gradcheck.language.case import StatedTolerance
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Two numbers without a unit: `rtol` is relative to the element, `atol` to the tensor's scale."""
+    """`rtol` is relative to each element; `atol` is absolute, and 0 unless somebody asks for it."""
 
     rtol: float
-    atol: float
+    atol: float = 0.0
 
-    def allowed(self, magnitude: np.ndarray, scale: float | np.ndarray, slack: np.ndarray | None = None) -> np.ndarray:
-        """What `|got - want|` may be: `rtol * |want| + atol * scale`, and `slack` on top, which is absolute.
+    def allowed(self, magnitude: np.ndarray, slack: np.ndarray | None = None) -> np.ndarray:
+        """What `|got - want|` may be: `rtol * |want| + atol`, and `slack` on top, which is absolute.
 
-        `magnitude` is `|want|` in double precision; `scale` the largest finite magnitude of the tensor; `slack`, of
-        the shape of `magnitude`, what rounding explains (see `conditioning`).
+        `magnitude` is `|want|` in double precision; `slack`, of its shape, what rounding explains of each element (see
+        `conditioning`).
         """
-        allowed: np.ndarray = self.rtol * magnitude + self.atol * scale
+        allowed: np.ndarray = self.rtol * magnitude + self.atol
         return allowed if slack is None else allowed + slack
 
 
@@ -35,9 +35,9 @@ BASE = {
     np.dtype(np.float16): 2e-3,
     BFLOAT16: 1.6e-2,
 }
-EXACT = Tolerance(0.0, 0.0)
+EXACT = Tolerance(0.0)
 _UNSTATED = (None, None)
-_BASES = {dtype: Tolerance(base, base) for dtype, base in BASE.items()}
+_BASES = {dtype: Tolerance(base) for dtype, base in BASE.items()}
 _BASES |= {np.dtype(np.complex64): _BASES[np.dtype(np.float32)], np.dtype(np.complex128): _BASES[np.dtype(np.float64)]}
 
 _EPSILON = {

@@ -13,9 +13,11 @@ from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_formula, evidence_of_rule
+from gradcheck.checks.failures.factor_in_sizes import tested
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
+from gradcheck.checks.failures.wrong_steps import blame_steps, claim_of, claims_at, needs_reason, with_reason
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, WrongOperation
+from gradcheck.checks.result import Cause, ClaimKind, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
@@ -36,8 +38,9 @@ def explain(context: Context) -> None:
         return
     point = _telling_point(context)
     if point is not None:
+        blame_steps(context)
         _explain_at(PointFailures(context, point))
-    if not context.case.xfail:
+    if context.options.corrected and not context.case.xfail:
         suggest(context)
         refute(context)
 
@@ -89,6 +92,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     if is_unreliable(failures, engine, listed) or has_wrong_values(failures, engine):
         return
     _explain_operations(failures, engine, wrong)
+    _explain_shared(failures, engine)
     raised = failures.failed((ClaimKind.RAISES,), engine.name)
     if raised:
         if listed:
@@ -120,6 +124,28 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         failures.gradients_follow_from(cause.origin, engine, behind)
 
 
+def _is_shared(c: Comparison) -> bool:
+    return c.mismatch is not None and c.mismatch.kind == "wrong_where_shared"
+
+
+def _shared_at(failures: PointFailures, engine: Engine) -> set[str]:
+    """The entries with an op that is wrong only where one tensor stands for two of its arguments."""
+    found = (failures.comparisons[place] for place in failures.failed_here((ClaimKind.NODE,), engine.name))
+    return {c.tensor for c in found if _is_shared(c)}
+
+
+def _explain_shared(failures: PointFailures, engine: Engine) -> None:
+    """Tell of these ops; the gradients of all tensors behind them are their consequences."""
+    for place in failures.failed_here((ClaimKind.NODE,), engine.name):
+        c = failures.comparisons[place]
+        if c.mismatch is not None and _is_shared(c):
+            origin = fact("op_at", op=c.mismatch["op"], entry=c.tensor)
+            failures.change(place, cause=Cause(origin, fact("shared_argument")))
+            flow = failures.flow(0)
+            behind = flow.below(*(name for name in flow.tensors if name.partition("[")[0] == c.tensor))
+            failures.gradients_follow_from(origin, engine, behind)
+
+
 # Gradients that do not follow from each other ----------------------------------------------------------
 
 
@@ -141,7 +167,7 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
         noted = failures.comparisons[places[0]].noted(fact("not_traced", error=str(error)))
         failures.comparisons[places[0]] = noted
         return
-    wrong_at = {one.application.owner for one in wrong}
+    wrong_at = {one.application.owner for one in wrong} | _shared_at(failures, engine)
     own = [fault for fault in found if not wrong_at & flow.children(fault.tensor)]
     for fault in islice(localize.first(own, flow), MOST):
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
@@ -202,11 +228,14 @@ def _explain_expected(failures: PointFailures) -> None:
 
 
 def _explain_formulas(failures: PointFailures) -> None:
-    """Why formulas are wrong, at this point's numbers."""
-    points, point = failures.context.points, failures.point
-    for place in failures.failed_here((ClaimKind.FORMULA,))[: 2 * MOST]:
+    """Why formulas, or steps of a derivation, are wrong, at this point's numbers."""
+    context, points, point = failures.context, failures.context.points, failures.point
+    places = [p for p in failures.failed_here((ClaimKind.FORMULA,)) if needs_reason(failures.comparisons[p])]
+    elsewhere = claims_at(context) if places else []
+    for place in places[: 2 * MOST]:
         c = failures.comparisons[place]
-        for claim in failures.context.case.formulas.get(c.tensor, ()):
-            if claim.text == c.formula:
-                failures.change(place, diagnoses=why(evidence_of_formula(c.tensor, claim, points, point)))
-                break
+        claim = claim_of(context.case, c)
+        if claim is not None:
+            found = why(evidence_of_formula(c.tensor, claim, points, point))
+            found = tested(found, elsewhere, c.tensor, claim)
+            failures.change(place, diagnoses=found, cause=with_reason(c.cause, found))

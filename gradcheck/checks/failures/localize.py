@@ -91,8 +91,8 @@ def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool
     with np.errstate(all="ignore"):
         left, right = wide(got), wide(expected)
         known = base(expected.dtype)
-        tolerance = Tolerance(_MARGIN * known.rtol, _MARGIN * known.atol)
-        close = np.abs(left - right) <= tolerance.allowed(np.abs(right), max(scale, largest_finite(right)))
+        tolerance = Tolerance(_MARGIN * known.rtol, _MARGIN * known.rtol * max(scale, largest_finite(right)))
+        close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         return bool((close | same).all())
 

@@ -1,74 +1,171 @@
 """Where there is no derivative: which answers are subgradients, and which of two that differ is none.
 
-At a kink every value between the one-sided derivatives is a subgradient (Rockafellar, Convex Analysis, 23; Clarke 1983
-for functions that are not convex). Two answers that are differ in convention, which is no failure; one outside fails.
+At a kink the subgradients are the convex hull of the gradients around it (Clarke, "Generalized gradients and
+applications", Transactions of the AMS 205, 1975). It is a set in the space of all tensors at once, so that claims about
+several are judged together, and it is asked for by whole gradients, so that it matters little how many elements are at
+a kink. Two answers within it differ in convention, which is no failure; one outside fails.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradcheck.checks.closeness.agreement import Allowance, Answer
-from gradcheck.checks.result import ClaimKind, Comparison
-from gradcheck.facts import fact
-from gradcheck.oracles.numeric.audit import within
-from gradcheck.oracles.numeric.gradient import Estimate
+from gradcheck.checks.failures.convex_hull import ROUNDS, Place, place_of
+from gradcheck.checks.failures.nearby import Nearby
 
-#: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
-_FREE = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))
+#: At so many pairs of opposite points gradients are asked for, to begin with.
+_PAIRS = 4
+#: So much closer to the kink they must still differ by so much of that: else there is no jump, but a steep slope.
+_CLOSER, _STAYS = 0.25, 0.5
+#: Gradients around a kink differ by more than this many times the distance of the points, relative to their size.
+_JUMP = 256.0
+#: So many elements are moved alone.
+_ALONE = 512
+
+Arrays = Mapping[str, np.ndarray]
 
 
-def at_a_kink(
-    comparison: Comparison, answers: tuple[Answer, Answer], estimate: Estimate, allowance: Allowance, all_seen: bool
-) -> Comparison | None:
-    """What becomes of a failed comparison where there is no derivative; None where there is one, somewhere in dispute.
+class _Seen:
+    """Gradients, each flat, and between which numbers each element lies."""
 
-    `answers` are of the two who differ, at the elements of `estimate`; `all_seen` if these are all that differ.
-    """
-    if not np.any(estimate.kinked):
+    def __init__(self, size: int) -> None:
+        self.rows: list[np.ndarray] = []
+        self.low, self.high = np.full(size, np.inf), np.full(size, -np.inf)
+
+    def add(self, row: np.ndarray | None) -> None:
+        if row is not None:
+            self.rows.append(row)
+            self.low, self.high = np.minimum(self.low, row), np.maximum(self.high, row)
+
+
+class Subgradients:
+    """The subgradients of some tensors together, as far as they are known."""
+
+    def __init__(self, nearby: Nearby, tensors: Arrays) -> None:
+        self.nearby = nearby
+        self.shapes = {name: array.shape for name, array in tensors.items()}
+        ends = np.cumsum([array.size for array in tensors.values()])
+        self._spans = {n: slice(end - a.size, end) for (n, a), end in zip(tensors.items(), ends.tolist(), strict=True)}
+        size = int(ends[-1])
+        self._seen, self._far, self._closer = _Seen(size), _Seen(size), _Seen(size)  # all; in pairs, at two distances
+        self._places: dict[tuple[bytes, ...], Place] = {}
+        for _ in range(_PAIRS):
+            self._ask_both(nearby.random())
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are gradients close by."""
+        return min(len(self._far.rows), len(self._closer.rows)) >= _PAIRS
+
+    def _ask_both(self, direction: Arrays) -> None:
+        moves = self.nearby.moves(direction)
+        for part in (1.0, -1.0):
+            row = self._asked(moves, part)
+            self._seen.add(row)
+            self._far.add(row)
+            self._closer.add(self._asked(moves, part * _CLOSER))
+
+    def _asked(self, moves: Arrays, part: float) -> np.ndarray | None:
+        """The gradient there, if it is one."""
+        gradients = self.nearby.gradients({name: part * move for name, move in moves.items()})
+        return None if gradients is None else self._row(gradients)
+
+    def _row(self, gradients: Arrays) -> np.ndarray | None:
+        if any(name not in gradients or gradients[name].shape != shape for name, shape in self.shapes.items()):
+            return None
+        row = np.concatenate([gradients[name].ravel().real for name in self.shapes])
+        return row if np.all(np.isfinite(row)) else None
+
+    def _parts(self, row: np.ndarray) -> dict[str, np.ndarray]:
+        """The tensors of a row."""
+        return {name: row[span].reshape(self.shapes[name]) for name, span in self._spans.items()}
+
+    # What they are ---------------------------------------------------------------------------------
+
+    @property
+    def jump(self) -> float:
+        """What is no jump of a gradient of size 1."""
+        return _JUMP * self.nearby.distance
+
+    def spread(self, tensor: str) -> tuple[np.ndarray, np.ndarray]:
+        """Of each of a tensor's elements the lowest and the highest that was seen, flat."""
+        span = self._spans[tensor]
+        return self._seen.low[span], self._seen.high[span]
+
+    def _kinked(self) -> np.ndarray:
+        """Of each element whether its gradient jumps."""
+        far, closer = self._far, self._closer
+        apart = far.high - far.low
+        jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
+        return np.asarray(jumps & (closer.high - closer.low >= _STAYS * apart))
+
+    def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
+        """Whether the gradient jumps in all these elements of a tensor, which are moved alone, one after the other,
+        where nothing else shows it; None where too many would have to be."""
+        for _ in range(_ALONE):
+            smooth = elements[~self._kinked()[self._spans[tensor]][elements]]
+            if not smooth.size:
+                return True
+            if tensor not in self.nearby.moved:
+                return False
+            direction = np.zeros(self.shapes[tensor])
+            direction.flat[smooth[0]] = 1.0
+            self._ask_both({tensor: direction})
+            if not self._kinked()[self._spans[tensor]][smooth[0]]:
+                return False
         return None
-    got, want = answers
-    allowed = allowance.around(got.values, want.values)
-    for one in answers:
-        outside = ~within(estimate, one.values, allowed) & estimate.kinked
-        if np.any(outside):
-            at = int(np.flatnonzero(outside)[0])
-            value, (low, high) = _number(one.values[at]), _interval(estimate, at)
-            outside_of = fact("outside_subgradients", name=one.name, value=value, low=low, high=high)
-            return replace(comparison, verdict=outside_of)
-    if not np.all(estimate.kinked) or not all_seen:
-        return None
-    low, high = _interval(estimate, 0)
-    kink = fact(
-        "kink",
-        jumps=bool(np.isinf(estimate.right[0])),
-        low=low,
-        high=high,
-        got=got.name,
-        got_value=_number(got.values[0]),
-        want=want.name,
-        want_value=_number(want.values[0]),
-    )
-    if comparison.what not in _FREE:
-        return replace(comparison, verdict=fact("another_convention", kink=kink))
-    sides = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
-    return replace(
-        comparison,
-        status="not_differentiable",
-        verdict=fact("convention", kink=kink),
-        certificate={"method": estimate.method, "subgradients": sides},
-    )
 
+    # Who is among them -----------------------------------------------------------------------------
 
-def _interval(estimate: Estimate, at: int) -> tuple[float | complex, float | complex]:
-    """Both one-sided derivatives, the lower first."""
-    low, high = sorted((estimate.left[at], estimate.right[at]), key=lambda number: (number.real, number.imag))
-    return _number(low), _number(high)
+    def place(self, claims: Arrays, rounds: int = ROUNDS) -> Place:
+        """Where a claim about some of the tensors lies, in those of their elements whose gradients jump."""
+        key = tuple(part for name, claim in claims.items() for part in (name.encode(), claim.tobytes()))
+        if key not in self._places:
+            row, chosen = np.zeros(self._far.low.size), np.zeros(self._far.low.size, dtype=bool)
+            for name, claim in claims.items():
+                row[self._spans[name]], chosen[self._spans[name]] = claim.ravel(), True
+            chosen &= self._kinked()
+            self._places[key] = self._place(row, chosen, rounds) if np.all(np.isfinite(row[chosen])) else "outside"
+        return self._places[key]
 
+    def _place(self, claim: np.ndarray, chosen: np.ndarray, rounds: int) -> Place:
+        seen = self._seen
+        sizes = np.maximum.reduce([np.abs(seen.low), np.abs(seen.high), np.abs(claim)])[chosen]
+        leaning = np.sign(claim - (seen.low + seen.high) / 2)[chosen]
 
-def _number(value: Any) -> float | complex:
-    number = complex(value)
-    return number if number.imag else number.real
+        def scaled(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
+            return [row[chosen] / sizes for row in rows]
+
+        def more(gap: np.ndarray) -> list[np.ndarray]:
+            known = len(seen.rows)
+            signs = np.where(np.abs(gap) > self.jump / 4, np.sign(gap), leaning / 2)
+            directions = np.zeros((2, claim.size))
+            directions[:, chosen] = gap / sizes, signs
+            self._ask_further(*directions)
+            return scaled(seen.rows[known:])
+
+        return place_of(claim[chosen] / sizes, scaled(seen.rows), more, self.jump / 4, rounds)
+
+    def _ask_further(self, *directions: np.ndarray) -> None:
+        """Ask in each direction and against it; and where what jumps between the two would gain most: a jump upwards
+        lies in it, one downwards against it; what is moved for itself, past a kink, counts by its sign."""
+        self._ask_along(self.nearby.random())
+        for row in directions:
+            ahead, behind = self._ask_along(self._parts(row))
+            if ahead is not None and behind is not None:
+                names = [name for name in self.nearby.moved if name in ahead and name in behind]
+                jumps = {name: ahead[name] - behind[name] for name in names}
+                self._ask_along(jumps)
+                signs = {name: np.sign(jump) for name, jump in jumps.items()}
+                self._ask_along(signs)
+                self._ask_along({name: sign for name, sign in signs.items() if name in self.nearby.inner})
+
+    def _ask_along(self, direction: Arrays) -> Sequence[Arrays | None]:
+        """Ask in a direction and against it."""
+        moves = self.nearby.moves(direction)
+        sides = [self.nearby.gradients({name: part * m for name, m in moves.items()}) for part in (1.0, -1.0)]
+        for side in sides:
+            self._seen.add(None if side is None else self._row(side))
+        return sides

@@ -40,7 +40,7 @@ from gradcheck.oracles.exact.prove import prove
 #: What NumPy raises when a mutation has made shapes that do not go together: a crash, which a run reports as well.
 CRASHES = (ValueError, TypeError, ArithmeticError, LookupError)
 #: Gradients that differ by less are the same.
-_LAST_DIGITS = Tolerance(0.0, 1e-14)
+_LAST_DIGITS = 1e-14
 #: At how many unseen points an equivalent mutation must leave everything as it is.
 _UNSEEN = 3
 
@@ -164,8 +164,8 @@ def _is_same(got: np.ndarray | None, want: np.ndarray | None) -> bool:
     if got.shape != want.shape or got.dtype != want.dtype:
         return False
     first, second = wide(got), wide(want)
-    allowed = _LAST_DIGITS.allowed(np.abs(second), largest_finite(second))
-    same = (got == want) | (np.isnan(first) & np.isnan(second)) | (np.abs(first - second) <= allowed)
+    near = np.abs(first - second) <= _LAST_DIGITS * largest_finite(second)
+    same = (got == want) | (np.isnan(first) & np.isnan(second)) | near
     return bool(same.all())
 
 
@@ -198,7 +198,8 @@ def _factor(points: PointSet, name: str) -> float:
     gradient = points.own.want.states[-1].gradients.get(name)
     dtype = points.own.problem.dtype if gradient is None else gradient.dtype
     tolerance = of_claim(points.case.tolerance, name, dtypes.real_of(dtype), points.tolerance)
-    return 1 + max(FACTOR, TOLERANCES * (tolerance.rtol + tolerance.atol))
+    scale = largest_finite(gradient) if gradient is not None else 0.0
+    return 1 + max(FACTOR, TOLERANCES * (tolerance.rtol + tolerance.atol / (scale or 1.0)))
 
 
 def formula_evidence(points: PointSet, mutated: Case) -> str | None:
@@ -235,7 +236,7 @@ def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, floa
             if gradient is None or not gradient.size:
                 continue
             tolerance = between_engines(gradient.dtype, case.engine_tolerance, run)
-            slack = point.conditioning.slack(ClaimKind.GRADIENT, step, name)
+            slack = point.conditioning.allowance(ClaimKind.GRADIENT, step, name)
             smallest = _smallest(gradient, tolerance, slack)
             if smallest is not None:
                 found[name] = min(smallest, found.get(name, smallest))
@@ -248,10 +249,9 @@ def _smallest(gradient: np.ndarray, tolerance: Tolerance, slack: np.ndarray | No
     finite = np.isfinite(magnitude)
     if not finite.any():
         return None
-    scale = largest_finite(magnitude)
-    if scale == 0:
+    if not magnitude[finite].any():
         return 0.0
     seen = finite & (magnitude > 0)
     fitting = slack if slack is not None and slack.shape == magnitude.shape else None
-    allowed = tolerance.allowed(magnitude, scale, fitting)
+    allowed = tolerance.allowed(magnitude, fitting)
     return float(np.min(allowed[seen] / magnitude[seen]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
@@ -15,6 +16,8 @@ from gradcheck.language.trials import is_general
 _HOPELESS = ("timeout", "memory")
 #: Facts whose `error` is a kind of error, not what it said.
 _OF_ERRORS = ("raised", "claim_raised", "step_raised")
+#: Facts whose `text` is what an op says of its arguments, in which numbers are sizes.
+_SAID_BY_OPS, _NUMBER = ("forward_raised", "step_raised"), re.compile(r"\d+")
 #: What is said of a difference in numbers only because of where it was found.
 _WHEREABOUTS = ("not_at_other_numbers",)
 
@@ -22,13 +25,15 @@ _WHEREABOUTS = ("not_at_other_numbers",)
 @dataclass(frozen=True, slots=True)
 class Signature:
     """The `kind` of claim that fails (None: the case as a whole), `how` (kinds of facts or errors, an op), of whom;
-    for a claim of the file also which one it is."""
+    for a claim of the file also which one it is, and whether it fails `elsewhere` alone, not at the case's own numbers.
+    """
 
     kind: ClaimKind | None
     how: tuple[str, ...]
     engine: str = ""
     tensor: str = ""
     formula: str = ""
+    elsewhere: bool = field(default=False, compare=False)
 
     @property
     def is_claim(self) -> bool:
@@ -46,24 +51,47 @@ def signature_of(result: CaseResult) -> Signature | None:
     if lead is None:
         return None
     if lead.what.is_of_file:
-        return Signature(lead.what, _how(lead), lead.engine, lead.tensor, lead.formula)
+        return Signature(lead.what, _how(lead), lead.engine, lead.tensor, lead.formula, lead.trial is not None)
     return Signature(lead.what, _how(lead), lead.engine)
 
 
 def _of_error(failure: Failure) -> Signature | None:
     if failure.kind in _HOPELESS:
         return None
-    exception = (failure.message["error"],) if failure.kind == "crash" else ()
-    return Signature(None, (failure.kind, *exception))
+    return Signature(None, (failure.kind, *_raised(failure.message)))
+
+
+def _raised(found: Fact) -> Iterator[str]:
+    """What was raised: an exception's type, or what an op found fault with, whatever the sizes."""
+    for name, value in found.data:
+        if isinstance(value, Fact):
+            yield from _raised(value)
+        elif name == "error" and found.kind == "crashed":
+            yield str(value)
+        elif name == "text" and found.kind in _SAID_BY_OPS:
+            yield _NUMBER.sub("#", str(value))
+
+
+def causes_of(result: CaseResult) -> frozenset[str]:
+    """The kinds of mistakes that are known to explain what fails, in a result that was looked into."""
+    lead = lead_of(result)
+    found = lead.diagnoses if lead is not None else ()
+    return frozenset(d.kind for d in found if d.confidence)
 
 
 def lead_of(result: CaseResult) -> Comparison | None:
     """The failed comparison that says most, the case's own numbers before those of trials.
 
-    Gradients of gradients and forward mode are left out: a case file alone does not ask for them.
+    Gradients of gradients and forward mode are left out: a case file alone does not ask for them; and steps of a
+    derivation, which claim nothing by themselves.
     """
-    failed = [c for c in result.comparisons if c.status == "failed" and not c.what.is_asked_for_by_run]
+    failed = [c for c in result.comparisons if c.status == "failed" and _is_asked_for(c)]
     return min(failed, key=lambda c: (c.what.rank, c.what.is_of_file, c.trial is not None), default=None)
+
+
+def _is_asked_for(c: Comparison) -> bool:
+    is_step = c.cause is not None and c.cause.origin.kind == "step"
+    return not c.what.is_asked_for_by_run and not is_step
 
 
 def _how(c: Comparison) -> tuple[str, ...]:

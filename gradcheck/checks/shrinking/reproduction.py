@@ -12,7 +12,7 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.options import Effort, Engines, Options
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Reproduction
 from gradcheck.checks.shrinking.case_edits import operations, pin
-from gradcheck.checks.shrinking.failure_signature import Signature, bare, lead_of, signature_of
+from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
 from gradcheck.checks.shrinking.moves import without_unused
 from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
@@ -26,6 +26,11 @@ from gradcheck.language.writer import write
 
 #: A case of more numbers is not written out.
 MAX_NUMBERS = 20_000
+
+
+def thorough(options: Options) -> Options:
+    """The same checks and what they are explained by, without anything that is suggested."""
+    return replace(options, corrected=False, power=False, derived=False)
 
 
 def quick(options: Options) -> Options:
@@ -68,6 +73,9 @@ class Reproductions:
         start = next((c for c in self._starts(case, result, signature) if shrinker.fails(c)), None)
         if start is None:
             return None
+        if signature.kind is ClaimKind.FORMULA:  # of other formulas, numbers say nothing of why
+            known = self.check(start, True)
+            shrinker.signature, shrinker.causes = signature_of(known) or signature, causes_of(known)
         found = shrinker.smallest(start)
         text = write(found)
         read, errors = load_text(text, "smallest.yaml")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.result import CaseResult, ClaimKind
 from gradcheck.checks.shrinking.case_edits import numbers_in, operations
-from gradcheck.checks.shrinking.failure_signature import Signature, signature_of
+from gradcheck.checks.shrinking.failure_signature import Signature, causes_of, signature_of
 from gradcheck.checks.shrinking.moves import (
     end_earlier,
     fewer_names,
@@ -71,6 +71,7 @@ class Shrinker:
 
     def __init__(self, signature: Signature, check: Check, budget: Budget) -> None:
         self.signature, self.check, self.budget = signature, check, budget
+        self.causes: frozenset[str] | None = None  # the mistakes that may explain the failure, where that is asked
         self.complete = True  # whether nothing was left to try when the budget was spent
         self._tried: set[str] = set()
 
@@ -124,4 +125,13 @@ class Shrinker:
         if text in self._tried:
             return False
         self._tried.add(text)
-        return signature_of(self.check(case, False)) == self.signature
+        found = signature_of(self.check(case, False))
+        if found is None or found != self.signature or (found.elsewhere and not self.signature.elsewhere):
+            return False
+        return self.causes is None or self._is_explained_alike(causes_of(self.check(case, True)))
+
+    def _is_explained_alike(self, causes: frozenset[str]) -> bool:
+        """By one of the same mistakes, or by none; a constant factor has other names at other sizes."""
+        if not self.causes or not causes:
+            return not self.causes and not causes
+        return "factor" in self.causes or not self.causes.isdisjoint(causes)

@@ -15,7 +15,6 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.engines.base import Application, Cotangents, Evaluation, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
-from gradcheck.engines.perturbation import Perturbation
 from gradcheck.engines.recording import Recorder, convert, flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.guard import EngineError, Output, as_asked, translating
@@ -237,15 +236,13 @@ class ForeignEngine(DefineByRun):
     def dtype(self, name: str) -> np.dtype:
         return dtypes.BY_NAME[name]
 
-    def evaluate(
-        self, problem: Problem, perturbation: Perturbation | None = None, recorder: Recorder | None = None
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """As any define-by-run engine does; what the library raises is taken for what the case asks it to raise, and
         what it does to its inputs is noted."""
         self.new_graph()
         with self.output.capturing():
             try:
-                found = as_asked(problem.case, super().evaluate(problem, perturbation, recorder))
+                found = as_asked(problem.case, super().evaluate(problem, recorder))
             except GradcheckError as error:  # not even the inputs could be made
                 found = Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
             return replace(found, changed=self._changed(problem))

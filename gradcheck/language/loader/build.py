@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.loader import model
+from gradcheck.language.loader.circular import Circular
 from gradcheck.language.loader.document import Document, Limits, Path, way
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.scope import Scope
@@ -55,6 +56,8 @@ class _Reader:
         self._require()
         self._check_name()
         inputs, constants = self._leaf_values()
+        let = self._ordered("let", said.let, self.tensors, gradients=True)
+        self.circular = Circular(self.scope, self.said.graph, let)
         tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
             id=f"{file}::{name}",
@@ -70,7 +73,7 @@ class _Reader:
             constants=constants,
             graph=self._ordered("graph", said.graph, self.leaves, gradients=False),
             steps=self._steps(),
-            let=self._ordered("let", said.let, self.tensors, gradients=True),
+            let=let,
             formulas=self._derivations("formulas", said.formulas),
             wrong_formulas=self._derivations("wrong_formulas", said.wrong_formulas),
             checks=self._checks(("checks",), said.checks),
@@ -208,12 +211,16 @@ class _Reader:
         for name, at, data in self._referring((section,), said, _DIFFERENTIABLE, "the gradient of"):
             if data == []:
                 self.scope.refuse(f"{way(at)} is an empty list", at)
-            if isinstance(data, list):
-                read[name] = self._checks(at, data)
-            else:
-                claim = self.expressions.read(at, data, self.known, gradients=True)
-                read[name] = () if claim is None else (claim,)
+            listed = [((*at, i), one) for i, one in enumerate(data)] if isinstance(data, list) else [(at, data)]
+            read[name] = tuple(claim for path, one in listed if (claim := self._derivation(name, path, one)))
         return read
+
+    def _derivation(self, tensor: str, path: Path, data: Any) -> Claim | None:
+        """A formula for the tensor's gradient, of which it may not speak itself."""
+        claim = self.expressions.read(path, data, self.known, gradients=True)
+        if claim is None or not self.circular.refuses(tensor, path, claim):
+            return claim
+        return None
 
     def _checks(self, path: Path, said: list[Any]) -> tuple[Claim, ...]:
         """The expressions of a list."""

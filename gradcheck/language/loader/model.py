@@ -190,7 +190,7 @@ DEFINITIONS: dict[str, Any] = {
         "additionalProperties": False,
         "properties": {
             "rtol": {"type": "number", "minimum": 0, "description": "Relative to each element."},
-            "atol": {"type": "number", "minimum": 0, "description": "Relative to the tensor's own scale."},
+            "atol": {"type": "number", "minimum": 0, "description": "Absolute, as in NumPy; 0 unless given."},
         },
     },
     "StatedTolerance": {"anyOf": [{"type": "number", "minimum": 0}, {"$ref": "#/definitions/Bounds"}]},

@@ -6,29 +6,38 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
+from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.oracles.exact.point import FieldPoint
 
-#: A float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
-LARGEST_DENOMINATOR = 1_000_000
-#: A float that is written with fewer digits stands for that decimal number.
-MOST_DIGITS = 12
+_FLOAT64 = np.dtype(np.float64)
+#: By dtype: a float that is written with no more digits stands for that decimal number. In half precision every number
+#: has few digits when it is written out in full; what counts are those that tell it from its neighbours.
+_MOST_DIGITS = {_FLOAT64: 12, np.dtype(np.float32): 6, np.dtype(np.float16): 3, BFLOAT16: 2}
+#: By dtype: a float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
+_LARGEST_DENOMINATOR = {_FLOAT64: 1_000_000, np.dtype(np.float32): 2_000, np.dtype(np.float16): 30, BFLOAT16: 10}
+#: A float64 has so many digits for certain.
+_WRITTEN_DIGITS = 15
 #: Numerator and denominator of what a root is taken of.
 _LARGEST_SQUARE = 10_000
 #: What a proof that uses such a number says that it left uninterpreted.
 ROUNDED = "rounded numbers"
 
 
-def residue(point: FieldPoint, number: float) -> int:
-    """The number as an element of the field. Raises ZeroDivisionError where its denominator is 0 there."""
+def residue(point: FieldPoint, number: float, dtype: np.dtype = _FLOAT64) -> int:
+    """A number of this dtype as an element of the field. Raises ZeroDivisionError where its denominator is 0 there."""
     if math.isinf(number):
         return point.infinity(1 if number > 0 else -1)
-    simple = fraction(number)
+    simple = fraction(number, dtype)
     if simple is not None:
         return _quotient(simple, point.prime)
     known = surd(abs(number))
+    if known is None and number in point.written and (decimal := written_out(number)) is not None:
+        return _quotient(decimal, point.prime)
     if known is None:  # a result that was rounded: the binary fraction itself, which refutes nothing
         point.uninterpreted.add(ROUNDED)
-        return _quotient(Fraction(number), point.prime)
+        return point.symbol(repr(number)) if point.redrawn else _quotient(Fraction(number), point.prime)
     square, halves = known
     found = _root(point, square.numerator * square.denominator) * pow(square.denominator, -1, point.prime)
     if halves:
@@ -43,17 +52,31 @@ def _quotient(number: Fraction, prime: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def fraction(number: float) -> Fraction | None:
-    """A decimal number of few digits, or a fraction with a small denominator; None where a float is neither."""
-    written = repr(number)
-    if len(written.partition("e")[0].replace(".", "").lstrip("-0")) <= MOST_DIGITS:
+def fraction(number: float, dtype: np.dtype = _FLOAT64) -> Fraction | None:
+    """A decimal number of few digits, or a fraction with a small denominator, to which the number of this dtype is the
+    nearest; None where it is neither."""
+    written = f"{number:.{_MOST_DIGITS[dtype] - 1}e}"
+    if _nearest(float(written), dtype) == number:
         return Fraction(written)
-    simple = Fraction(number).limit_denominator(LARGEST_DENOMINATOR)
-    return simple if float(simple) == number else None
+    simple = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR[dtype])
+    return simple if _nearest(float(simple), dtype) == number else None
+
+
+def _nearest(number: float, dtype: np.dtype) -> float:
+    return number if dtype == _FLOAT64 else float(np.asarray(number).astype(dtype))
 
 
 @lru_cache(maxsize=4096)
-def surd(number: float) -> tuple[Fraction, int] | None:
+def written_out(number: float) -> Fraction | None:
+    """The decimal number that a file writes out, of up to 15 digits; None where that may be a rounded root or more."""
+    digits = len(repr(number).partition("e")[0].replace(".", "").lstrip("-0"))
+    if digits > _WRITTEN_DIGITS or surd(abs(number), 10.0 ** (1 - digits)) is not None:
+        return None
+    return Fraction(repr(number))
+
+
+@lru_cache(maxsize=4096)
+def surd(number: float, rounded: float = 2e-15) -> tuple[Fraction, int] | None:
     """`(s, k)` where a positive float is `sqrt(s) * pi ** (k / 2)` up to rounding, s a small fraction."""
     for halves in (0, -1, 1, 2, -2):
         part = number / math.pi ** (halves / 2)
@@ -61,7 +84,7 @@ def surd(number: float) -> tuple[Fraction, int] | None:
             continue
         square = Fraction(part * part).limit_denominator(_LARGEST_SQUARE)
         small = 0 < square.numerator <= _LARGEST_SQUARE
-        if small and math.isclose(math.sqrt(square), part, rel_tol=2e-15):
+        if small and math.isclose(math.sqrt(square), part, rel_tol=rounded):
             return square, halves
     return None
 

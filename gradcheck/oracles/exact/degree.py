@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: What took part in a value, as bits: uninterpreted functions, and functions defined piecewise among them.
-UNINTERPRETED, PIECEWISE = 1, 2
+#: What took part in a value, as bits: uninterpreted functions; among them functions defined piecewise, and such as may
+#: be equal in one region and different in another (`sqrt(x * x)` and x; what is meromorphic may not); and functions
+#: that are undefined somewhere where the graph is defined.
+UNINTERPRETED, PIECEWISE, BRANCHED, PARTIAL = 1, 2, 4, 8
 
 
 class Degree(NamedTuple):
@@ -21,7 +23,7 @@ class Degree(NamedTuple):
     denominator: int = 0
     tangent: int = 0
     cofactor: int = 0
-    kinds: int = 0  # `UNINTERPRETED`, `PIECEWISE`
+    kinds: int = 0  # the bits above
 
     def plus(self, other: Degree) -> Degree:
         """Of a sum of two, over the product of their denominators."""

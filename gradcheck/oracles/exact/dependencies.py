@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
+import numpy as np
+
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.traverse import gradient_names
-from gradcheck.language.problem import Problem
+from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.traverse import gradient_names, postorder
+from gradcheck.language.problem import Problem, split_name
 from gradcheck.language.symbolic.derive import derive
+from gradcheck.language.trials import inner_roots
 
 
 class Mentioned(NamedTuple):
@@ -28,10 +33,20 @@ class Dependencies:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.case = problem, problem.case
         self._derived: Mapping[str, Expr] | None = None
-        #: Whether gradients were derived that have numbers written out for some incoming ones: those of a root that
-        #: another is made of.
+        #: The roots that others are made of; their gradients are derived without what comes in there.
+        self._inner = inner_roots(self.case)
+        #: Whether gradients were derived with numbers written out for some incoming ones all the same.
         self.fixes_incoming = False
         self._mentioned: dict[int, Mentioned] = {}
+
+    def __contains__(self, number: object) -> bool:
+        """Whether the file writes this number out in an expression."""
+        return number in self._numbers or any(number in _numbers_in(one.formula) for one in self._mentioned.values())
+
+    @cached_property
+    def _numbers(self) -> frozenset[object]:
+        exprs = [claim.expr for claim in (*self.case.graph.values(), *self.case.let.values())]
+        return frozenset().union(*map(_numbers_in, exprs))
 
     def of(self, formula: Expr) -> Mentioned:
         """Raises Unsupported where a gradient that it is made of is not derived."""
@@ -49,11 +64,27 @@ class Dependencies:
         if len(roots) != 1:
             raise Unsupported("grad(…) after backward passes from different roots")
         if self._derived is None:
-            self._derived = derive(self.problem, expand=False)
-            self.fixes_incoming = any(len(seeds) > 1 for seeds in self.problem.seeds)
+            pairs = [pair for seeds in self.problem.seeds for pair in seeds.items()]
+            self.fixes_incoming = any(seed is None and self.is_inner(root) for root, seed in pairs)
+            self._derived = derive(self.problem if self.fixes_incoming else self._without_inner(), expand=False)
         if name not in self._derived:
             raise Unsupported(f"the gradient of {name} is not derived")
         return self._derived[name]
+
+    def is_inner(self, root: str) -> bool:
+        """Whether another root is made of it."""
+        return split_name(root)[0] in self._inner
+
+    def _without_inner(self) -> Problem:
+        """The problem with nothing coming in at roots that others are made of."""
+        if not self._inner:
+            return self.problem
+
+        def without(root: str, seed: np.ndarray | None) -> np.ndarray | None:
+            return np.zeros_like(seed) if seed is not None and self.is_inner(root) else seed
+
+        seeds = tuple({root: without(root, seed) for root, seed in one.items()} for one in self.problem.seeds)
+        return replace(self.problem, seeds=seeds)
 
     def _in_order(self, names: Sequence[str]) -> tuple[str, ...]:
         """These and all that they are made of, children first."""
@@ -66,3 +97,7 @@ class Dependencies:
                 made_of[name] = [other for other in gradient_names(self.derived(name)) if other != name]
                 waiting += made_of[name]
         return tuple(TopologicalSorter(made_of).static_order())
+
+
+def _numbers_in(expr: Expr) -> frozenset[object]:
+    return frozenset(node.value for node in postorder(expr) if isinstance(node, Literal) and type(node.value) is float)

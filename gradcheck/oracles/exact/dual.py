@@ -18,7 +18,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import constants, modular
-from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
 
@@ -133,11 +133,13 @@ class Dual(Operators):
 
     def reciprocal(self) -> Dual:
         """`1 / x`. Raises ZeroDivisionError where x is 0."""
-        prime, tangent = self.point.prime, self.tangent
-        value = modular.inverse(self.value, prime)
+        prime, tangent, residues = self.point.prime, self.tangent, self.value
+        value, degree = modular.inverse(residues, prime), self.degree.inverted()
         if tangent is not None:
             tangent = -(value * value % prime) * tangent % prime
-        return Dual(self.point, value, tangent, self.degree.inverted())
+        if self.point.restricted("nonzero", residues, self.degree):
+            degree = degree._replace(kinds=degree.kinds | PARTIAL)
+        return Dual(self.point, value, tangent, degree)
 
     def plus(self, other: Dual, sign: int = 1) -> Dual:
         """`self + sign * other`, where an infinity is a number like any other: for what is no sum but in its form."""
@@ -241,22 +243,24 @@ def lift(point: FieldPoint, value: Any) -> Dual:
     array = np.asarray(value)
     if array.dtype.kind in "bui":
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
-    is_real = array.dtype.kind == "f"
+    is_real, dtype = array.dtype.kind in "fV", array.dtype
+    array = array.astype(np.float64, copy=False) if is_real else array
     if is_real and (np.rint(array) == array).all() and (np.abs(array) < 2.0**62).all():
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
     if not is_real or np.isnan(array).any():
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
-    return _lift_fractions(point, array.astype(np.float64, copy=False))
+    return _lift_fractions(point, array, dtype)
 
 
-def _lift_fractions(point: FieldPoint, array: np.ndarray) -> Dual:
+def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Dual:
+    """Numbers of this dtype, in double precision."""
     unique, places = np.unique(array, return_inverse=True)
     numbers = unique.tolist()
     try:
-        found = np.array([constants.residue(point, number) for number in numbers], dtype=np.int64)
+        found = np.array([constants.residue(point, number, dtype) for number in numbers], dtype=np.int64)
     except ZeroDivisionError as error:
         raise DivisionByZero(str(error)) from error
-    is_plain = all(math.isfinite(number) and constants.fraction(number) is not None for number in numbers)
+    is_plain = all(math.isfinite(number) and constants.fraction(number, dtype) is not None for number in numbers)
     degree = CONSTANT if is_plain else Degree(2, 2)  # powers of a symbol
     return Dual(point, found[places].reshape(array.shape), None, degree)
 

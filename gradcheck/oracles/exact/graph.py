@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import reduce
 from itertools import accumulate
-from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.errors import ShapeMismatch, Unsupported
+from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.nodes import Expr, Gradient
 from gradcheck.language.problem import Problem, part_of, split_name, with_part
 from gradcheck.language.random import is_free, stream
 from gradcheck.oracles.exact import leaves, modular
@@ -24,6 +22,8 @@ from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import summed
 from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.regions import Domain
+from gradcheck.oracles.exact.whole import SCALES
 
 
 class Direction:
@@ -78,36 +78,63 @@ def scalar(x: Dual) -> Dual:
     return Dual(x.point, x.lazy_value.reshape(()), None, x.degree)
 
 
+class Setting(NamedTuple):
+    """Which random point, and how."""
+
+    seed: int = 0
+    number: int = 0
+    keeps_squares: bool = False
+    #: Whether incoming gradients are free, those that are written out too.
+    frees_incoming: bool = False
+    redrawn: int = 0
+    #: From 1 on, a point of small whole numbers.
+    whole: int = 0
+
+
 class GraphAtPoint:
-    """The case at the random point of this number.
+    """The case at a random point.
 
     `directions` are those along which tensors were differentiated, one for each name; `gradients` the core's, where
     formulas spoke of them: these are claims like all others.
     """
 
-    def __init__(
-        self, problem: Problem, dependencies: Dependencies, number: int, seed: int, keeps_squares: bool = False
-    ) -> None:
-        self.problem, self.case, self.dependencies = problem, problem.case, dependencies
-        self.generator = stream(seed, "exact", number)
+    def __init__(self, problem: Problem, dependencies: Dependencies, setting: Setting) -> None:
+        self.problem, self.case, self.dependencies, self.setting = problem, problem.case, dependencies, setting
+        number = setting.number
+        self.generator = stream(setting.seed, *(("whole", setting.whole) if setting.whole else ("exact", number)))
         salt = int(self.generator.integers(1 << 62))
-        self.point = FieldPoint(modular.PRIMES[number % len(modular.PRIMES)], salt, keeps_squares)
+        prime = modular.PRIMES[number % len(modular.PRIMES)]
+        self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redrawn)
+        self.point.written = dependencies
+        self.point.scale = SCALES[setting.whole - 1] if setting.whole else 0
         self.leaves = leaves.leaves(problem, self.point, self.generator)
-        self.seeds = [
-            {root: self._seed(step.roots[root], given) for root, given in seeds.items()}
-            for step, seeds in zip(self.case.steps, problem.seeds, strict=True)
-        ]
+        self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}
         self.gradients: dict[str, Dual] = {}
         self.values: dict[str, Any] = {}
         self._steps: dict[str, Any] = {}
 
-    def _seed(self, value: Value | None, given: np.ndarray | None) -> Dual:
-        if given is None:
-            return lift(self.point, 1)
-        if (value is None or is_free(value)) and not self.dependencies.fixes_incoming:
-            return leaves.random(self.point, self.generator, given.shape)
-        return lift(self.point, given)
+    # Incoming gradients ----------------------------------------------------------------------------
+
+    def _total_incoming(self) -> dict[str, Dual]:
+        """What comes in at each root, over all passes."""
+        total: dict[str, Dual] = {}
+        for step, seeds in zip(self.case.steps, self.problem.seeds, strict=True):
+            for root, given in seeds.items():
+                seed = self._seed(root, step.roots[root], given)
+                total[root] = total[root] + seed if root in total else seed
+        return total
+
+    def _seed(self, root: str, value: Value | None, given: np.ndarray | None) -> Dual:
+        shape = _tensor(self.values, root).shape if given is None else given.shape
+        names = {**self.problem.sizes, **self.values}
+        made = None if value is None else leaves.made_of(value, names, shape, self.point, self.generator)
+        free = made is None and self.setting.frees_incoming
+        if self.dependencies.fixes_incoming:
+            made, free = None, False
+        if free or (value is not None and is_free(value) and made is None):
+            return leaves.random(self.point, self.generator, shape)
+        return lift(self.point, np.ones(shape) if given is None else given) if made is None else made
 
     # The forward and its derivative ----------------------------------------------------------------
 
@@ -117,6 +144,7 @@ class GraphAtPoint:
         The objective is the sum over all roots of `<incoming gradient, root>`. The first call also fills `values`.
         Raises GradcheckError where one of them is no tensor of real numbers, or the forward cannot be evaluated.
         """
+        self.point.regions.phase = "graph"
         parts: dict[str, list[str]] = {}
         for name in tensors:
             parts.setdefault(split_name(name)[0], []).append(name)
@@ -131,6 +159,8 @@ class GraphAtPoint:
             values[name] = value
         if not self.values:
             self.values = {name: _primal(value) for name, value in values.items()}
+            self.incoming = self._total_incoming()
+        self.point.regions.phase = "claim"
         return self._of_objective(values)
 
     def _with_direction(self, tensor: str, value: Any) -> Any:
@@ -151,13 +181,12 @@ class GraphAtPoint:
 
     def _of_objective(self, values: Mapping[str, Any]) -> Dual:
         total = lift(self.point, 0)
-        for seeds in self.seeds:
-            for root, seed in seeds.items():
-                value = _tensor(values, root)
-                if value.lazy_tangent is not None:
-                    tangent = Dual(self.point, value.lazy_tangent, None, value.degree.of_tangent())
-                    weighted = tangent * seed
-                    total = total + scalar(summed(weighted) if weighted.shape else weighted)
+        for root, seed in self.incoming.items():
+            value = _tensor(values, root)
+            if value.lazy_tangent is not None:
+                tangent = Dual(self.point, value.lazy_tangent, None, value.degree.of_tangent())
+                weighted = tangent * seed
+                total = total + scalar(summed(weighted) if weighted.shape else weighted)
         return total
 
     # What is claimed --------------------------------------------------------------------------------
@@ -175,6 +204,17 @@ class GraphAtPoint:
             raise ShapeMismatch(f"the formula has shape {value.shape}, its tensor {expected}")
         return value
 
+    def lacks(self, formula: Expr, domain: Domain, argument: Expr) -> bool:
+        """Whether the graph itself does not ask for this part of a formula to be in a domain."""
+        scope = {**self.values, **{step: self._step(step) for step in self.dependencies.of(formula).steps}}
+        try:
+            value = evaluate(argument, scope, gradients=self.gradients)
+        except GradcheckError:
+            return True
+        if not isinstance(value, Dual):
+            return False
+        return not self.point.regions.is_defined(domain, value.value)
+
     def _step(self, name: str) -> Any:
         if name not in self._steps:
             scope = {**self.values, **self._steps}
@@ -183,11 +223,16 @@ class GraphAtPoint:
 
     def _gradient(self, name: str) -> Dual:
         """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
-        incoming = [seeds[name] for seeds in self.seeds if name in seeds]
-        known: dict[str, Any] = dict(self.gradients)
-        if incoming:  # written out where the tensor is a root below others
-            known[name] = reduce(add, incoming)
-        return lift(self.point, evaluate(self.dependencies.derived(name), self.values, gradients=known)).primal()
+        derived, incoming = self.dependencies.derived(name), self.incoming.get(name)
+        if incoming is not None and (derived == Gradient(name) or not self.dependencies.is_inner(name)):
+            return incoming
+        regions = self.point.regions
+        regions.phase = "rule"
+        try:
+            value = lift(self.point, evaluate(derived, self.values, gradients=self.gradients)).primal()
+        finally:
+            regions.phase = "claim"
+        return value if incoming is None or self.dependencies.fixes_incoming else value + incoming
 
 
 def _tensor(values: Mapping[str, Any], name: str) -> Dual:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +15,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free
+from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order
+from gradcheck.oracles.exact import whole
 from gradcheck.oracles.exact.dual import Dual, lift
 from gradcheck.oracles.exact.point import FieldPoint
 
@@ -40,6 +42,8 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
 
 def random(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
     """Free variables at this point."""
+    if point.scale:
+        return Dual(point, whole.numbers(point.scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
 
 
@@ -61,22 +65,35 @@ class _Leaves:
                 return made
             if not free_names(value.expr).keys().isdisjoint(self.found):
                 self.point.uninterpreted.add(f"{name}, which is made of other leaves,")
-                return random(self.point, self.generator, array.shape)
+                values = random(self.point, self.generator, array.shape)
+                if self.point.redrawn:
+                    again = stream(self.point.salt, name, self.point.redrawn)
+                    values = random(self.point, again, array.shape)
+                return values
+        if value.expr is not None and is_free(value) and self.point.scale:
+            return evaluate(value.expr, self.problem.sizes, _FreeVariables(self.point, self.generator))
         if name in self.problem.case.inputs or is_free(value):
             return random(self.point, self.generator, array.shape)
         return lift(self.point, array)
 
     def _made_of_others(self, value: Value, array: np.ndarray) -> Dual | None:
-        """What the expression makes of random residues; None where it has none, or is beyond exact arithmetic."""
-        assert value.expr is not None
         names = {**self.problem.sizes, **self.found}
-        if free_names(value.expr).keys().isdisjoint(names) and RANDOM.isdisjoint(ops_in(value.expr)):
-            return None
-        try:
-            made = evaluate(value.expr, names, _FreeVariables(self.point, self.generator))
-        except GradcheckError:
-            return None
-        return made.primal() if isinstance(made, Dual) and made.shape == array.shape else None
+        return made_of(value, names, array.shape, self.point, self.generator)
+
+
+def made_of(
+    value: Value, names: Mapping[str, Any], shape: tuple[int, ...], point: FieldPoint, generator: np.random.Generator
+) -> Dual | None:
+    """What an expression makes of random residues; None where it has none, or is beyond exact arithmetic."""
+    if value.expr is None or (
+        free_names(value.expr).keys().isdisjoint(names) and RANDOM.isdisjoint(ops_in(value.expr))
+    ):
+        return None
+    try:
+        made = evaluate(value.expr, names, _FreeVariables(point, generator))
+    except GradcheckError:
+        return None
+    return made.primal() if isinstance(made, Dual) and made.shape == shape else None
 
 
 class _FreeVariables(NumPy):
@@ -93,4 +110,8 @@ class _FreeVariables(NumPy):
         drawn = op(*args, **kwargs, generator=np.random.default_rng(0))
         if drawn.dtype.kind != "f":
             raise GradcheckError("integers drawn at random")
+        if self.point.scale and op.name in ("uniform", "rand"):
+            low, high = args[:2] if op.name == "uniform" else (0, 1)
+            values = whole.between(low, high, self.point.prime, self.generator, drawn.shape)
+            return Dual(self.point, values)
         return random(self.point, self.generator, drawn.shape)

@@ -13,11 +13,14 @@ there; the probability of that is part of `error_bound`.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
+from gradcheck.oracles.exact import whole
+from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.regions import Domain, Regions
 
 #: Of more arguments than this at once, the same one is counted as often as it is asked for.
 _COUNTED_ONCE = 4096
@@ -58,14 +61,21 @@ class FieldPoint:
     #: Whether the square of a root, where it is written as such, is what it is the root of. Either way what is proved
     #: is true; some formulas are right by this alone, others are easier seen to be so without.
     keeps_squares: bool = False
-    #: The uninterpreted functions that were asked for. A difference then refutes nothing, for the real functions may
-    #: satisfy identities that these do not.
+    #: From 1 on, the same point under other values of all functions: what stays the same does not depend on them.
+    redrawn: int = 0
+    #: The size of the whole numbers that it is made of, 0 for random elements of the field.
+    scale: int = 0
+    #: The numbers that the file itself writes out in its expressions.
+    written: Container[float] = ()
+    #: The uninterpreted functions that were asked for. A difference that depends on their values refutes nothing, for
+    #: the real functions may satisfy identities that these do not.
     uninterpreted: set[str] = field(default_factory=set)
     #: Whether one such function was applied to another's value.
     nested: bool = False
     #: The degrees, added up, of all that was compared with 0.
     zero_tests: int = 0
     has_infinity: bool = False
+    regions: Regions = field(default_factory=Regions)
     _functions: dict[str, _Function] = field(default_factory=dict)
 
     def random(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -92,6 +102,15 @@ class FieldPoint:
     def symbol(self, name: str) -> int:
         """A number that has a name, and of which nothing else is known."""
         return int(self.value(name, np.zeros(1, dtype=np.int64), Degree())[0])
+
+    def restricted(self, domain: Domain, arguments: np.ndarray, degree: Degree) -> int:
+        """`PARTIAL` for a function that is undefined outside a domain, where its graph does not ask for that too."""
+        if self.scale and degree != CONSTANT:
+            whole.require(domain, arguments, self.prime)
+            return 0
+        if degree == CONSTANT or self.regions.is_defined(domain, arguments):
+            return 0
+        return PARTIAL
 
     def weight(self) -> int:
         """The random number by which two arguments of a function are combined into one."""
@@ -141,7 +160,7 @@ class FieldPoint:
         return ((mixed % np.uint64(self.prime - 1)).astype(np.int64) + 1).reshape(arguments.shape)
 
     def _seed(self, name: str) -> int:
-        seed = self.salt
+        seed = self.salt + self.redrawn
         for byte in name.encode():
             seed = (seed * 0x100000001B3 + byte) % (1 << 63)
         return seed

@@ -10,56 +10,108 @@ tensor along a direction of its own; only where they do not add up is each looke
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Literal
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.errors import GradcheckError, ShapeMismatch
+from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
+from gradcheck.language.trials import is_rigid, speaks_of_root
+from gradcheck.oracles.exact import domains
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
-from gradcheck.oracles.exact.dual import DivisionByZero, Dual
-from gradcheck.oracles.exact.graph import GraphAtPoint
+from gradcheck.oracles.exact.domains import Sign
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.graph import GraphAtPoint, Setting
+from gradcheck.oracles.exact.tracker import Proof, Tracker
+from gradcheck.oracles.exact.whole import SCALES, is_piecewise
 
-#: How unlikely it must be that a wrong formula is accepted.
-BOUND = 1e-18
 #: A claim that asks for more points than this is left to another oracle.
 MAX_POINTS = 10
-#: At so many points a divisor may be 0 before the claim is left to another oracle.
-MAX_DIVISIONS_BY_ZERO = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What the oracle found out about one claim."""
-
-    status: Literal["proved", "refuted", "unsupported"]
-    points: int = 0
-    degree: int = 0  # of the numerator of what must be 0
-    bound: float = 1.0  # the probability of accepting a wrong claim
-    uninterpreted: tuple[str, ...] = ()  # the functions that may have taken any values
-    why: Fact | None = None  # where it is unsupported
+#: A difference that is the same under so many values of all functions does not depend on them.
+_REDRAWN = (1, 2, 3)
 
 
 def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) -> list[Proof]:
-    """For each `(tensor, formula)`, whether it is the tensor's gradient, at this problem's sizes and for any values."""
+    """For each `(tensor, formula)`, whether it is the tensor's gradient, at this problem's sizes, for any values; and
+    for any incoming gradients if it speaks of them, or else for those of the problem."""
     dependencies = Dependencies(problem)
     why = unsupported(problem.case)
-    trackers = [_Tracker(name, claim.expr, why) for name, claim in claims]
+    trackers = [Tracker(name, claim.expr, why) for name, claim in claims]
+    is_written_out = any(is_rigid(problem.case, value) for step in problem.case.steps for value in step.roots.values())
     for tracker in trackers:
         tracker.find_gradients(dependencies)
+        tracker.frees_incoming = not is_written_out or speaks_of_root(problem.case, tracker.formula)
     with quiet():
-        _run(problem, dependencies, trackers, seed)
-        again = [tracker for tracker in trackers if tracker.refuted and "sqrt" in tracker.uninterpreted]
-        for tracker in again:
-            tracker.restart()
-        _run(problem, dependencies, again, seed, keeps_squares=True)
+        for frees in (True, False):
+            group = [tracker for tracker in trackers if tracker.frees_incoming is frees]
+            if group:
+                _prove(problem, dependencies, group, Setting(seed, frees_incoming=frees))
+        for tracker in trackers:
+            if tracker.proved:
+                tracker.conditions = _conditions(problem, dependencies, tracker, seed)
     return [tracker.proof() for tracker in trackers]
+
+
+def _conditions(problem: Problem, dependencies: Dependencies, tracker: Tracker, seed: int) -> tuple[str, ...]:
+    """Where the formula is defined, beyond what the graph asks for: `x > 0`."""
+    case = problem.case
+    steps = [case.let[step].expr for step in dependencies.of(tracker.formula).steps]
+    signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
+    asked = domains.conditions((*steps, tracker.formula), signs)
+    if not asked:
+        return ()
+    graph = GraphAtPoint(problem, dependencies, Setting(seed))
+    _ClaimsAtPoint(graph, [tracker])
+    return domains.said(one for one in asked if graph.lacks(tracker.formula, *one))
+
+
+def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:
+    """All of them together, and by itself each that neither chance nor a function decides."""
+    _run(problem, dependencies, trackers, setting)
+    again = [tracker for tracker in trackers if tracker.refuted and "sqrt" in tracker.uninterpreted]
+    for tracker in again:
+        tracker.restart()
+    _run(problem, dependencies, again, setting._replace(keeps_squares=True))
+    for tracker in trackers:
+        if len(trackers) > 1 and not tracker.done:
+            tracker.restart()
+            _run(problem, dependencies, [tracker], setting)
+        if tracker.refuted and tracker.depends:
+            tracker.depends = _depends(problem, dependencies, tracker, setting) and not (
+                is_piecewise(tracker.uninterpreted) and _is_wrong_somewhere(problem, dependencies, tracker, setting)
+            )
+
+
+def _depends(problem: Problem, dependencies: Dependencies, tracker: Tracker, setting: Setting) -> bool:
+    """Whether what a claim is off by, where it was refuted, is another under other values of the functions."""
+    here = setting._replace(number=tracker.refuted_at)
+    return not _is_off(problem, dependencies, tracker, [here._replace(redrawn=redrawn) for redrawn in _REDRAWN])
+
+
+def _is_wrong_somewhere(problem: Problem, dependencies: Dependencies, tracker: Tracker, setting: Setting) -> bool:
+    """Whether it is off at a point of whole numbers, modulo several primes and whatever the functions are there."""
+    for attempt in range(1, len(SCALES) + 1):
+        here = setting._replace(whole=attempt)
+        several = [[here._replace(number=number, redrawn=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
+        if all(_is_off(problem, dependencies, tracker, settings) for settings in several):
+            return True
+    return False
+
+
+def _is_off(problem: Problem, dependencies: Dependencies, tracker: Tracker, settings: Iterable[Setting]) -> bool:
+    """Whether a claim alone is off by the same, and not 0, in all settings."""
+    gaps = set()
+    for setting in settings:
+        try:
+            gaps.add(_ClaimsAtPoint(GraphAtPoint(problem, dependencies, setting), [tracker]).gap_alone())
+        except GradcheckError:
+            return False
+        if len(gaps) > 1 or 0 in gaps:
+            return False
+    return True
 
 
 def unsupported(case: Case) -> Fact | None:
@@ -71,15 +123,14 @@ def unsupported(case: Case) -> Fact | None:
     return None
 
 
-def _run(
-    problem: Problem, dependencies: Dependencies, trackers: list[_Tracker], seed: int, keeps_squares: bool = False
-) -> None:
+def _run(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:
     for number in range(MAX_POINTS):
         going = [tracker for tracker in trackers if not tracker.done]
         if not going:
             break
         try:
-            at_point = _ClaimsAtPoint(GraphAtPoint(problem, dependencies, number, seed, keeps_squares), going)
+            graph = GraphAtPoint(problem, dependencies, setting._replace(number=number))
+            at_point = _ClaimsAtPoint(graph, going)
         except GradcheckError as error:
             for tracker in going:
                 tracker.record_error(error)
@@ -87,73 +138,11 @@ def _run(
             at_point.compare()
 
 
-@dataclass(slots=True)
-class _Tracker:
-    """What is known of one claim so far."""
-
-    name: str
-    formula: Expr
-    why: Fact | None = None
-    points: int = 0
-    degree: int = 0
-    bound: float = 1.0
-    refuted: bool = False
-    errors: int = 0
-    uninterpreted: set[str] = field(default_factory=set)
-    #: The tensors whose gradients it speaks of.
-    gradients: tuple[str, ...] = ()
-
-    @property
-    def done(self) -> bool:
-        return self.refuted or self.why is not None or self.bound < BOUND
-
-    def find_gradients(self, dependencies: Dependencies) -> None:
-        if self.why is None:
-            try:
-                self.gradients = dependencies.of(self.formula).gradients
-            except GradcheckError as error:
-                self.why = fact("exact_error", message=error.message)
-
-    def restart(self) -> None:
-        self.points, self.degree, self.bound, self.errors = 0, 0, 1.0, 0
-        self.refuted = False
-
-    def record_error(self, error: GradcheckError) -> None:
-        """At a point where it cannot be evaluated; another may do where a divisor was 0."""
-        self.errors += 1
-        if isinstance(error, ShapeMismatch):
-            self.refuted = True
-        elif not isinstance(error, DivisionByZero) or self.errors >= MAX_DIVISIONS_BY_ZERO:
-            self.why = fact("exact_error", message=error.message)
-
-    def record_gap(self, gap: Dual, degree: Degree) -> None:
-        """What is 0 if the formula is right. It, and what it rests on, have at most this degree."""
-        self.points += 1
-        self.uninterpreted |= gap.point.uninterpreted
-        self.degree = max(self.degree, degree.numerator)
-        self.bound *= gap.point.error_bound(degree)
-        self.refuted = bool(gap.value != 0)
-
-    def proof(self) -> Proof:
-        functions = tuple(sorted(self.uninterpreted))
-        if self.why is not None:
-            return Proof("unsupported", why=self.why)
-        if self.refuted and functions:
-            why = fact("exact_uninterpreted", functions=functions)
-            return Proof("unsupported", self.points, self.degree, uninterpreted=functions, why=why)
-        if self.refuted:
-            return Proof("refuted", self.points, self.degree)
-        if self.bound >= BOUND:
-            why = fact("exact_degree", degree=self.degree, points=self.points)
-            return Proof("unsupported", self.points, self.degree, self.bound, functions, why)
-        return Proof("proved", self.points, self.degree, self.bound, functions)
-
-
 class _ClaimsAtPoint:
     """Some claims at one point, compared with the derivative there."""
 
-    def __init__(self, graph: GraphAtPoint, trackers: list[_Tracker]) -> None:
-        self.graph = graph
+    def __init__(self, graph: GraphAtPoint, trackers: list[Tracker]) -> None:
+        self.graph, self.number = graph, graph.setting.number
         self._derivatives: dict[str, Dual] = {}
         tensors = {name for tracker in trackers for name in (tracker.name, *tracker.gradients)}
         self.derivative = self._along(tensors)
@@ -173,12 +162,19 @@ class _ClaimsAtPoint:
             self.graph.derivative(())
             return None
 
-    def _value(self, tracker: _Tracker) -> Dual | None:
+    def _value(self, tracker: Tracker) -> Dual | None:
         try:
             return self.graph.claimed(tracker.name, tracker.formula)
         except GradcheckError as error:
             tracker.record_error(error)
             return None
+
+    def gap_alone(self) -> int:
+        """What the only claim is off by. Raises GradcheckError."""
+        if not self.claimed:
+            raise Unsupported("a formula that cannot be evaluated there")
+        tracker, value = self.claimed[0]
+        return int(self._gap(tracker.name, value).value)
 
     def compare(self) -> None:
         """All at once: what they claim along all directions, less the derivative, is 0 if all are right."""
@@ -187,7 +183,7 @@ class _ClaimsAtPoint:
             gap = reduce(add, claims) - self.derivative
             if gap.value == 0:
                 for tracker, value in self.claimed:
-                    tracker.record_gap(*self._beside_the_chosen(tracker.name, value, gap))
+                    tracker.record_gap(*self._beside_the_chosen(tracker.name, value, gap), self.number)
                 return
         for tracker, value in self.claimed:
             self._compare_one(tracker, value)
@@ -200,7 +196,7 @@ class _ClaimsAtPoint:
         difference = self._inner(name, value) - self._inner(name, chosen)
         return difference, difference.degree.join(gap.degree)
 
-    def _compare_one(self, tracker: _Tracker, value: Dual) -> None:
+    def _compare_one(self, tracker: Tracker, value: Dual) -> None:
         try:
             gaps = {name: self._gap(name, self.graph.gradients[name]) for name in tracker.gradients}
             wrong = [name for name, gap in gaps.items() if gap.value != 0]
@@ -211,7 +207,7 @@ class _ClaimsAtPoint:
         except GradcheckError as error:
             tracker.record_error(error)
         else:
-            tracker.record_gap(gap, reduce(Degree.join, (gap.degree for gap in gaps.values()), gap.degree))
+            tracker.record_gap(gap, reduce(Degree.join, (gap.degree for gap in gaps.values()), gap.degree), self.number)
 
     def _gap(self, name: str, value: Dual) -> Dual:
         """What a claim alone is off by, along a direction."""

@@ -11,9 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
+from gradcheck.oracles.exact.degree import BRANCHED, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.regions import Domain
 
+#: Functions that are meromorphic: two expressions made of them and of fractions are equal everywhere or nowhere but at
+#: single points (the identity theorem). `sqrt(x * x)` is x in one region and -x in another.
+MEROMORPHIC = frozenset({"exp", "tan(x / 2)", "erf"})
 #: A function's derivative, worked out only where there is a tangent.
 Slope = Callable[[], Dual]
 
@@ -21,7 +25,20 @@ Slope = Callable[[], Dual]
 def uninterpreted(name: str, x: Dual) -> Dual:
     """A random value for each element of x, the same for the same one, without tangent."""
     value = x.point.value(name, x.value, x.degree)
-    return Dual(x.point, value, None, Degree(1, kinds=x.degree.kinds | UNINTERPRETED))
+    return Dual(x.point, value, None, made_up(name, x))
+
+
+def made_up(name: str, x: Dual) -> Degree:
+    """Of a value of this function at x."""
+    return Degree(1, kinds=x.degree.kinds | UNINTERPRETED | (0 if name in MEROMORPHIC else BRANCHED))
+
+
+def within(domain: Domain, x: Dual, value: Dual) -> Dual:
+    """The value of a function that is defined for x in this domain alone."""
+    kinds = x.point.restricted(domain, x.value, x.degree)
+    if kinds:
+        value.degree = value.degree._replace(kinds=value.degree.kinds | kinds)
+    return value
 
 
 def odd(name: str, x: Dual) -> Dual:
@@ -29,7 +46,7 @@ def odd(name: str, x: Dual) -> Dual:
     size, flipped = up_to_sign(x)
     value = np.where(size == 0, 0, x.point.value(name, size, x.degree))
     value = np.where(flipped, -value % x.point.prime, value)
-    return Dual(x.point, value, None, Degree(1, kinds=x.degree.kinds | UNINTERPRETED))
+    return Dual(x.point, value, None, made_up(name, x))
 
 
 def of_two(name: str, a: Dual, b: Dual) -> Dual:

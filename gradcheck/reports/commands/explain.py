@@ -66,6 +66,8 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
         )
         for remark in _remarks(formula):
             yield f"      ({remark})"
+    for name in e.incoming:
+        yield f"  {plain(name)} comes in"
     yield ""
     yield from wrap(_evidence(e), width, "", "")
 

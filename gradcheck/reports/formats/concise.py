@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.findings import problems
+from gradcheck.reports.findings import problems, remarks
 from gradcheck.reports.summary import lacking_lines, summary
 from gradcheck.reports.text import plain
 
 
 def render(result: RunResult, look: Look) -> str:
-    """Every problem of every case, and the summary line."""
+    """Every problem of every case, what is told of it besides, and the summary line."""
     lines = []
     for case in result.cases:
         name = f"{plain(case.name)}: " if case.name else ""
-        lines += [f"{problem.location}: {name}{problem.message}" for problem in problems(case)]
+        lines += [f"{problem.location}: {name}{problem.message}" for problem in (*problems(case), *remarks(case))]
     return "\n".join([*lines, *lacking_lines(result), summary(result)]) + "\n"

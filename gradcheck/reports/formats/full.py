@@ -13,7 +13,7 @@ from rich.text import Text
 from gradcheck.checks.result import UNSETTLED, CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.failed import WORDS, failure, indented
-from gradcheck.reports.findings import BAD
+from gradcheck.reports.findings import BAD, remarks
 from gradcheck.reports.passed import achievements, table
 from gradcheck.reports.phrases.comparisons import error_line, verdict
 from gradcheck.reports.summary import lacking_lines, lacks, power_lines, power_summary, summary
@@ -68,6 +68,8 @@ def _listing(result: RunResult, look: Look) -> list[Text]:
             lines.append(_case_line(case, room, look))
             for text in power_lines(case, look.verbosity > 0):
                 lines += indented(text, look, indent=_MARGIN, style="dim")
+            for remark in remarks(case):
+                lines += indented(remark.message, look, indent=_MARGIN, style="yellow")
             if look.verbosity > 0:
                 lines += table(case)
     return [*lines, Text()] if lines else []

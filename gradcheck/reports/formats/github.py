@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.findings import BAD, Problem, problems
+from gradcheck.reports.findings import BAD, Problem, problems, remarks
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import count, plain
 
@@ -20,7 +20,7 @@ LIMIT = 10
 
 
 def render(result: RunResult, look: Look) -> str:
-    """At most ten annotations, the worst first; where there are more, the last says so."""
+    """At most ten errors, the worst first; where there are more, the last says so. Then what is told besides."""
     cases = sorted((case for case in result.cases if case.status in BAD), key=lambda case: BAD.index(case.status))
     found = [
         (BAD.index(case.status), -problem.size, case.name, problem) for case in cases for problem in problems(case)
@@ -32,10 +32,12 @@ def render(result: RunResult, look: Look) -> str:
         more = count(len(found) - len(shown), "more problem")
         lines.append(f"::error title={_property('gradcheck')}::{_data(f'and {more}; the log has them all')}")
         lines += [f"{problem.location}: {problem.message}" for *_, problem in found[len(shown) :]]
+    told = [(case.name, remark) for case in result.cases for remark in remarks(case)]
+    lines += [_annotation(name, remark, "notice") for name, remark in told[:LIMIT]]
     return "\n".join([*lines, summary(result)]) + "\n"
 
 
-def _annotation(name: str, problem: Problem) -> str:
+def _annotation(name: str, problem: Problem, level: str = "error") -> str:
     properties = {"file": plain(_in_repository(problem.place.file))}
     if problem.place.line:
         properties["line"] = str(problem.place.line)
@@ -43,7 +45,7 @@ def _annotation(name: str, problem: Problem) -> str:
         properties["col"] = str(problem.place.column)
     properties["title"] = plain(name) or "gradcheck"
     joined = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::error {joined}::{_data(problem.message)}"
+    return f"::{level} {joined}::{_data(problem.message)}"
 
 
 def _in_repository(file: str) -> str:

@@ -15,6 +15,7 @@ from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
+from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import say
 
 SCHEMA = 1
@@ -34,6 +35,7 @@ def _head(result: RunResult) -> dict[str, Any]:
     """All but the cases."""
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
+    summary["reference_wrong"] = sum(bool(case.wrong_references) for case in result.cases)
     summary["seconds"] = result.seconds
     return {
         "schema": SCHEMA,
@@ -112,8 +114,9 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "notes": [say(note) for note in c.notes],
         "trial": _trial(c),
         "verdict": say(c.verdict),
+        "reference_wrong": c.blames_reference,
         "certificate": c.certificate,
-        "cause": f"{say(c.cause.origin)}: {say(c.cause.what)}" if c.cause else "",
+        "cause": told.cause(c),
         "consequence_of": say(c.consequence_of),
         "diagnoses": [_diagnosis(found) for found in c.diagnoses],
     }

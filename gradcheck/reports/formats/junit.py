@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.failed import failure
-from gradcheck.reports.findings import problems
+from gradcheck.reports.findings import problems, remarks
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparisons import verdict
 
@@ -57,7 +57,10 @@ def _add(suite: Element, case: CaseResult) -> None:
     name = case.name or "the file itself"
     testcase = SubElement(suite, "testcase", name=_legal(name), classname=_legal(case.file), time=f"{case.seconds:.6f}")
     word = _WORDS.get(case.status)
+    told = "\n".join(remark.message for remark in remarks(case))
     if word is None:
+        if told:
+            SubElement(testcase, "system-out").text = _legal(told)
         return
     if word == "skipped":
         SubElement(testcase, word, type=case.status, message=_legal(_reason(case)))

@@ -34,10 +34,12 @@ phrases(
         "within_rounding": "beyond the base tolerance by {beyond:.2g}, within the rounding noise of this graph at this "
         "point",
         "check_within_rounding": "within rounding noise, beyond the base tolerance",
-        "as_near_to_double_precision": "as near to double precision ({error:.2g}) as {reference} is ({theirs:.2g})",
+        "reference_rounds_more": "{reference} is off by {off:.2g} against itself in double precision, beyond rounding "
+        "noise; {engine} is not",
+        "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
+        "off_by_rounding": "off by {by:.2g} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
         "{extent:.2g}|anywhere} at this point",
-        "no_conditioning_by": "{engine} cannot estimate its rounding noise",
         "no_conditioning": "no estimate of rounding noise: {error}",
         # What engines do
         "raised": "raised {error} ({text})",
@@ -53,6 +55,7 @@ phrases(
         # An op alone
         "op_alone": lambda f: f"{f['op']} alone: {_outcomes_of_op(f['what'])}",
         "gradients_missing": "{op} alone: {engine} gives {got} gradients, expected {want}",
+        "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
         "gradient_of_op": "the gradient of {op}'s tensor {number}, for a random incoming gradient{mismatch:if : "
         "{mismatch}}",
         # Forward mode
@@ -84,7 +87,14 @@ phrases(
         "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
         "not_finite_here": "a value or a gradient is not finite there",
-        "branch_not_visited": lambda f: f"not decided for numbers on the other side of `{f['op']}` in {f['owner']}",
+        "ill_conditioned_here": "rounding decides what the graph comes to there",
+        "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",
+        "undefined_at": "undefined (NaN) at {count} of {elements} element{elements:s}{own:if | elsewhere}"
+        "{where:if : {where}}",
+        "where_element": "where {tensor} {condition}",
+        "where_some_element": "where some {tensor} {condition}",
+        "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",
+        "size_stays": "{size} stays {value}{tensor:if : {tensor} is written out}",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",
         "not_at_other_numbers": "holds at the numbers given, if at all, but not at others",
@@ -94,6 +104,8 @@ phrases(
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
         "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
+        "kinks_not_searched_further": "no derivative there, and the subgradients at {elements} element{elements:s} "
+        "were not searched further",
         "jumps": "no derivative there: the function jumps",
         "any_subgradient": "no derivative there; any of [{low:.6g}, {high:.6g}] is a subgradient",
         "differs_along_directions": "differs along random directions",

@@ -5,8 +5,13 @@ What was found out in words is a fact, and said by its phrase; here stand the se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
 from gradcheck.reports.phrases.table import listed, say
 from gradcheck.reports.text import brief, count, pair, plain
@@ -52,6 +57,8 @@ def parties(c: Comparison) -> tuple[str, str]:
 
 def subject(c: Comparison) -> str:
     """`gradient of y`, `value of q after step 2`."""
+    if c.cause is not None and _is_step(c):
+        return f"step {plain(c.cause.origin['name'])} for the gradient of {plain(c.tensor)}"
     text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
     return f"{text} after step {c.step + 1}" if c.step else text
 
@@ -100,10 +107,19 @@ def worst(c: Comparison) -> str:
 
 
 def _errors(c: Comparison) -> str:
-    sizes = [f"{name} {brief(value)}" for name, value in (("abs", c.max_abs), ("rel", c.max_rel)) if value is not None]
-    if c.max_ulp is not None and c.max_ulp <= _MANY_ULP:
-        sizes.append(f"{brief(c.max_ulp)} ULP")
-    return f" ({', '.join(sizes)})" if sizes else ""
+    """Of this element, not the largest of any."""
+    if c.got is None or c.want is None:
+        return ""
+    size = abs(c.want)
+    error = abs(c.got - c.want) if c.got != c.want else 0.0
+    error = math.inf if math.isnan(error) else error
+    rel = error / size if size and math.isfinite(error) else error and math.inf
+    sizes = [f"abs {brief(error)}", f"rel {brief(rel)}"]
+    dtype = dtypes.BY_NAME.get(c.dtype)
+    if dtype is not None and dtypes.is_differentiable(dtype) and math.isfinite(size):
+        units = error / float(ulp(np.asarray(size), dtype))
+        sizes += [f"{brief(units)} ULP"] if units <= _MANY_ULP else []
+    return f" ({', '.join(sizes)})"
 
 
 def allowed(c: Comparison) -> str:
@@ -137,7 +153,14 @@ def one_line(c: Comparison) -> str:
 
 def cause(c: Comparison) -> str:
     """`tanh at h: its gradient is wrong; all 4 other operations are right`; empty for what is no cause."""
-    return plain(f"{say(c.cause.origin)}: {say(c.cause.what)}") if c.cause else ""
+    if not c.cause:
+        return ""
+    return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
+
+
+def _is_step(c: Comparison) -> bool:
+    """Whether it is about a step of a derivation, which is told with all that follows from it."""
+    return c.cause is not None and c.cause.origin.kind == "step"
 
 
 def reasons(c: Comparison) -> list[tuple[str, str]]:
@@ -159,7 +182,9 @@ def counterexamples(c: Comparison) -> list[str]:
 
 
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
-    """`wrong only because of this: the gradients of y, x and w`."""
+    """`wrong only because of this: the gradients of y, x and w`; empty where that is told with the cause."""
+    if _is_step(lead):
+        return ""
     rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"
     parts = [
         ("the value of", _tensors(wrong, (ClaimKind.VALUE, ClaimKind.EXPECTED_VALUE))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import phrases, say
 
 #: What each kind of diagnosis means, as `docs/diagnoses.md` lists it.
@@ -51,6 +52,28 @@ _CENTRED = {
     "std": "x, where x - x.mean() belongs",
 }
 _ROUNDED = {"trunc": "cut off", "floor": "rounded down", "rint": "rounded"}
+
+
+def _in_sizes(found: Fact) -> str:
+    """`off by the factor sqrt(d)`, `off by the factor n / m`."""
+    number, powers = abs(found["number"]), found["powers"]
+    above = [_power(word, power) for word, power in powers if power > 0]
+    below = [_power(word, -power) for word, power in powers if power < 0]
+    (above if number > 1 else below).insert(0, f"{max(number, 1 / number):.6g}")
+    top, bottom = (" * ".join(part for part in side if part != "1") for side in (above, below))
+    bottom = f"({bottom})" if " " in bottom else bottom
+    sign = "-" if found["number"] < 0 else ""
+    return f"off by the factor {sign}{top or '1'}{f' / {bottom}' if bottom else ''}"
+
+
+def _missing(found: Fact) -> str:
+    """`missing / n`, of what is n times too large."""
+    factors = (f"{'/' if power > 0 else '*'} {_power(word, abs(power))}" for word, power in found["powers"])
+    return f"missing {' '.join(factors)}"
+
+
+def _power(word: str, power: float) -> str:
+    return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {power:g}"
 
 
 def _factor(factor: str | float | complex) -> str:
@@ -153,6 +176,8 @@ phrases(
         # Size and precision
         "wrong_sign": "the sign is wrong: it is -1 times what is right",
         "off_by_factor": lambda found: f"off by the constant factor {_factor(found['factor'])}",
+        "off_by_sizes": _in_sizes,
+        "factor_missing": _missing,
         "off_by_count": "off by the constant factor {factor}, where {n} is {count}",
         "elements_of": "the number of elements{of_result:if  of the result}",
         "size_of_axis": "the size of axis {axis}{of_result:if  of the result}",

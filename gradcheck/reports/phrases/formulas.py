@@ -44,7 +44,7 @@ def _text(value: Any) -> str:
 phrases(
     {
         "did_you_mean": "did you mean  {formula} ?",
-        "nothing_near_is_right": "nothing near it is right; the derived gradient is  {formula}",
+        "none_found_near": "none found among the formulas near it; the derived gradient is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
         "counterexample": _counterexample,
         "forward_raises": "the forward pass raises: {error}",

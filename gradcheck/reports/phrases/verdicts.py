@@ -42,6 +42,9 @@ phrases(
         "parted": "{some:list} stand against {others:list}",
         "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:.6g}) is outside of the "
         "subgradients, [{low:.6g}, {high:.6g}]",
+        "outside_together": "{name} is wrong: no derivative there, and though each of its numbers may be a "
+        "subgradient's, together they are none",
+        "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
         "reference_wrong": "no failure, {reference} is wrong here: {what}",
         "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "
         "subgradient}: {got} takes {got_value:.6g}, {want} {want_value:.6g}",
@@ -55,6 +58,7 @@ phrases(
         "op_at": "{op} at {entry}",
         "tensor": "{name}",
         "incoming_at_root": "incoming gradient at the root",
+        "step": "the step {name}",
         "the_backward_pass": "the backward pass",
         "chance": "chance",
         "ops_of": "{engine}'s ops",
@@ -63,8 +67,11 @@ phrases(
         "its_gradient_is_wrong": "its gradient is wrong",
         "gradients_of_arguments_are_wrong": "{arguments:one gradient of its {arguments:ordinals} argument is|gradients "
         "of its {arguments:ordinals} arguments are} wrong",
+        "shared_argument": "its gradient is wrong where two of its arguments are one and the same tensor; on "
+        "tensors of their own it is right",
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
+        "step_is_wrong": "is wrong{missing:if  ({missing})}; {tensors:list} only because of it",
         "its_jvp_is_wrong": "its Jacobian-vector product is wrong{reverse:if , though its gradient is right}",
         "tangents_go_wrong": lambda f: (
             "tangents go wrong here"

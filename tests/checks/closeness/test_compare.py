@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.facts import fact
 
@@ -47,10 +47,22 @@ def test_a_small_gradient_is_never_hidden() -> None:
     assert check(tiny * (1 + 1e-9), tiny).status == "failed"
 
 
-def test_the_scale_is_the_tensors_own_largest_element() -> None:
-    want = np.array([1e6, 1.0, 0.0])
-    assert check(want + np.array([0, 5e-5, 5e-5]), want).status == "passed"  # 1e-10 of 1e6
-    assert check(want + np.array([0, 0, 2e-4]), want).status == "failed"
+def test_every_element_is_held_to_its_own_size() -> None:
+    want = np.array([1e6, 1.0, 1e-12, 0.0])
+    assert check(want * (1 + 9e-11), want).status == "passed"
+    for index, error in enumerate((2e-4, 2e-10, 2e-22, 5e-324)):
+        wrong = want.copy()
+        wrong[index] += error
+        result = check(wrong, want)
+        assert (result.status, result.mismatched, result.worst_index) == ("failed", 1, (index,))
+
+
+def test_an_absolute_part_is_absolute() -> None:
+    want = np.array([1e6, 0.0])
+    absolute = Tolerance(0.0, 1e-3)
+    assert compare(want + 9e-4, want, absolute, SUBJECT).status == "passed"
+    assert compare(want + 2e-3, want, absolute, SUBJECT).status == "failed"
+    assert compare(want - 1, np.array([math.inf, 0.0]), absolute, SUBJECT).status == "failed"
 
 
 def test_an_infinite_element_does_not_widen_the_tolerance_of_others() -> None:
@@ -126,8 +138,8 @@ def test_complex_numbers_are_held_to_their_parts_dtype() -> None:
 @pytest.mark.parametrize(
     ("dtype", "within", "beyond"),
     [
-        (np.float64, 1e-10, 3e-10),
-        (np.float32, 1e-5, 3e-5),
+        (np.float64, 9e-11, 3e-10),
+        (np.float32, 9e-6, 3e-5),
         (np.float16, 2e-3, 6e-3),
         (ml_dtypes.bfloat16, 1.5e-2, 5e-2),
     ],

@@ -12,12 +12,16 @@ from gradcheck.language.case import StatedTolerance
 DOUBLE = np.dtype(np.float64)
 
 
-def test_what_is_allowed_is_relative_to_the_element_to_the_scale_and_the_slack_on_top() -> None:
+def test_what_is_allowed_is_relative_to_the_element_and_the_absolute_part_and_the_slack_on_top() -> None:
     magnitude = np.array([0.0, 1.0, 100.0])
-    allowed = Tolerance(rtol=0.1, atol=0.01).allowed(magnitude, 100.0)
-    assert allowed.tolist() == pytest.approx([1.0, 1.1, 11.0])
-    more = Tolerance(0.0, 0.0).allowed(magnitude, 100.0, slack=np.array([1.0, 0.0, 2.0]))
+    assert Tolerance(rtol=0.1).allowed(magnitude).tolist() == pytest.approx([0.0, 0.1, 10.0])
+    assert Tolerance(rtol=0.1, atol=1.0).allowed(magnitude).tolist() == pytest.approx([1.0, 1.1, 11.0])
+    more = Tolerance(0.0).allowed(magnitude, slack=np.array([1.0, 0.0, 2.0]))
     assert more.tolist() == [1.0, 0.0, 2.0]
+
+
+def test_nothing_absolute_is_allowed_unless_somebody_asks_for_it() -> None:
+    assert {base(dtype).atol for dtype in (DOUBLE, np.dtype(np.float32), np.dtype(np.float16), BFLOAT16)} == {0.0}
 
 
 def test_a_complex_dtype_is_held_to_its_parts_and_integers_are_exact() -> None:
@@ -28,11 +32,11 @@ def test_a_complex_dtype_is_held_to_its_parts_and_integers_are_exact() -> None:
 @pytest.mark.parametrize(
     ("stated", "run", "rtol", "atol"),
     [
-        ({}, None, 1e-10, 1e-10),
-        ({"": StatedTolerance(rtol=1e-3)}, None, 1e-3, 1e-10),
+        ({}, None, 1e-10, 0.0),
+        ({"": StatedTolerance(rtol=1e-3)}, None, 1e-3, 0.0),
         ({"": StatedTolerance(rtol=1e-3), "x": StatedTolerance(atol=1e-2)}, None, 1e-3, 1e-2),
-        ({"x": StatedTolerance(rtol=1e-4), "y": StatedTolerance(rtol=1.0)}, None, 1e-4, 1e-10),
-        ({"x": StatedTolerance(rtol=1e-4)}, StatedTolerance(rtol=1e-6), 1e-6, 1e-10),
+        ({"x": StatedTolerance(rtol=1e-4), "y": StatedTolerance(rtol=1.0)}, None, 1e-4, 0.0),
+        ({"x": StatedTolerance(rtol=1e-4)}, StatedTolerance(rtol=1e-6), 1e-6, 0.0),
     ],
 )
 def test_the_run_wins_then_the_tensor_then_the_case(

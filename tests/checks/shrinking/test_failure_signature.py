@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure, Subject, Trial
-from gradcheck.checks.shrinking.failure_signature import Signature, bare, lead_of, signature_of
+from gradcheck.checks.result import CaseResult, Cause, ClaimKind, Comparison, Diagnosis, Failure, Subject, Trial
+from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
 from gradcheck.facts import Fact, fact
 from tests.checks.conftest import Check
 from tests.conftest import WithRules
@@ -163,3 +164,25 @@ def test_that_numbers_vary_goes_without_saying() -> None:
     assert case.generalize is None
     assert bare(case, Signature(ClaimKind.FORMULA, (), "case", "x", "2 * x")).generalize is not None
     assert bare(case, Signature(ClaimKind.GRADIENT, (), "core")).generalize is None
+
+
+def test_what_an_op_finds_fault_with_is_told_whatever_the_sizes() -> None:
+    def raised(text: str) -> Signature | None:
+        message = fact("in_engines", what=fact("forward_raised", entry="Z", text=text), engines=("core",))
+        return signature_of(result(errors=(Failure("shape_mismatch", message),)))
+
+    assert raised("matmul of 4x3 and 5x4") == raised("matmul of 1x2 and 1x1")
+    assert raised("matmul of 4x3 and 5x4") != raised("cross_entropy of 4 and 5")
+
+
+def test_a_step_of_a_derivation_claims_nothing_by_itself() -> None:
+    step = replace(failed(ClaimKind.FORMULA), cause=Cause(fact("step", name="dZ"), fact("step_is_wrong")))
+    formula = failed(ClaimKind.FORMULA, trial=TRIAL)
+    assert lead_of(result(step, formula)) is formula
+
+
+def test_mistakes_that_are_known_are_told_by_their_kinds() -> None:
+    known = Diagnosis("sign", fact("wrong_sign"), "confirmed")
+    meant = Diagnosis("did_you_mean", fact("did_you_mean", formula="x"))
+    assert causes_of(result(replace(failed(ClaimKind.FORMULA), diagnoses=(known, meant)))) == {"sign"}
+    assert causes_of(result(failed(ClaimKind.FORMULA))) == frozenset()

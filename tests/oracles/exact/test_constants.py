@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.oracles.exact import constants, modular
 from gradcheck.oracles.exact.constants import fraction, residue, surd
 from gradcheck.oracles.exact.point import FieldPoint
@@ -39,6 +40,24 @@ def test_simple_numbers(number: float) -> None:
     assert float(simple) == number
     assert residue(point, number) * simple.denominator % point.prime == simple.numerator % point.prime
     assert not point.uninterpreted
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float16), BFLOAT16])
+@pytest.mark.parametrize(
+    "meant", [Fraction(1, 3), Fraction(2, 7), Fraction(4, 5), Fraction(-1, 10), Fraction(1, 4), Fraction(5)]
+)
+def test_in_lower_precision_a_third_is_a_third(dtype: np.dtype, meant: Fraction) -> None:
+    """0.333251953125, the third of half precision, is no decimal that somebody wrote."""
+    number = float(np.asarray(float(meant)).astype(dtype))
+    assert fraction(number, dtype) == meant
+    point = at()
+    assert residue(point, number, dtype) * meant.denominator % point.prime == meant.numerator % point.prime
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float16), BFLOAT16])
+def test_in_lower_precision_others_are_not_simple(dtype: np.dtype) -> None:
+    found = [fraction(float(np.asarray(n).astype(dtype)), dtype) for n in (math.pi * 100, 0.7316925, math.sqrt(2) / 10)]
+    assert None in found
 
 
 @pytest.mark.parametrize("number", [math.pi, math.sqrt(2), math.log(2), 0.1234567890123457, math.e])

@@ -16,7 +16,7 @@ from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.graph import Direction, GraphAtPoint
+from gradcheck.oracles.exact.graph import Direction, GraphAtPoint, Setting
 from gradcheck.oracles.exact.prove import unsupported
 from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.oracles.exact.calls import RATIONAL
@@ -65,13 +65,10 @@ class OneElement(Direction):
 
 def exact_gradient(problem: Problem, name: str) -> np.ndarray:
     """Of integers that are small: residues next to 0 are the integers themselves."""
-    graph = GraphAtPoint(problem, Dependencies(problem), 0, 0)
+    graph = GraphAtPoint(problem, Dependencies(problem), Setting())
     leaves = {**problem.inputs, **problem.constants}
     graph.leaves = {n: lift(graph.point, a) if a.dtype.kind == "f" else a for n, a in leaves.items()}
-    graph.seeds = [
-        {root: lift(graph.point, 1 if seed is None else seed) for root, seed in seeds.items()}
-        for seeds in problem.seeds
-    ]
+    graph._seed = lambda root, value, given: lift(graph.point, 1 if given is None else given)  # type: ignore
     shape = problem.inputs[name].shape
     found = []
     for index in range(problem.inputs[name].size):

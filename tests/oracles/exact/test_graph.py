@@ -11,7 +11,7 @@ from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.graph import Direction, GraphAtPoint, scalar
+from gradcheck.oracles.exact.graph import Direction, GraphAtPoint, Setting, scalar
 from tests.oracles.exact.calls import PRIME, point
 from tests.oracles.exact.small import claim, problem
 
@@ -19,7 +19,7 @@ assert ops
 
 
 def at_point(of: Problem, number: int = 0) -> GraphAtPoint:
-    return GraphAtPoint(of, Dependencies(of), number, 0)
+    return GraphAtPoint(of, Dependencies(of), Setting(number=number))
 
 
 SQUARES = {"h": "x * x", "y": "(h * w).sum()"}

@@ -10,7 +10,8 @@ from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.prove import BOUND, prove
+from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.tracker import BOUND
 from tests.oracles.exact.small import claim, problem, proofs_of, status
 
 CASES = [case for case in load(["cases"]).cases if case.formulas or case.wrong_formulas]
@@ -102,16 +103,54 @@ def test_what_is_0_in_a_whole_region() -> None:
     assert status(of, "x", "where(h == 0, 0, grad(y)) + 0 * x") != "refuted"
 
 
-def test_equality_matters_at_single_points_only() -> None:
-    of = problem({"x": (4,)}, {"y": "x * x"}, seed=(4,))
-    assert status(of, "x", "where(x == 0, 7, 2 * x) * grad(y)") == "proved"
+def test_equality_matters_at_kinks_of_the_graph_alone() -> None:
+    of = problem({"x": (4,), "z": (4,)}, {"y": "x * x + relu(z)"}, seed=(4,))
+    assert status(of, "x", "where(x == 0, 7, 2 * x) * grad(y)") == "unsupported"
+    assert status(of, "z", "where(z == 0, 7, z > 0) * grad(y)") == "proved"
+    assert status(of, "z", "(z >= 0) * grad(y)") == "proved"
     assert status(of, "x", "where(x == x, 2 * x, 7) * grad(y)") == "proved"
     assert status(of, "x", "where(x != x, 2 * x, 7) * grad(y)") == "refuted"
+    assert status(of, "x", "2 * x * grad(y) + (x >= 0) + (x <= 0) - 1") == "unsupported"  # 1 too many at 0
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "sqrt(x * x) == x",
+        "sqrt(x * x) <= x",
+        "sqrt(x * x) - x < 0.5",
+        "abs(x) == x",
+        "abs(x) <= x",
+        "relu(x) == x",
+        "clamp(x, 1, 2) == x",
+        "exp(log(x)) == x",
+        "log(x * x) == 2 * log(x)",
+        "maximum(x, 3 + 0 * x) == 3",
+        "atan(x) + atan(1 / x) == pi / 2",
+        "acos(cos(x)) == x",
+        "x == round(x)",
+        "isfinite(log(x))",
+        "~isnan(sqrt(x))",
+        "log(x + 3) == log(x + 3)",
+        "acos(x / 4) < 9",
+        "(x ** 0.5) ** 2 == x",
+    ],
+)
+def test_what_holds_in_a_whole_region(condition: str) -> None:
+    """A formula that is right on one side of a condition, or where it is defined, is not proved for both."""
+    of = problem({"x": (4,)}, {"y": "x ** 3"}, seed=(4,))
+    right = "3 * x ** 2 * grad(y)"
+    assert status(of, "x", f"where({condition}, 5 + 0 * x, {right})") != "proved"
+    assert status(of, "x", f"where({condition}, {right}, 5 + 0 * x)") != "proved"
+    assert status(of, "x", f"{right} * ({condition})") != "proved"
+    assert status(of, "x", f"where({condition}, {right}, {right})") == "proved"
 
 
 def test_the_largest_element() -> None:
     of = problem({"x": (3, 4)}, {"y": "amax(x, 1)"}, seed=(3,))
-    assert status(of, "x", "where(x == amax(x, 1, True), grad(y)[:, None], 0)") == "proved"
+    largest = "(x == amax(x, 1, True))"
+    assert status(of, "x", f"{largest} / {largest}.sum(1, True) * grad(y)[:, None]") == "proved"
+    assert status(of, "x", f"{largest} * grad(y)[:, None]") != "proved"  # too much where two are equal
     assert status(of, "x", "where(x == amax(x, 0, True), grad(y)[:, None], 0)") != "proved"
     assert status(of, "x", "where(x == amin(x, 1, True), grad(y)[:, None], 0)") != "proved"
     assert status(of, "x", "grad(y)[:, None].expand(3, 4)") != "proved"
@@ -262,7 +301,7 @@ EXCESSES = {
 def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo a tiny prime wrong formulas do pass; no more often than the bound of each says, on average."""
     monkeypatch.setattr(modular, "PRIMES", (103,) * 10)
-    monkeypatch.setattr("gradcheck.oracles.exact.prove.BOUND", 0.5)
+    monkeypatch.setattr("gradcheck.oracles.exact.tracker.BOUND", 0.5)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, expected, asked = 0, 0.0, 0
     for seed in range(1500):
@@ -278,7 +317,7 @@ def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_bound_counts_uninterpreted_functions(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Different arguments that are the same at a point make functions agree; that is in the bound as well."""
     monkeypatch.setattr(modular, "PRIMES", (1019,) * 10)
-    monkeypatch.setattr("gradcheck.oracles.exact.prove.BOUND", 0.9)
+    monkeypatch.setattr("gradcheck.oracles.exact.tracker.BOUND", 0.9)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, bound = 0, 0.0
     for seed in range(1500):

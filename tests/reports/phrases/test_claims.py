@@ -38,8 +38,16 @@ def test_how_arrays_differ_or_agree(found: Fact, sentence: str) -> None:
             "beyond the base tolerance by 1.2e-09, within the rounding noise of this graph at this point",
         ),
         (
-            fact("as_near_to_double_precision", error=1.5e-3, reference="torch", theirs=2e-3),
-            "as near to double precision (0.0015) as torch is (0.002)",
+            fact("reference_rounds_more", engine="core", reference="torch", off=1.5e-3),
+            "torch is off by 0.0015 against itself in double precision, beyond rounding noise; core is not",
+        ),
+        (
+            fact("off_by_rounding", who="torch", by=5e-9),
+            "off by 5e-09 by rounding alone, and proved: torch rounds so much",
+        ),
+        (
+            fact("off_by_rounding", who="", by=5e-9),
+            "off by 5e-09 by rounding alone, and proved: the formula rounds so much",
         ),
         (
             fact("too_ill_conditioned", extent=3.21),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,10 +83,18 @@ def test_what_is_undecided_says_so_first(failed: Any) -> None:
 
 
 def test_the_worst_element_and_what_was_allowed(failed: Any) -> None:
-    found = failed(TWO, ONE, max_ulp=12.0)
-    assert worst(found) == "worst at [1]: core 2, torch 1 (abs 1, rel 1, 12 ULP)"
+    found = failed(TWO, ONE)
+    assert worst(found) == "worst at [1]: core 2, torch 1 (abs 1, rel 1)"
     assert allowed(found) == "allowed: 1e-12 + 1e-10 * |torch|"
     assert allowed(failed(TWO, ONE, atol=0.0, rtol=0.0)) == "allowed: no difference at all"
+
+
+def test_all_numbers_of_the_worst_element_are_its_own(failed: Any) -> None:
+    """The largest errors may be those of other elements."""
+    found = replace(failed(TWO, ONE), got=1.0 + 2.0**-50, want=1.0, max_abs=4e3, max_rel=4e4, max_ulp=1e15)
+    assert worst(found).endswith("(abs 8.88e-16, rel 8.88e-16, 4 ULP)")
+    assert worst(replace(found, got=1, want=0, dtype="int64")).endswith("(abs 1, rel inf)")
+    assert worst(replace(found, got=float("nan"), want=1.0)).endswith("(abs inf, rel inf)")
 
 
 def test_at_which_numbers(comparison: Any) -> None:

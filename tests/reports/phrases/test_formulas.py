@@ -31,7 +31,10 @@ def shown(**changed: object) -> Fact:
             "counterexample: for n = 2 the formula has shape [2, 3], x []",
         ),
         (fact("did_you_mean", formula="{x}.T"), "did you mean  {x}.T ?"),
-        (fact("nothing_near_is_right", formula="2 * x"), "nothing near it is right; the derived gradient is  2 * x"),
+        (
+            fact("none_found_near", formula="2 * x"),
+            "none found among the formulas near it; the derived gradient is  2 * x",
+        ),
         (fact("not_searched_further", formula="2 * x"), "not searched further; the derived gradient is  2 * x"),
     ],
 )

@@ -39,7 +39,7 @@ def accumulate(function: Callable[[Any], Any], input: Any, dtype: Any) -> Any:
     natural = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
     target = named(dtype, natural)
     work = np.dtype(np.float32) if target in HALVES else target
-    return np.asarray(function(converted(input, work))).astype(target, copy=False)
+    return np.asanyarray(function(converted(input, work))).astype(target, copy=False)
 
 
 def matrices(input: Any, name: str) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
 from gradcheck.checks.failures.correction.position import TRANSPOSES, Operands, Position
-from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence
+from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence, Slice
 
 _FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))
 _PAIRS = (*_FUNCTIONS, ("add", "sub"), ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
@@ -140,9 +140,13 @@ def scaled(at: Position) -> Iterator[int]:
         call = at.pool.call
         yield call("mul", at.pool.literal(2), at.part)
         yield call("div", at.part, at.pool.literal(2))
-        for size in at.operands.sizes:
+        for size in (*at.operands.sizes, *at.operands.numbers):
             yield call("div", at.part, size)
             yield call("mul", at.part, size)
+        for size in at.operands.sizes if at.operands.roots else ():
+            root = call("pow", size, at.pool.literal(0.5))
+            yield call("div", at.part, root)
+            yield call("mul", at.part, root)
 
 
 def dropped(at: Position) -> Iterator[int]:
@@ -162,8 +166,11 @@ def other_name(at: Position) -> Iterator[int]:
 
 
 def other_size(at: Position) -> Iterator[int]:
-    """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor."""
+    """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor; or one less, as of a variance."""
     node = at.node
+    is_size = type(at.pool.value(at.part)) is int and not isinstance(node, Literal)
+    if is_size and not is_op(node, "add", "sub") and at.parent is not None and is_op(at.parent, "mul", "div"):
+        yield at.pool.call("sub", at.part, at.pool.literal(1))
     if is_op(node, "getitem") and is_shape(at.pool.exprs[at.below[0]]):
         shape = at.pool.value(at.below[0])
         if isinstance(shape, tuple):
@@ -182,6 +189,45 @@ def other_power(at: Position) -> Iterator[int]:
         yield at.below[0]
     elif at.is_tensor and isinstance(at.node, (Name, Call)) and not is_op(at.node, "mul", "matmul", "add", "sub"):
         yield at.pool.call("pow", at.part, at.pool.literal(2))
+
+
+def moved_power(at: Position) -> Iterator[int]:
+    """A power taken of another part: `1 - x ** 2` for `(1 - x) ** 2`, `sum(x ** 2)` for `sum(x) ** 2`, and back."""
+    pool, node = at.pool, at.node
+    if is_op(node, "pow", "square") and isinstance(pool.exprs[at.below[0]], Call):
+        inner, exponent = at.below[0], at.below[1:]
+        for place, part in enumerate(pool.children[inner]):
+            if pool.array(part) is not None:
+                yield _with_part(at, inner, place, pool.like(node, (part, *exponent)))
+    elif isinstance(node, Call):
+        for place, part in enumerate(at.below):
+            if is_op(pool.exprs[part], "pow", "square"):
+                base, *exponents = pool.children[part]
+                yield pool.like(pool.exprs[part], (_with_part(at, at.part, place, base), *exponents))
+
+
+def _with_part(at: Position, whole: int, place: int, part: int) -> int:
+    children = list(at.pool.children[whole])
+    children[place] = part
+    return at.pool.like(at.pool.exprs[whole], tuple(children))
+
+
+def other_slice(at: Position) -> Iterator[int]:
+    """Another part along a dimension: up to a size, or from it on."""
+    if isinstance(at.node, Slice) and at.node.step is None:
+        known = (*at.below, *at.operands.sizes)
+        for bound in dict.fromkeys(known):
+            yield at.pool.like(Slice(None, at.pool.exprs[bound]), (bound,))
+            yield at.pool.like(Slice(at.pool.exprs[bound], None), (bound,))
+
+
+def with_function(at: Position) -> Iterator[int]:
+    """A function of the graph that was forgotten: `x` for `abs(x)`."""
+    is_product = is_op(at.node, "mul", "div", "neg")
+    if at.is_tensor and not is_product and not isinstance(at.node, Gradient) and not isinstance(at.parent, Attribute):
+        for function in at.operands.functions:
+            if not is_op(at.node, function) and not (at.parent is not None and is_op(at.parent, function)):
+                yield at.pool.call(function, at.part)
 
 
 def with_term(at: Position) -> Iterator[int]:
@@ -239,6 +285,9 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (with_term, 1.3),
     (dropped, 1.8),
     (other_power, 1.8),
+    (moved_power, 1.2),
+    (other_slice, 1.2),
+    (with_function, 1.6),
     (with_factor, 2.0),
     (summed, 2.0),
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
+from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 
 TRANSPOSES = ("T", "mT", "t", "transpose")
@@ -18,25 +22,35 @@ _RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
 _LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
 #: How many names, sizes and terms are tried.
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
+#: How many functions and numbers of the graph are tried as what was forgotten.
+_MOST_FORGOTTEN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
     """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
-    as the derived formula has them. `all` says whether nothing was left out."""
+    as the derived formula has them. `functions` are of one tensor, and `numbers` are written, in the graph or in the
+    derived formulas; `roots` says whether these take the square root of a size. `all` says whether nothing was left
+    out."""
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
     terms: tuple[int, ...]
     all: bool
+    functions: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+    roots: bool = False
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
         """The other tensors of a shape."""
         return (part for part, known in self.tensors if known == shape and part != but)
 
 
-def operands_of(pool: ExpressionPool, case: Case, target: str, derived: Sequence[Expr]) -> Operands:
-    """Everything that a formula for the gradient of `target` may speak of. `derived` are formulas known to be right."""
+def operands_of(
+    pool: ExpressionPool, case: Case, target: str, derived: Sequence[Expr], others: Sequence[Mapping[str, Any]] = ()
+) -> Operands:
+    """Everything that a formula for the gradient of `target` may speak of. `derived` are formulas known to be right;
+    `others` is what names stand for elsewhere, where sizes that are equal here may differ."""
     names = [Name(name) for name in (*case.inputs, *case.constants, *case.graph, *case.let)]
     gradients = [Gradient(name) for name in case.graph if name != target and name in pool.gradients]
     tensors: list[tuple[int, tuple[int, ...]]] = []
@@ -47,15 +61,42 @@ def operands_of(pool: ExpressionPool, case: Case, target: str, derived: Sequence
             tensors.append((part, array.shape))
     listed = [terms for terms in map(_terms, derived) if len(terms) > 1]
     terms = dict.fromkeys(pool.add(term) for one in listed for term in one)
-    sizes = _sizes(pool, case, target)
+    sizes = _sizes(pool, case, target, others)
     left_out = len(names) + len(gradients) > MOST_NAMES * 2 or len(tensors) > MOST_NAMES
     left_out = left_out or len(sizes) > MOST_SIZES or len(terms) > MOST_TERMS
-    return Operands(tuple(tensors[:MOST_NAMES]), tuple(sizes[:MOST_SIZES]), tuple(terms)[:MOST_TERMS], all=not left_out)
+    written = [node for expr in (*(c.expr for c in case.graph.values()), *derived) for node in expr.walk()]
+    numbers = dict.fromkeys(pool.literal(n.value) for n in written if isinstance(n, Literal) and _is_forgettable(n))
+    return Operands(
+        tuple(tensors[:MOST_NAMES]),
+        tuple(sizes[:MOST_SIZES]),
+        tuple(terms)[:MOST_TERMS],
+        all=not left_out,
+        functions=tuple(dict.fromkeys(node.op for node in written if _is_function(node)))[:_MOST_FORGOTTEN],
+        numbers=tuple(numbers)[:_MOST_FORGOTTEN],
+        roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
+    )
 
 
-def _sizes(pool: ExpressionPool, case: Case, target: str) -> list[int]:
+def _is_function(node: Expr) -> TypeGuard[Call]:
+    """Whether it is an elementwise function of one tensor."""
+    if not isinstance(node, Call) or len(node.args) != 1 or node.kwargs or node.op in ("neg", "positive", "clone"):
+        return False
+    entry = lookup(node.op)
+    return entry is not None and entry.elementwise
+
+
+def _is_forgettable(node: Literal) -> bool:
+    value = node.value
+    return isinstance(value, float) and value not in (0, 1, 2, 0.5) and abs(value) < 1e6
+
+
+def _is_half_power(node: Expr) -> bool:
+    return is_op(node, "pow") and any(isinstance(c, Literal) and c.value in (0.5, -0.5) for c in node.children[1:])
+
+
+def _sizes(pool: ExpressionPool, case: Case, target: str, others: Sequence[Mapping[str, Any]]) -> list[int]:
     """Different sizes above 1: symbolic ones first, then those of the target and of what else has a shape."""
-    found: dict[int, int] = {}
+    found: dict[tuple[object, ...], int] = {}
     candidates: list[Expr] = [Name(word) for word in case.dims]
     tensors = [target, *(name for name in (*case.inputs, *case.constants, *case.graph) if name != target)]
     for name in tensors[:MOST_NAMES]:
@@ -68,8 +109,15 @@ def _sizes(pool: ExpressionPool, case: Case, target: str) -> list[int]:
         part = pool.add(expr)
         value = pool.value(part)
         if type(value) is int and value > 1:
-            found.setdefault(value, part)
+            found.setdefault((value, *(_value(expr, names) for names in others)), part)
     return list(found.values())
+
+
+def _value(expr: Expr, names: Mapping[str, Any]) -> object:
+    try:
+        return evaluate(expr, names)
+    except (GradcheckError, KeyError):
+        return None
 
 
 def _terms(expr: Expr) -> list[Expr]:

@@ -69,7 +69,7 @@ class Search:
             self._made += 1
             if part not in self._tried:
                 self._tried[part] = cost
-                if self._fits(part):
+                if self.fits(part):
                     yield Candidate(part, 1, cost)
             if self.spent > self.budget:
                 return
@@ -90,14 +90,16 @@ class Search:
                     if part in seen:
                         continue
                     seen.add(part)
-                    if self._fits(part):
+                    if self.fits(part):
                         last = last or len(seen) + _LINGER
                         yield Candidate(part, 2, cost + more)
         self.is_complete = self.operands.all
 
-    def _fits(self, part: int) -> bool:
+    def fits(self, part: int) -> bool:
         """Whether it has the wanted shape and, nearly, the wanted numbers."""
         got, want = self.pool.array(part), self.want
         if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
             return False
-        return bool(np.all((np.abs(got - want) <= self._close) | ((got != got) & (want != want))))
+        with np.errstate(invalid="ignore"):
+            close = (np.abs(got - want) <= self._close) | (got == want)
+        return bool(np.all(close | ((got != got) & (want != want))))

@@ -3,39 +3,47 @@ numbers that refute it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
-from gradcheck.checks.failures.correction.search import Search
+from gradcheck.checks.failures.correction.search import Candidate, Search
+from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
+from gradcheck.checks.failures.wrong_steps import claim_of, is_step, needs_reason
 from gradcheck.checks.points import GENERIC
 from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.symbolic.simplify.rules import Simplifier
+from gradcheck.language.trials import speaks_of_root
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
 from gradcheck.oracles.numeric.work import Budget
 
 #: The budgets of the searches (see `Search`) for one formula, and for all of a case.
 EACH, ALL = 60_000, 180_000
-#: How many formulas that fit are verified, the likeliest first; one that holds is shown.
-MOST_VERIFIED = 8
-#: At how many other points.
-POINTS = 3
+#: How many formulas that fit are tidied, and how many of these are verified, the likeliest first; one that holds is
+#: shown.
+MOST_TIDIED, MOST_VERIFIED = 24, 12
+#: At how many other points; and at how many sizes are told apart.
+POINTS, SCOPES = 3, 4
+#: How much less likely it is that a gradient was meant to be made of gradients alone.
+_NO_DERIVATION = 1.0
 #: A derived formula longer than this is no help in a line of a report.
 MAX_DERIVED = 160
 #: The gradients of a graph of more parts are not derived.
@@ -45,20 +53,51 @@ ALL_WORK = 2 * WORK
 
 
 def suggest(context: Context) -> None:
-    """Tell of each formula that failed what may have been meant: a diagnosis `did_you_mean`, or, where nothing near it
-    is found to be right, `derived`."""
+    """Tell of each formula, and each step of a derivation, that is wrong what may have been meant: a diagnosis
+    `did_you_mean`, or, where nothing near it is found to be right, `derived`."""
     if context.points.own.is_complete:
         suggester = Suggester(context)
         for place, c, claim in _wrong_formulas(context):
-            _tell(context, place, suggester.suggestion(c.tensor, claim))
+            step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
+            _tell(context, place, suggester.suggestion(c.tensor, claim, step))
 
 
 def _wrong_formulas(context: Context) -> Iterator[tuple[int, Comparison, Claim]]:
-    """Each formula that failed, once, with the first comparison that shows it, and the place of that."""
-    claims = {(name, claim.text): claim for name, listed in context.case.formulas.items() for claim in listed}
+    """Each formula that failed and is to be explained, once, with the first comparison that shows it, and the place of
+    that; steps of a derivation too."""
+    seen: set[tuple[str, str]] = set()
     for place, c in enumerate(context.found):
-        if c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in claims:
-            yield place, c, claims.pop((c.tensor, c.formula))
+        if c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) not in seen:
+            claim = claim_of(context.case, c)
+            if claim is not None and needs_reason(c):
+                seen.add((c.tensor, c.formula))
+                yield place, c, claim
+
+
+def _telling(held: Sequence[Claims], name: str) -> Claims:
+    """Those at whose numbers formulas are tried first: under another incoming gradient, where one is among them; not
+    the case's own, which may be too simple to tell much; where the gradient is finite, if it is anywhere."""
+    order = [*(claims for claims in held if _is_incoming(claims)), *held[1:], held[0]]
+    finite = (c for c in order if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan))))))
+    return next(finite, order[0])
+
+
+def _is_incoming(claims: Claims) -> bool:
+    """Whether they are under another incoming gradient than the file writes out."""
+    return claims.point.trial is not None and claims.point.trial.kind == "incoming"
+
+
+def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr) -> list[str]:
+    """The texts of formulas that fit, tidied, the likeliest and shortest first; then those that are left as they are.
+    One of other tensors' gradients alone, where the wrong one had values in it, is no derivation, and comes late."""
+    ranked: dict[str, tuple[int, float, int]] = {}
+    for candidate in found:
+        for rank, expr in enumerate(tidier.tidied(candidate.part)):
+            text = to_text(expr)
+            derives = bool(free_names(expr)) or not free_names(wrong)
+            key = (rank, candidate.cost + (0.0 if derives else _NO_DERIVATION), len(text))
+            ranked[text] = min(key, ranked.get(text, key))
+    return sorted(ranked, key=ranked.__getitem__)
 
 
 def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
@@ -74,23 +113,27 @@ class Suggester:
         self.context, self.case = context, context.case
         self.budget = ALL
 
-    def suggestion(self, name: str, claim: Claim) -> Diagnosis | None:
-        """What may have been meant instead of one wrong formula; None where neither a formula near it is right nor
-        the derived one short."""
-        scope = self.claims[1 if len(self.claims) > 1 else 0].scope  # own numbers may be too simple to tell much
+    def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
+        """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
+        formula near it is right nor the derived one short."""
+        held = self._held(claim.expr)
+        scope = _telling(held, name).scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
             return None
         pool = ExpressionPool(scope, scope.gradients)
         root = pool.add(claim.expr)
-        operands = operands_of(pool, self.case, name, self.derived.get(name, ()))
+        derived = self.derived.get(name, ())
+        operands = operands_of(pool, self._speaking(step), name, derived, [claims.scope for claims in held[:SCOPES]])
         search = Search(pool, operands, root, want, min(EACH, self.budget))
+        known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
+        tidier = Tidier(pool, search.fits, known, self._simplifier)
         all_verified = True
         text = None
         for found in search.fitting():
-            likeliest = (to_text(pool.exprs[candidate.part]) for candidate in found[:MOST_VERIFIED])
-            text = next((text for text in likeliest if self._is_right(name, text)), None)
-            all_verified = all_verified and len(found) <= MOST_VERIFIED
+            likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr)
+            text = next((text for text in likeliest[:MOST_VERIFIED] if self._is_right(name, text, held)), None)
+            all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break
         self.budget -= search.spent
@@ -98,25 +141,44 @@ class Suggester:
             return Diagnosis("did_you_mean", fact("did_you_mean", formula=text), formula=text)
         return self._derived(name, search.is_complete and all_verified)
 
+    def _speaking(self, step: str) -> Case:
+        """The case with the steps alone that a formula for this one may speak of: those before it."""
+        before = list(self.case.let)
+        before = before[: before.index(step)] if step else before
+        return replace(self.case, let={name: self.case.let[name] for name in before})
+
     def _derived(self, name: str, searched: bool) -> Diagnosis | None:
         """What the rules of differentiation give, where that is short; `searched` if nothing near is left to try."""
         texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
         if not texts or len(texts[0]) > MAX_DERIVED:
             return None
-        message = fact("nothing_near_is_right" if searched else "not_searched_further", formula=texts[0])
+        message = fact("none_found_near" if searched else "not_searched_further", formula=texts[0])
         return Diagnosis("derived", message, formula=texts[0])
 
-    def _is_right(self, name: str, text: str) -> bool:
+    def _held(self, wrong: Expr) -> list[Claims]:
+        """Where a formula in place of a wrong one must hold: under other incoming gradients, if it spoke of them."""
+        speaks = speaks_of_root(self.case, wrong)
+        return [claims for claims in self.claims if speaks or not _is_incoming(claims)]
+
+    def _is_right(self, name: str, text: str, held: Sequence[Claims]) -> bool:
         """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
         claim = Claim(text, parse(text))
-        if any(check_formula(claims, name, claim).status != "passed" for claims in self.claims):
+        if self.case.is_circular(name, claim.expr):
+            return False
+        if len(held) < len(self.claims) and speaks_of_root(self.case, claim.expr):
+            held = self.claims
+        if any(check_formula(claims, name, claim).status != "passed" for claims in held):
             return False
         problem = self.context.points.own.problem
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
         except (GradcheckError, MemoryError):
-            return len(self.claims) > 1
-        return proof.status == "proved" if len(self.claims) == 1 else proof.status != "refuted"
+            return len(held) > 1
+        return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
+
+    @cached_property
+    def _simplifier(self) -> Simplifier:
+        return simplifier_at([claims.point for claims in self.claims], self.case)
 
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
@@ -134,14 +196,14 @@ class Suggester:
     @cached_property
     def claims(self) -> list[Claims]:
         """The claims at the case's own numbers; at some without structure; at its trials, else at numbers nearby; and
-        wherever else it was looked at."""
+        wherever else it was looked at, under other incoming gradients last."""
         points = self.context.points
         generic = points.unseen(GENERIC)
         drawn = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
-        others = [p for p in points.others if p.trial is not None and p.trial.kind != "incoming"]
-        elsewhere = ([generic] if generic else []) + drawn + others
+        elsewhere = ([generic] if generic else []) + drawn + points.others
         usable = (point for point in elsewhere if point.is_complete and not point.want.states[-1].error)
-        return [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
+        found = [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
+        return sorted(found, key=_is_incoming)
 
 
 # Counterexamples ---------------------------------------------------------------------------------------

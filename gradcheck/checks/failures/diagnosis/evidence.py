@@ -137,8 +137,8 @@ class Evidence:
             left, right = wide(one), wide(other)
             scale = max(largest_finite(right), largest_finite(self.want), self.scale)
             coarser = max(base(self.arrived.dtype), base(self.want.dtype), key=lambda tolerance: tolerance.rtol)
-            tolerance = Tolerance(coarser.rtol, max(coarser.atol, self.rounded))
-            close = np.abs(left - right) <= tolerance.allowed(np.abs(right), scale)
+            tolerance = Tolerance(coarser.rtol, max(coarser.rtol, self.rounded) * scale)
+            close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
             same = (left == right) | (np.isnan(left) & np.isnan(right))
             return bool((same | (np.isfinite(right) & close)).all())
 

@@ -30,6 +30,9 @@ _MOST_WHOLE = 1e6
 #: Of an op with more tensors, only the first are tried without their fractions.
 _MOST_TENSORS = 8
 
+#: An element is off by more than so many roundings; the same mistake everywhere makes parts that are as equal as that.
+_EXACT_TO, _SAME_PART = 64.0, 0.95
+
 _LOWER: dict[str, tuple[np.dtype, ...]] = {
     "float64": (np.dtype(np.float32), np.dtype(np.float16), BFLOAT16),
     "float32": (np.dtype(np.float16), BFLOAT16),
@@ -129,7 +132,8 @@ def _counts(e: Evidence) -> dict[int, Fact]:
 
 @hypothesis("dtype", covers=("factor",))
 def lower_precision(e: Evidence) -> Iterator[Guess]:
-    """Every element is a number that the lower precision holds, and as near to what is right as that allows."""
+    """Every element is a number that the lower precision holds, and as near to what is right as that allows; or all are
+    off by so little, each in its own way."""
     if e.got is None or e.got.shape != e.want.shape or not e.want.size:
         return
     if e.got.dtype.itemsize < e.want.dtype.itemsize and e.got.dtype.kind == e.want.dtype.kind:
@@ -137,12 +141,25 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
             yield Guess("itself", fact("dtype_is", got=e.got.dtype.name, want=e.want.dtype.name), e.got)
         return
     for dtype in _LOWER.get(real_of(e.want.dtype).name, ()):
-        if epsilon(dtype) / 64 < _error(e) <= base(dtype).rtol:
+        if epsilon(dtype) / 64 < _error(e) <= base(dtype).rtol and _looks_rounded(e, dtype):
             rounded = _rounded(e.got, dtype)
             exact = np.array_equal(rounded, e.got)
             found = fact("computed_in_dtype", dtype=dtype.name, exact=exact)
             yield Guess(dtype.name, found, rounded if exact else e.got, exact)
             return
+
+
+def _looks_rounded(e: Evidence, dtype: np.dtype) -> bool:
+    """Whether most elements are off that the dtype cannot hold, and not all by the same part: what is exact but for a
+    few is another mistake, and so is a factor."""
+    got, want = wide(e.arrived), wide(e.want)
+    inexact = np.isfinite(want) & (_rounded(want, dtype) != want)
+    error = np.abs(got - want)[inexact] / np.abs(want[inexact])
+    off = error > _EXACT_TO * epsilon(e.want.dtype)
+    if 2 * np.count_nonzero(off) < max(off.size, 1):
+        return False
+    parts = ((got - want)[inexact] / want[inexact])[off]
+    return parts.size < 2 or bool(np.abs(np.mean(parts)) < _SAME_PART * np.sqrt(np.mean(np.abs(parts) ** 2)))
 
 
 def _rounded(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -112,7 +112,7 @@ def normal_product(node: Expr, know: Facts) -> Expr | None:
     if not _is_product(node):
         return None
     total = know.shapes(node)
-    found = Product.of(node)
+    found = Product.of(node).cancelled(know.is_number)
     if total is None:
         return found.render() if know.is_number(node) and not found.divisors else None
     slimmer = slim(found, total, know)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -71,6 +71,16 @@ class Product:
                 for into, added in ((made.factors, inner.factors), (made.divisors, inner.divisors)):
                     for part in added.values():
                         _add(into, *part)
+        return made
+
+    def cancelled(self, is_size: Callable[[Expr], bool]) -> Product:
+        """Without sizes that are both multiplied and divided by: `n * x / n` is x, since no size is 0. A tensor may be,
+        somewhere."""
+        made = Product(self.number, dict(self.factors), dict(self.divisors))
+        for key in [key for key in self.factors if key in self.divisors and is_size(self.factors[key][0])]:
+            (base, above), (_, below) = made.factors.pop(key), made.divisors.pop(key)
+            if above != below:
+                (made.factors if above > below else made.divisors)[key] = (base, abs(above - below))
         return made
 
     def times(self, number: Fraction | int) -> Product:

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
-from gradcheck.oracles.exact.ops.elementwise import positive, select
+from gradcheck.oracles.exact.ops.elementwise import select, side
 from gradcheck.oracles.exact.ops.reductions import summed, without
 from gradcheck.oracles.exact.ops.smooth import erf, exp, has_exponential, log, tanh
 from gradcheck.oracles.exact.uninterpreted import chain_rule
@@ -57,8 +57,8 @@ def _softplus(x: Dual, beta: Any = 1, threshold: Any = 20) -> Dual:
 def _elu(x: Dual, alpha: Any = 1.0) -> Dual:
     """`x`, and `alpha (exp(u) - 1)` where it is `u`, the negative part of x."""
     still, scale = x.primal(), lift(x.point, alpha)
-    c = positive(still)
-    e = exp(still * (still < 0))
+    c = side(still)
+    e = exp(still * side(-still))
     return chain_rule(x, still * c + scale * (e - 1), lambda: select(c, lift(x.point, 1), scale * e))
 
 
@@ -71,7 +71,7 @@ exact_rule("silu")(lambda x: x * sigmoid(x))
 @exact_rule("relu")
 def _relu(x: Dual) -> Dual:
     """What it leaves is positive where x is, and never negative."""
-    c = positive(x)
+    c = side(x.primal())
     found = x * c
     degree = found.degree.join(x.degree)
     x.point.define(">", found.value, c.value, degree)
@@ -84,8 +84,9 @@ def clamped(x: Dual, low: float, high: float) -> Any:
     """x between two numbers, and the nearer of them elsewhere."""
     if not low <= high:
         raise Unsupported(f"what is kept between {low} and {high}")
-    over_low, under_high = x >= low, x <= high
-    return x * (over_low * under_high) + select(over_low, ~under_high * high, lift(x.point, low))
+    still = x.primal()
+    over_low, under_high = side(still.plus(lift(x.point, low), -1), 1), side(lift(x.point, high).plus(still, -1), 1)
+    return x * (over_low * under_high) + select(over_low, (1 - under_high) * high, lift(x.point, low))
 
 
 @exact_rule("hardshrink")
@@ -95,11 +96,12 @@ def _hardshrink(x: Dual, bound: Any) -> Any:
 
 @exact_rule("softshrink")
 def _softshrink(x: Dual, bound: Any) -> Any:
-    over_low, under_high = x >= -bound, x <= bound
-    return x * (1 - over_low * under_high) - (~under_high - ~over_low) * bound
+    still = x.primal()
+    over_low, under_high = side(still + bound), side(bound - still)
+    return x * (1 - over_low * under_high) - (over_low - under_high) * bound
 
 
-exact_rule("leaky_relu")(lambda x, slope: x * select(positive(x), lift(x.point, 1), lift(x.point, slope)))
+exact_rule("leaky_relu")(lambda x, slope: x * select(side(x.primal()), lift(x.point, 1), lift(x.point, slope)))
 exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lift(x.point, value)))
 
 

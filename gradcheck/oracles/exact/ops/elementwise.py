@@ -1,9 +1,10 @@
 """Arithmetic and rounding, comparisons and logic, and choices that rest on them, element by element.
 
 Which side of a comparison an element is on is an uninterpreted residue (`Indicator`), the same for the same comparison.
-What is proved for all residues holds for 0 and 1, so `where(c, a, b)` is `b + c (a - b)`. For values that are not
-piecewise themselves, `x = 0` is a matter of single points, at which a gradient may be anything: there `x >= 0` is
-`x > 0`, and `-x > 0` is its opposite.
+What is proved for all residues holds for 0 and 1, so `where(c, a, b)` is `b + c (a - b)`. Where the graph itself
+compares x with 0, `x = 0` is a matter of single points, at which a gradient may be anything: there `x >= 0` is `x > 0`,
+and `-x > 0` is its opposite. Where a formula alone compares, or a value may be 0 in a whole region (`sqrt(x * x) - x`),
+`x == 0` is an uninterpreted residue too, and where it may be NaN all comparisons are independent.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.degree import BRANCHED, CONSTANT, PARTIAL, PIECEWISE, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.point import FieldPoint
-from gradcheck.oracles.exact.uninterpreted import up_to_sign
+from gradcheck.oracles.exact.uninterpreted import pair, up_to_sign
+from gradcheck.oracles.exact.whole import decided
 
 
 @exact_rule("div", operands=(0, 1))
@@ -35,7 +37,7 @@ exact_rule("reciprocal")(lambda x: x.reciprocal())
 exact_rule("lerp", operands=(0, 1, 2))(lambda start, end, weight: start + weight * (end - start))
 exact_rule("hypot", operands=(0, 1))(lambda a, b: (a * a + b * b).sqrt())
 exact_rule("sign", "sgn")(lambda x: (x > 0) - (x < 0))
-exact_rule("abs")(lambda x: x * x.sign())
+exact_rule("abs")(lambda x: x * (side(x.primal()) - side(-x.primal())))
 
 
 # Comparisons -------------------------------------------------------------------------------------
@@ -51,16 +53,78 @@ def _indicator(x: Dual, value: np.ndarray) -> Indicator:
 
 
 def positive(x: Dual) -> Indicator:
-    """Whether each element is positive."""
+    """Whether each element is positive; `-x > 0` is its opposite, but for where x is 0."""
     point = x.point
+    if point.scale:
+        return Indicator(point, (order(x) > 0).astype(np.int64), None, CONSTANT)
     _count_zero_tests(x)
-    if x.degree.kinds & PIECEWISE:
+    if x.degree.kinds & PIECEWISE or _may_be_nan(x):
         value = point.value(">", x.value, x.degree)
     else:
         size, flipped = up_to_sign(x)
         value = point.value(">", size, x.degree)
-        value = np.where(flipped, (1 - value) % point.prime, value)
+        value = np.where(flipped, (1 - value - _zero(x, size)) % point.prime, value)
     return _indicator(x, point.defined(">", x.value, np.where(x.value == 0, 0, value)))
+
+
+def order(x: Dual) -> np.ndarray:
+    """At a point of whole numbers, which of them each element is. Raises Unsupported at a kink of the graph."""
+    found = decided(x.value, x.point.prime)
+    if x.point.regions.phase == "graph" and not found.all():
+        raise Unsupported("a point at a kink")
+    return found
+
+
+def side(x: Dual, at_zero: float = 0) -> Dual:
+    """The same for a choice between two that are equal where x is 0, so that it matters only where x may be 0 in a
+    whole region: there it is what torch takes for a derivative."""
+    if x.degree.kinds:
+        found: Dual = positive(x)
+        return found if not at_zero else found + at_zero * _where_zero(x)
+    regions, phase = x.point.regions, x.point.regions.phase
+    try:
+        regions.phase = "graph" if phase == "graph" else "rule"
+        return positive(x)
+    finally:
+        regions.phase = phase
+
+
+def _where_zero(x: Dual) -> Any:
+    """Whether each element is 0, as a number."""
+    if x.degree.kinds & PIECEWISE or _may_be_nan(x):
+        return 0
+    return Dual(x.point, _zero(x, up_to_sign(x)[0]), None, piecewise(x))
+
+
+def _zero(x: Dual, size: np.ndarray) -> np.ndarray:
+    """Whether x, of this size, is 0: an uninterpreted number, but 0 at what may be taken for single points: where the
+    graph compares it too, and where it is no function that may vanish in a region without vanishing everywhere."""
+    point, regions = x.point, x.point.regions
+    if point.scale:
+        order(x)
+        return np.zeros((), dtype=np.int64)
+    if regions.phase == "graph":
+        regions.compared.add(size)
+    may_vanish = bool(x.degree.kinds & BRANCHED)
+    if regions.phase != "claim" and not may_vanish:
+        return np.zeros((), dtype=np.int64)
+    known = regions.never_zero(x.value) if may_vanish else regions.never_zero(x.value) | regions.compared.contains(size)
+    if known.all():
+        return np.zeros((), dtype=np.int64)
+    return np.where(known, 0, point.value("==", size, x.degree))
+
+
+def kink(x: Dual) -> None:
+    """Note that a graph has a kink where x is 0, or is undefined."""
+    if x.point.regions.phase == "graph":
+        x.point.regions.compared.add(up_to_sign(x)[0])
+
+
+def _may_be_nan(x: Dual) -> bool:
+    """Whether a formula compares what may be undefined where the graph is defined, and does not itself compare."""
+    if not x.degree.kinds & PARTIAL or x.point.scale:
+        return False
+    return not bool(x.point.regions.compared.contains(up_to_sign(x)[0]).all())
 
 
 def _count_zero_tests(x: Dual) -> None:
@@ -75,19 +139,34 @@ def select(c: Dual, a: Dual, b: Dual) -> Dual:
 
 exact_rule("gt", operands=(0, 1))(lambda a, b: positive(a.plus(b, -1).primal()))
 exact_rule("lt", operands=(0, 1))(lambda a, b: positive(b.plus(a, -1).primal()))
-exact_rule("ge", operands=(0, 1))(lambda a, b: ~(a < b))
-exact_rule("le", operands=(0, 1))(lambda a, b: ~(a > b))
+
+
+def _from_zero(x: Dual) -> Indicator:
+    """Whether each element is at least 0."""
+    if _may_be_nan(x):
+        return _indicator(x, x.point.value(">=", x.value, x.degree))
+    return _not(positive(-x))
+
+
+exact_rule("ge", operands=(0, 1))(lambda a, b: _from_zero(a.plus(b, -1).primal()))
+exact_rule("le", operands=(0, 1))(lambda a, b: _from_zero(b.plus(a, -1).primal()))
 
 
 @exact_rule("eq", operands=(0, 1))
 def _equal(a: Dual, b: Dual) -> Any:
-    """What is the same at a random point is the same; what is not, is not but at single points, or piecewise."""
+    """What is the same at a random point is the same, unless it may be undefined; what is not, is not but at single
+    points of the graph, or nobody knows."""
     difference = a.plus(b, -1).primal()
     _count_zero_tests(difference)
+    if _may_be_nan(difference):
+        both = pair(a.primal(), b.primal())
+        return _indicator(difference, a.point.value("==, defined or not,", both.value, both.degree))
     same = difference.value == 0
-    if not difference.degree.kinds & PIECEWISE:
+    size = up_to_sign(difference)[0]
+    is_piecewise = difference.degree.kinds & PIECEWISE and not a.point.scale
+    value = a.point.value("==", size, difference.degree) if is_piecewise else _zero(difference, size)
+    if not value.any():
         return same
-    value = a.point.value("==", up_to_sign(difference)[0], difference.degree)
     return _indicator(difference, np.where(same, 1, value))
 
 
@@ -133,9 +212,15 @@ def _where(condition: Any, a: Dual, b: Dual) -> Dual:
     return select(c, a, b)
 
 
-def _is_special(name: str, x: Dual) -> np.ndarray:
+def _is_special(name: str, x: Dual) -> Any:
+    """What a graph asks for is finite, or else nothing is claimed; of what else formulas ask for, nobody knows."""
+    regions = x.point.regions
     if x.point.has_infinity:
         raise Unsupported(f"{name} where there are infinities")
+    if regions.phase == "graph":
+        regions.finite.add(x.value)
+    elif regions.phase == "claim" and not x.point.scale and not regions.finite.contains(x.value).all():
+        return _indicator(x, x.point.value(name, x.value, x.degree))
     return np.full(x.shape, name == "isfinite")
 
 
@@ -148,6 +233,9 @@ for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
 
 def _step(name: str, x: Dual, decimals: Any = 0) -> Dual:
     """Some number, whose derivative is 0."""
+    if x.point.scale:
+        order(x)
+        return Dual(x.point, x.value, None, CONSTANT)
     function = f"{name} to {decimals}" if decimals else name
     return Dual(x.point, x.point.value(function, x.value, x.degree), None, piecewise(x))
 

@@ -15,16 +15,17 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.degree import PIECEWISE, Degree
+from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, Degree
 from gradcheck.oracles.exact.dual import Dual, apply_rule, exact_rule, lift
 from gradcheck.oracles.exact.ops.activations import clamped
-from gradcheck.oracles.exact.ops.elementwise import piecewise, select
+from gradcheck.oracles.exact.ops.elementwise import piecewise, select, side
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.ops.reductions import summed, without
 from gradcheck.oracles.exact.uninterpreted import up_to_sign
+from gradcheck.oracles.exact.whole import decided
 
-exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(a > b, a, b))
-exact_rule("minimum", "fmin", operands=(0, 1))(lambda a, b: select(a < b, a, b))
+exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(side(a.plus(b, -1).primal(), 0.5), a, b))
+exact_rule("minimum", "fmin", operands=(0, 1))(lambda a, b: select(side(b.plus(a, -1).primal(), 0.5), a, b))
 
 
 @exact_rule("clamp")
@@ -33,7 +34,8 @@ def _clamp(x: Dual, low: Any = None, high: Any = None) -> Any:
         if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
             raise Unsupported("clamp between two tensors")
         return clamped(x, low, high)
-    return select(x <= high, x, lift(x.point, high)) if low is None else select(x >= low, x, lift(x.point, low))
+    bound = lift(x.point, high if low is None else low)
+    return select(side((bound.plus(x, -1) if low is None else x.plus(bound, -1)).primal(), 1), x, bound)
 
 
 def _of_many(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
@@ -43,10 +45,8 @@ def _of_many(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
         return x
     weights = _weights(name, x.primal(), run)
     found = summed(x * weights, run, True)
-    if not x.degree.kinds & PIECEWISE:
-        difference = x.plus(found, -1).primal()
-        degree = difference.degree.join(weights.degree)
-        x.point.define("==", up_to_sign(difference)[0], weights.value, degree)
+    if not x.degree.kinds & PIECEWISE and not x.point.scale:
+        _define_ties(name, x.plus(found, -1).primal(), weights, run)
     return found if keepdim else without(found, run)
 
 
@@ -54,16 +54,37 @@ for _name in ("amax", "amin"):
     exact_rule(_name)(partial(_of_many, _name))
 
 
+def _define_ties(name: str, difference: Dual, weights: Dual, run: tuple[int, ...]) -> None:
+    """Who is equal to the largest: as many times its weight as are, however many that is."""
+    point, kind = difference.point, difference.degree.join(weights.degree)
+    if point.regions.phase == "graph":
+        point.regions.compared.add(up_to_sign(difference)[0])
+    each = point.value(f"{name} of ties", weights.value, weights.degree)
+    number = point.value(f"{name}, how many", each.sum(axis=run, keepdims=True) % point.prime, weights.degree)
+    point.define("==", up_to_sign(difference)[0], weights.value * number % point.prime, kind.times(Degree(1)))
+
+
 def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
     """Uninterpreted numbers that add up to 1 over these dimensions, the same for the same elements in any order."""
     if not x.value.size:
         raise Unsupported(f"{name} of nothing")
     point = x.point
+    if point.scale:
+        return _largest(name, x, run)
     each = point.value(f"{name} of", x.value, x.degree)
     together = each.sum(axis=run, keepdims=True) % point.prime
     drawn = point.value(name, (each + 2 * together) % point.prime, x.degree.join(Degree(1)))
     shares = Dual(point, drawn, None, piecewise(x))
     return shares / summed(shares, run, True)
+
+
+def _largest(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
+    """1 for the largest of whole numbers, or the smallest. Raises Unsupported for ties."""
+    values = decided(x.value, x.point.prime) * (1 if name == "amax" else -1)
+    first = (values == values.max(axis=run, keepdims=True)).astype(np.int64)
+    if (first.sum(axis=run) > 1).any():
+        raise Unsupported("a point at a tie")
+    return Dual(x.point, first, None, CONSTANT)
 
 
 # Positions -----------------------------------------------------------------------------------------

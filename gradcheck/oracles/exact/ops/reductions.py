@@ -118,5 +118,13 @@ def _norm(x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if order in (np.inf, -np.inf):
         return TABLE["amax" if order > 0 else "amin"](x.abs(), run, keepdim)
     if order == 0:
-        return summed(lift(x.point, np.ones(x.shape)), run, keepdim)
+        return summed(_others_than_zero(x), run, keepdim)
     raise Unsupported(f"a norm of order {order}")
+
+
+def _others_than_zero(x: Dual) -> Dual:
+    """1 for each element that is not 0, but at single points."""
+    return lift(x.point, x.primal() != 0)
+
+
+exact_rule("count_nonzero")(lambda x, dim: summed(_others_than_zero(x), dim))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
+from gradcheck.oracles.exact.regions import Domain
 from gradcheck.oracles.exact.uninterpreted import (
     chain_rule,
     chain_rule_of_two,
@@ -26,6 +27,7 @@ from gradcheck.oracles.exact.uninterpreted import (
     pair,
     uninterpreted,
     up_to_sign,
+    within,
 )
 
 #: A larger exponent is left uninterpreted.
@@ -57,7 +59,7 @@ def has_exponential(x: Dual, y: Dual) -> None:
 @exact_rule("log")
 def log(x: Dual) -> Dual:
     """Its derivative is `1 / x`, its exponential is x."""
-    value = uninterpreted("log", x)
+    value = within("positive", x, uninterpreted("log", x))
     has_exponential(value, x)
     return chain_rule(x, value, lambda: x.primal().reciprocal())
 
@@ -82,7 +84,9 @@ exact_rule("log10")(lambda x: log(x) / math.log(10))
 @exact_rule("sqrt")
 def root(x: Dual) -> Dual:
     """An uninterpreted square root `y`, of derivative `1 / (2 y)`; where it is squared as such, that is x again."""
-    y = uninterpreted("sqrt", x)
+    y = within("nonnegative", x, uninterpreted("sqrt", x))
+    if x.point.regions.phase == "graph":
+        y.point.restricted("nonzero", y.value, y.degree)
     _define_square(y, x)
     return chain_rule(x, y, lambda: 1 / (y + y))
 
@@ -156,7 +160,7 @@ def _integer_powers(x: Dual, exponents: np.ndarray) -> Dual:
 def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
     """`x ** y`, where `x ** (y - 1)` is known to be `x ** y / x`; its slopes follow."""
     p, q = x.primal(), y.primal()
-    value = of_two("pow", p, q)
+    value = within("positive", p, of_two("pow", p, q))
     ratio, below = value / p, pair(p, q - 1)
     x.point.define("pow", below.value, ratio.value, value.degree.join(ratio.degree).join(below.degree))
     return chain_rule_of_two(
@@ -202,24 +206,43 @@ def _atan2(a: Dual, b: Dual) -> Dual:
     return chain_rule_of_two(of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
 
 
-def _inverse(name: str, function: Callable[[str, Dual], Dual], slope: Callable[[Dual], Dual], x: Dual) -> Dual:
-    return chain_rule(x, function(name, x), lambda: slope(x.primal()))
+class _Inverse(NamedTuple):
+    """An inverse function: odd or not, its derivative, and where it is defined."""
+
+    function: Callable[[str, Dual], Dual]
+    slope: Callable[[Dual], Dual]
+    domain: Domain | None = None
 
 
-#: Inverse functions, odd or not, and their derivatives.
-_INVERSES: dict[str, tuple[Callable[[str, Dual], Dual], Callable[[Dual], Dual]]] = {
-    "asin": (odd, lambda x: 1 / root(1 - x * x)),
-    "acos": (uninterpreted, lambda x: -1 / root(1 - x * x)),
-    "atan": (odd, lambda x: 1 / (1 + x * x)),
-    "asinh": (odd, lambda x: 1 / root(1 + x * x)),
-    "acosh": (uninterpreted, lambda x: 1 / (root(x - 1) * root(x + 1))),
-    "atanh": (odd, lambda x: 1 / (1 - x * x)),
+_INVERSES = {
+    "asin": _Inverse(odd, lambda x: 1 / root(1 - x * x), "unit"),
+    "acos": _Inverse(uninterpreted, lambda x: -1 / root(1 - x * x), "unit"),
+    "atan": _Inverse(odd, lambda x: 1 / (1 + x * x)),
+    "asinh": _Inverse(odd, lambda x: 1 / root(1 + x * x)),
+    "acosh": _Inverse(uninterpreted, lambda x: 1 / (root(x - 1) * root(x + 1)), "from_one"),
+    "atanh": _Inverse(odd, lambda x: 1 / (1 - x * x), "unit_open"),
 }
-for _name, _function_and_slope in _INVERSES.items():
-    exact_rule(_name)(partial(_inverse, _name, *_function_and_slope))
+
+
+def _inverse(name: str, known: _Inverse, x: Dual) -> Dual:
+    value = known.function(name, x)
+    if known.domain is not None:
+        value = within(known.domain, x, value)
+    return chain_rule(x, value, lambda: known.slope(x.primal()))
+
+
+for _name, _known in _INVERSES.items():
+    exact_rule(_name)(partial(_inverse, _name, _known))
 for _name in ("deg2rad", "rad2deg"):  # by the very number that the forward multiplies with
     exact_rule(_name)(lambda x, forward=TABLE[_name].forward: x * forward(np.ones(())))
-exact_rule("sinc")(lambda x: (math.pi * x).sin() / (math.pi * x))
+
+
+@exact_rule("sinc")
+def _sinc(x: Dual) -> Any:
+    x.point.restricted("nonzero", x.value, x.degree)
+    return (math.pi * x).sin() / (math.pi * x)
+
+
 exact_rule("sinh")(lambda x: (exp(x) - 1 / exp(x)) / 2)
 exact_rule("cosh")(lambda x: (exp(x) + 1 / exp(x)) / 2)
 
@@ -235,4 +258,10 @@ def erf(x: Dual) -> Dual:
 
 
 exact_rule("erfc")(lambda x: 1 - erf(x))
-exact_rule("xlogy", operands=(0, 1))(lambda x, y: x * log(y))
+
+
+@exact_rule("xlogy", operands=(0, 1))
+def _xlogy(x: Dual, y: Dual) -> Dual:
+    """0 where x is, which is of no consequence but for the derivative there."""
+    x.point.restricted("nonzero", x.value, x.degree)
+    return x * log(y)

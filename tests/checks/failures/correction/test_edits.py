@@ -21,7 +21,8 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
     root = pool.add(parse(text))
     names = ("x", "y", "A", "v")
     tensors = tuple((pool.add(parse(name)), NAMES[name].shape) for name in names)  # type: ignore[union-attr]
-    operands = Operands(tensors, (pool.add(parse("n")),), (pool.add(parse("x * y")), pool.add(parse("-y"))), True)
+    terms = (pool.add(parse("x * y")), pool.add(parse("-y")))
+    operands = Operands(tensors, (pool.add(parse("n")),), terms, True, functions=("abs",))
     for where, part, parent in pool.positions(root):
         if where == path:
             position = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
@@ -59,10 +60,18 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.dropped, "x * y", (), ["x", "y"]),
         (slips.dropped, "x.T", (), []),
         (slips.other_name, "x", (), ["y"]),
-        (slips.other_size, "x.shape[0] * x", (0,), ["x.shape[0]", "x.shape[1]", "n", "2"]),
+        (slips.other_size, "x.shape[0] * x", (0,), ["x.shape[0] - 1", "x.shape[0]", "x.shape[1]", "n", "2"]),
         (slips.other_size, "n", (), ["n"]),
         (slips.other_power, "x", (), ["x ** 2"]),
         (slips.other_power, "x ** 2", (), ["x"]),
+        (slips.moved_power, "(x - y) ** 2", (), ["x ** 2 - y", "x - y ** 2"]),
+        (slips.moved_power, "x - y ** 2", (), ["(x - y) ** 2"]),
+        (slips.moved_power, "sum(x ** 3)", (), ["sum(x) ** 3"]),
+        (slips.moved_power, "x ** 2", (), []),
+        (slips.other_slice, "x[:2]", (1,), ["slice(None, 2)", "slice(2, None)", "slice(None, n)", "slice(n, None)"]),
+        (slips.with_function, "x", (), ["abs(x)"]),
+        (slips.with_function, "abs(x)", (0,), []),
+        (slips.with_function, "x * y", (), []),
         (slips.with_term, "x", (), ["x + x * y", "x - y"]),
         (slips.with_term, "x * y + x", (), ["x * y + x - y"]),
         (slips.with_term, "x + y", (0,), []),

@@ -129,11 +129,11 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
     assert [c.status for c in check(wrong(text, name, meant)).comparisons if c.what == "formula"].count("failed") == 0
 
 
-def test_nothing_near_is_right(check: Check) -> None:
+def test_none_found_near(check: Check) -> None:
     case = check(wrong(CHAIN, "y", "x.sum(dim=1, keepdim=True) @ torch.ones([1, y.shape[0]])"))
     assert told(case) == []
     assert told(case, "derived") == ["grad(p) @ x.T"]
-    assert kinds(case) == ["nothing_near_is_right"]
+    assert kinds(case) == ["none_found_near"]
 
 
 def test_what_is_right_at_these_numbers_alone_is_not_suggested(check: Check) -> None:

@@ -143,6 +143,20 @@ def test_what_is_exact_or_far_off_is_no_lower_precision() -> None:
     assert guessed(numbers.lower_precision, Evidence(1.5 * TENS, TENS)) == []
 
 
+def test_what_is_exact_but_for_a_few_is_no_lower_precision() -> None:
+    """A relu that passes 1e-6 where its argument is negative."""
+    want = np.array([0.3, 0.0, 1.7, 0.0, 2.9])
+    for leak in (1e-6, 2.0**-20):
+        assert guessed(numbers.lower_precision, Evidence(want + leak * (want == 0), want)) == []
+    few = TENS.copy()
+    few[0, 0] *= 1 + 1e-6
+    assert guessed(numbers.lower_precision, Evidence(few, TENS)) == []
+
+
+def test_a_factor_near_one_is_no_lower_precision() -> None:
+    assert guessed(numbers.lower_precision, Evidence(TENS * (1 + 1e-6), TENS)) == []
+
+
 @pytest.mark.parametrize("how", ["trunc", "floor", "rint"])
 def test_a_result_rounded_to_integers(how: str) -> None:
     got = getattr(np, how)(TENS)

@@ -96,3 +96,11 @@ def test_expansions_go_where_the_shape_is_made_good_by_others() -> None:
     alone = Product.of(facts.pool.intern(parse("expand(v, x.shape)")))
     assert to_text(slim(alone, total, facts).render()) == "expand(v, x.shape)"
     assert to_text(slim(alone, total, facts, total).render()) == "v"
+
+
+@pytest.mark.parametrize(
+    ("text", "after"), [("2 * x * n / n / x", "2 * x / x"), ("n * n / n", "n"), ("n / n ** 2", "1 / n")]
+)
+def test_sizes_cancel_and_tensors_do_not(text: str, after: str) -> None:
+    product = Product.of(interned(text))
+    assert to_text(product.cancelled(lambda factor: to_text(factor) == "n").render()) == after

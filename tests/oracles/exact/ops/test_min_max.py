@@ -30,7 +30,7 @@ def test_the_larger_of_two(text: str) -> None:
     [
         ("maximum(x, y) + minimum(x, y)", "x + y"),
         ("amax(x)", "-amin(-x) + amax(x) + amin(-x)"),
-        ("(x == amax(x)).sum()", "ones(1)[0]"),
+        ("((x == amax(x)) / (x == amax(x)).sum()).sum()", "ones(1)[0]"),
         ("amax(x.flip(0))", "amax(x)"),
         ("amax(x[0])", "x[0]"),
     ],
@@ -49,7 +49,9 @@ def test_the_largest_along_a_dimension(name: str) -> None:
     places = f"arg{name}(x, 1, True)"
     assert status(of, "x", f"scatter_add(zeros_like(x), 1, {places}, 2 * m[0][:, None])") == "proved"
     assert status(of, "x", f"scatter_add(zeros_like(x), 1, {places}, 3 * m[0][:, None])") != "proved"
-    assert status(of, "x", f"where(x == a{name}(x, 1, True), 2 * m[0][:, None], 0)") == "proved"
+    largest = f"(x == a{name}(x, 1, True))"
+    assert status(of, "x", f"{largest} / {largest}.sum(1, True) * 2 * m[0][:, None]") == "proved"
+    assert status(of, "x", f"{largest} * 2 * m[0][:, None]") != "proved"  # to each of several maxima
     assert status(of, "x", f"where(x == a{name}(x, 0, True), 2 * m[0][:, None], 0)") != "proved"
     other = "argmin" if name == "max" else "argmax"
     assert status(of, "x", f"scatter_add(zeros_like(x), 1, {other}(x, 1, True), 2 * m[0][:, None])") != "proved"

@@ -20,7 +20,8 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.derive import derive
 from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.dual import EXACT_RULES, Dual
-from gradcheck.oracles.exact.prove import BOUND, prove
+from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.tracker import BOUND
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 from tests.samples import CALLS, problem_of
 

@@ -1,0 +1,100 @@
+"""Which results of floating-point arithmetic are exact: no digit was lost, whoever computes them.
+
+Sums by Knuth's error-free transformation (The Art of Computer Programming, vol. 2, 4.2.2); products, quotients and
+roots by how many digits their numbers have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import BFLOAT16, is_differentiable, real_of
+
+#: By dtype the digits of its mantissa.
+DIGITS = {np.dtype(np.float64): 53, np.dtype(np.float32): 24, np.dtype(np.float16): 11, BFLOAT16: 8}
+_ALL = 53
+#: Ufuncs whose results are always exact: they choose, compare, cut off, or change a sign.
+EXACT = frozenset(
+    (
+        *(np.negative, np.positive, np.absolute, np.fabs, np.sign, np.conjugate, np.copysign, np.maximum, np.minimum),
+        *(np.fmax, np.fmin, np.floor, np.ceil, np.trunc, np.rint, np.fmod, np.remainder, np.floor_divide),
+        *(np.ldexp, np.frexp, np.modf, np.heaviside),
+    )
+)
+
+
+def is_exact(ufunc: np.ufunc, args: Sequence[Any], result: np.ndarray) -> np.ndarray:
+    """Where a ufunc's result in double precision lost no digit; complex ones by how few they have."""
+    if result.dtype.kind == "c":
+        return np.asarray(_digits(result.real) + _digits(result.imag) <= _ALL // 2)
+    numbers = [np.asarray(value, np.float64) for value in args]
+    if ufunc in (np.add, np.subtract):
+        other = numbers[1] if ufunc is np.add else -numbers[1]
+        return _adds(numbers[0], other, result)
+    if ufunc in (np.multiply, np.square):
+        return _few(numbers[0], numbers[-1])
+    if ufunc in (np.true_divide, np.reciprocal):
+        above = numbers[0] if ufunc is np.true_divide else np.ones(())
+        return _multiplies(result, numbers[-1], above)
+    if ufunc is np.sqrt:
+        return _multiplies(result, result, numbers[0])
+    if ufunc in (np.power, np.float_power):
+        exponent = numbers[1]
+        return np.asarray((exponent == np.rint(exponent)) & (exponent >= 0) & (_digits(numbers[0]) * exponent <= _ALL))
+    return np.asarray(np.logical_and.reduce([number == 0 for number in np.broadcast_arrays(*numbers)]))
+
+
+def _adds(a: np.ndarray, b: np.ndarray, total: np.ndarray) -> np.ndarray:
+    part = total - a
+    return np.asarray(((a - (total - part)) + (b - part)) == 0)
+
+
+def _multiplies(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
+    return np.asarray(_few(a, b) & (a * b == product))
+
+
+def _few(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where a product has no more digits than there are. A power of two adds none, but other ways to the same result,
+    by its reciprocal for one, may lose what this one keeps."""
+    return np.asarray(_digits(a) + _digits(b) <= _ALL)
+
+
+def adds_exactly(count: int, factors: Sequence[np.ndarray]) -> bool:
+    """Whether sums of so many products, of one element of each factor, lose no digit in any order, nor by far."""
+    if not all(is_differentiable(factor.dtype) for factor in factors):
+        return True
+    top, unit = float(count), 1.0
+    for factor in factors:
+        top *= float(np.max(np.abs(factor.astype(complex if factor.dtype.kind == "c" else float)), initial=0.0))
+        unit *= _grid(factor)
+    return top <= unit * 2.0 ** (DIGITS[real_of(factors[0].dtype)] // 2)
+
+
+def _grid(array: np.ndarray) -> float:
+    """The largest power of two, up to 1, of which all elements are multiples; 0 where one is not finite."""
+    smallest = 1.0
+    for part in (array.real, array.imag) if array.dtype.kind == "c" else (array,):
+        size = np.abs(part.astype(np.float64))
+        size = size[size > 0]
+        if not np.isfinite(size).all():
+            return 0.0
+        mantissas, exponents = np.frexp(size)
+        units = np.ldexp(_lowest(mantissas).astype(np.float64), exponents - _ALL)
+        smallest = min(smallest, float(np.min(units, initial=1.0)))
+    return smallest
+
+
+def _digits(array: np.ndarray) -> np.ndarray:
+    """How many digits each number has, from the first to the last that is not 0; all of them where it is none."""
+    mantissas, _ = np.frexp(np.where(np.isfinite(array), array, 1 / 3))
+    lowest = _lowest(np.abs(mantissas))
+    return np.where(lowest == 0, 0, _ALL + 1 - np.frexp(lowest.astype(np.float64))[1])
+
+
+def _lowest(mantissas: np.ndarray) -> np.ndarray:
+    """The last digit of each that is not 0, of mantissas from 1/2 to 1, in units of the very last."""
+    whole = (mantissas * 2.0**_ALL).astype(np.int64)
+    return np.asarray(whole & -whole)

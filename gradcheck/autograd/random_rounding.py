@@ -1,0 +1,254 @@
+"""Arrays whose every elementary operation rounds at random: Monte Carlo arithmetic.
+
+Ops and gradient rules are written in NumPy and in ops; given such arrays they yield results that rounding has moved,
+and how far several of these lie apart says how far rounding may take each element (La Porte and Vignes, "Error analysis
+in computing", IFIP 1974; Parker, "Monte Carlo arithmetic", 1997). A result is moved by a relative amount, each element
+by its own. A sum, and a product of matrices, is moved at each of its terms, for terms that cancel leave what rounding
+has made of them. What is exact stays as it is: moved data, signs, comparisons, sums of small integers, and results so
+short that no digit can have been lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import BFLOAT16, HALVES, is_differentiable, real_of
+from gradcheck.autograd.exactness import DIGITS, EXACT, adds_exactly, is_exact
+from gradcheck.autograd.modes import quiet
+
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+#: By dtype the exponent of the smallest number that has all digits.
+_SMALLEST = {_FLOAT64: -1022, _FLOAT32: -126, np.dtype(np.float16): -14, BFLOAT16: -126}
+#: Ufuncs whose result is 0 only by underflow, where no argument is 0.
+_NEVER_ZERO = frozenset(
+    (np.multiply, np.true_divide, np.square, np.power, np.float_power, np.exp, np.exp2, np.reciprocal)
+)
+#: Functions of NumPy's that are written in ufuncs, which round by themselves.
+_WRITTEN_IN_UFUNCS = frozenset((np.sum, np.mean, np.prod, np.cumsum, np.cumprod, np.angle, np.var, np.std))
+#: Functions that move data, choose, or compare. All others compute, and not by ufuncs: at best they are backward
+#: stable, and return what is right for arguments that are a few roundings away.
+_MOVE_DATA = frozenset(
+    (
+        *(np.concatenate, np.stack, np.hstack, np.vstack, np.split, np.array_split, np.where, np.select, np.choose),
+        *(np.take, np.take_along_axis, np.put_along_axis, np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis),
+        *(np.flip, np.roll, np.rot90, np.pad, np.tile, np.repeat, np.broadcast_to, np.broadcast_arrays, np.squeeze),
+        *(np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.diagonal, np.diag, np.tril, np.triu, np.copy),
+        *(np.sort, np.argsort, np.partition, np.max, np.min, np.amax, np.amin, np.argmax, np.argmin, np.clip, np.round),
+        *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copyto, np.real, np.imag, np.nan_to_num),
+        *(np.any, np.all, np.count_nonzero, np.nonzero, np.unique, np.searchsorted, np.isclose, np.array_equal),
+        *(np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.may_share_memory),
+    )
+)
+
+
+class Roundings:
+    """Where roundings come from. `size` is the largest of them, relative to the number and in units of the distance
+    from 1 to the next number of its dtype, of which true ones are at most a half; of `coarsest`, a half precision,
+    where an op on numbers of that is computed in more digits. Other libraries add up in fewer."""
+
+    __slots__ = ("_coarsest", "_generator", "size")
+
+    def __init__(self, generator: np.random.Generator, size: float = 1.0, coarsest: np.dtype | None = None) -> None:
+        self._generator, self.size, self._coarsest = generator, size, coarsest
+
+    def as_of(self, coarsest: np.dtype) -> Roundings:
+        """The same, never smaller than those of a coarser dtype."""
+        return Roundings(self._generator, self.size, coarsest)
+
+    def of(self, array: Any) -> Rounded:
+        """An array with the same elements, from which others are computed with these roundings."""
+        found = np.asarray(array).view(Rounded)
+        found.roundings = self
+        return found
+
+    def moved(self, array: np.ndarray, terms: int = 1) -> np.ndarray:
+        """Every element moved; of a sum, or what goes into it, by what so many terms may lose on the way."""
+        growth = 1 + np.log2(max(terms, 1)) / 2
+        return self._parts(array, lambda part, size: self._moved(part, growth * size))
+
+    def narrowed(self, array: np.ndarray, dtype: np.dtype, exact: np.ndarray | bool = True) -> np.ndarray:
+        """The array in a dtype of fewer digits, where some are lost rounded at random, and where it is not `exact`."""
+        nearest = array.astype(dtype)
+
+        def rounded(part: np.ndarray, size: np.ndarray) -> np.ndarray:
+            return self._moved(part, size, real_of(dtype))
+
+        kept = (nearest.astype(array.dtype) == array) | (array != array)
+        return np.where(~(kept & exact), self._parts(array, rounded).astype(dtype), nearest)
+
+    def underflowed(self, array: np.ndarray, args: list[Any]) -> np.ndarray:
+        """A result with zeros that stand for numbers too small for the dtype as one of those on their two sides."""
+        lost = array == 0
+        if not lost.any() or not is_differentiable(array.dtype) or array.dtype.kind == "c":
+            return array
+        for value in args:
+            lost &= np.asarray(value) != 0
+        smallest = np.asarray(2.0 ** (_SMALLEST[array.dtype] - DIGITS[array.dtype] + 1), array.dtype)
+        return np.where(lost & (self._generator.random(array.shape) < 0.5), smallest, array)
+
+    def _parts(self, array: np.ndarray, move: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """`move(part, size)` of the real and the imaginary part, which round by the size of the number."""
+        if not is_differentiable(array.dtype):
+            return array
+        if array.dtype.kind != "c":
+            return move(array, np.abs(array))
+        size = np.abs(array)
+        found = np.empty(array.shape, array.dtype)
+        found.real, found.imag = move(array.real, size), move(array.imag, size)
+        return found
+
+    def _moved(self, array: np.ndarray, size: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
+        """Every element that is a number other than 0, by a random part of a `size` as `dtype` rounds it."""
+        precision = dtype or self._coarsest or array.dtype
+        bound = self.size * 2.0 ** (1 - DIGITS[precision])
+        amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype)
+        sizes = np.maximum(size, np.asarray(2.0 ** _SMALLEST[precision], array.dtype))
+        moves = (array != 0) & np.isfinite(sizes)
+        return np.where(moves, array + amounts * sizes, array).astype(array.dtype, copy=False)
+
+
+class Rounded(np.ndarray):
+    """An array from which everything is computed with random roundings."""
+
+    roundings: Roundings
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        known = getattr(made_from, "roundings", None)
+        if known is not None:
+            self.roundings = known
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **settings: Any) -> Any:
+        """A ufunc on plain arrays, moved in its terms where it adds them up, and in its result."""
+        roundings = _roundings_of((*inputs, *(out or ())))
+        args = [_plain(value) for value in inputs]
+        with quiet():
+            found = _rounded(roundings, ufunc, method, args, settings)
+        targets = tuple(_plain(one) for one in out or ())
+        for target, part in zip(targets, found if isinstance(found, tuple) else (found,), strict=False):
+            if target is not None:
+                target[...] = part
+                return roundings.of(target)
+        return _wrapped(roundings, found)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        """A function of NumPy's: what computes is moved in its arguments and its result, what moves data is exact."""
+        if function in _WRITTEN_IN_UFUNCS:
+            return super().__array_function__(function, types, args, kwargs)
+        roundings = _roundings_of((*args, *kwargs.values()))
+        if function in _MOVE_DATA:
+            plain = _each(_unchanged, args), {name: _each(_unchanged, value) for name, value in kwargs.items()}
+            return _wrapped(roundings, function(*plain[0], **plain[1]))
+
+        def inexact(array: np.ndarray) -> np.ndarray:
+            return roundings.moved(array, array.size)
+
+        moved = _each(inexact, args), {name: _each(inexact, value) for name, value in kwargs.items()}
+        return _wrapped(roundings, function(*moved[0], **moved[1]), roundings.moved)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """In another dtype; rounded at random where that has fewer digits."""
+        target, plain = np.dtype(dtype), _plain(self)
+        narrower = DIGITS.get(real_of(target), 53) < DIGITS.get(real_of(plain.dtype), 0)
+        if is_differentiable(target) and narrower and (target.kind == "c") == (plain.dtype.kind == "c"):
+            return self.roundings.of(self.roundings.narrowed(plain, target))
+        is_raised = plain.dtype in HALVES and target not in HALVES
+        roundings = self.roundings.as_of(plain.dtype) if is_raised else self.roundings
+        return roundings.of(plain.astype(dtype, *args, **kwargs))
+
+
+# How ufuncs round -----------------------------------------------------------------------------------
+
+
+def _rounded(roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any], settings: dict[str, Any]) -> Any:
+    """What a ufunc, or a method of one, makes of plain arrays."""
+    if method == "at":
+        return ufunc.at(*args[:2], *(roundings.moved(np.asarray(value)) for value in args[2:]))
+    if ufunc in EXACT:
+        return getattr(ufunc, method)(*args, **settings)
+    if method == "accumulate" and ufunc is np.add:
+        return _partial_sums(roundings, np.asarray(args[0]), args[1:], settings)
+    if method != "__call__" or ufunc.signature is not None:
+        return _sum_of(roundings, ufunc, method, args, settings)
+    return _elementwise(roundings, ufunc, args, settings)
+
+
+def _elementwise(roundings: Roundings, ufunc: np.ufunc, args: list[Any], settings: dict[str, Any]) -> Any:
+    """Numbers of less than double precision are computed in that, and rounded once."""
+    found = ufunc(*args, **settings)
+    if isinstance(found, tuple):
+        return tuple(roundings.moved(part) for part in found)
+    dtype = np.asarray(found).dtype
+    if not is_differentiable(dtype):
+        return found
+    narrow = dtype in (_FLOAT32, *HALVES)
+    if narrow:
+        args = [a.astype(np.float64) if getattr(a, "dtype", None) in (_FLOAT32, *HALVES) else a for a in args]
+    wide = np.asarray(ufunc(*args) if narrow else found)
+    exact = is_exact(ufunc, args, wide)
+    moved = roundings.narrowed(wide, dtype, exact) if narrow else np.where(exact, wide, roundings.moved(wide))
+    return roundings.underflowed(moved, args) if ufunc in _NEVER_ZERO else moved
+
+
+def _sum_of(
+    roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any], settings: dict[str, Any]
+) -> np.ndarray:
+    """A reduction, or a product of matrices: with its terms moved, unless it adds up numbers without losing a digit."""
+    count = len(args) if ufunc.signature is not None else 1
+    factors = [np.asarray(value) for value in args[:count]]
+    terms = factors[0].shape[-1] if ufunc.signature is not None else factors[0].size
+    if (ufunc is np.add or ufunc.signature is not None) and adds_exactly(terms, factors):
+        return np.asarray(getattr(ufunc, method)(*args, **settings))
+    if ufunc.signature is None:
+        terms = factors[0].size // max(np.size(getattr(ufunc, method)(*args, **settings)), 1)
+    moved = [roundings.moved(factor, terms) for factor in factors]
+    return roundings.moved(np.asarray(getattr(ufunc, method)(*moved, *args[count:], **settings)), terms)
+
+
+def _partial_sums(roundings: Roundings, terms: np.ndarray, args: list[Any], settings: dict[str, Any]) -> np.ndarray:
+    """Each sum moved by what has moved the ones before it."""
+    sums = np.add.accumulate(terms, *args, **settings)
+    if adds_exactly(terms.size, [terms]):
+        return np.asarray(sums)
+    return np.asarray(sums + np.add.accumulate(roundings.moved(sums) - sums, *args, **settings))
+
+
+# Arrays in and out of them --------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, Rounded) else value
+
+
+def _unchanged(array: np.ndarray) -> np.ndarray:
+    return array
+
+
+def _each(change: Callable[[np.ndarray], np.ndarray], value: Any) -> Any:
+    """The same arguments, in nested sequences too, with changed plain arrays for rounded ones."""
+    if isinstance(value, Rounded):
+        return change(_plain(value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_each(change, item) for item in value)
+    return value
+
+
+def _roundings_of(values: Iterable[Any]) -> Roundings:
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Rounded):
+            return value.roundings
+        if isinstance(value, (list, tuple)):
+            stack += value
+    raise TypeError("no rounded array among the arguments")
+
+
+def _wrapped(roundings: Roundings, result: Any, change: Callable[[np.ndarray], np.ndarray] = _unchanged) -> Any:
+    """Arrays among a function's results, changed, as rounded ones; named tuples stay what they are."""
+    if isinstance(result, (list, tuple)):
+        parts = [_wrapped(roundings, part, change) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return roundings.of(change(np.asarray(result))) if isinstance(result, (np.ndarray, np.generic)) else result

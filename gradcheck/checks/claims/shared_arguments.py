@@ -1,0 +1,116 @@
+"""Ops of which two arguments are one and the same tensor, as in `a - a`: run so, too.
+
+Alone, an op is run on a tensor for each argument. An engine that tells uses apart by what tensor they are of, or takes
+a short cut for one that it knows already, is wrong only where they are one. One that puts the uses of any tensor
+together wrongly is no news here: its gradients tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
+from gradcheck.engines.recording import arrays
+from gradcheck.errors import Place
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
+
+#: By how much, relative to what is added up, the gradient must be off: a use that is lost or doubled is.
+_FAR = 0.05
+
+
+def wrong_where_shared(
+    applications: Sequence[Application],
+    cotangents: Sequence[Cotangents],
+    apart: Sequence[Pullback],
+    asked: tuple[Engine, np.dtype],
+) -> Iterator[tuple[str, int]]:
+    """The graph entry and the number of each op that the engine gets wrong where arguments are shared. `apart` is what
+    is right where each argument is a tensor of its own, `asked` the engine and the case's dtype."""
+    engine, dtype = asked
+    numbers = list(_shared(applications))
+    if not numbers:
+        return
+    shared = [replace(applications[n], shared=True, recorded=None) for n in numbers]
+    found = engine.pull_back(shared, [cotangents[n] for n in numbers], dtype)
+    wrong = [n for n, one in zip(numbers, found, strict=True) if _is_wrong(applications[n], one, apart[n])]
+    if wrong and _adds_uses_up(engine):
+        yield from ((applications[number].owner, number) for number in wrong)
+
+
+def _shared(applications: Sequence[Application]) -> Iterator[int]:
+    """The first of each op with the same arguments shared."""
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    for number, application in enumerate(applications):
+        groups = _groups(application)
+        key = (application.op.name, groups)
+        if len(set(groups)) < len(groups) and key not in seen:
+            seen.add(key)
+            yield number
+
+
+def _groups(application: Application) -> tuple[int, ...]:
+    """For each array that gets a gradient the place of the first that is the same object."""
+    tracked = application.tracked
+    found = [
+        id(array)
+        for place, array in enumerate(arrays(application.args, application.kwargs))
+        if (not tracked or tracked[place]) and dtypes.is_differentiable(array.dtype)
+    ]
+    return tuple(found.index(one) for one in found)
+
+
+def _is_wrong(application: Application, shared: Pullback, apart: Pullback) -> bool:
+    """Whether a shared tensor's gradient is far from the sum of what its places get apart."""
+    groups = _groups(application)
+    if shared.error or apart.error or not len(groups) == len(shared.gradients) == len(apart.gradients):
+        return False
+    for first, size in Counter(groups).items():
+        parts = [apart.gradients[place] for place, group in enumerate(groups) if group == first]
+        known = [wide(part) for part in parts if part is not None]
+        if size < 2 or not known:
+            continue
+        total, scale = sum(known), sum(map(np.abs, known))
+        got = shared.gradients[first]
+        if got is None or got.shape != known[0].shape:
+            return True
+        with np.errstate(all="ignore"):
+            off = np.abs(wide(got) - total) > _FAR * scale
+        if np.any(off & np.isfinite(scale)):
+            return True
+    return False
+
+
+def _adds_uses_up(engine: Engine) -> bool:
+    """Whether a tensor that two ops use gets the gradients of both uses; not, where the engine cannot say."""
+    evaluation = engine.evaluate(_two_uses())
+    if evaluation.error is not None or not evaluation.states:
+        return False
+    known = evaluation.states[-1].gradients.get("x")
+    return known is not None and known.shape == (2,) and bool(np.allclose(known, _SUM))
+
+
+_INPUTS, _GRAPH, _SUM = {"x": [1.5, -2.0], "a": [0.3, 1.1], "b": [-1.2, 0.5]}, {"f": "x * a + x * b"}, [-0.9, 1.6]
+
+
+@lru_cache(maxsize=1)
+def _two_uses() -> Problem:
+    return draw(
+        Case(
+            id="two uses",
+            name="two uses",
+            place=Place(),
+            inputs={name: Value(array=np.array(numbers)) for name, numbers in _INPUTS.items()},
+            graph={name: Claim(text, parse(text)) for name, text in _GRAPH.items()},
+            steps=(Step("backward", roots={"f": Value(array=np.ones(2))}),),
+        )
+    )

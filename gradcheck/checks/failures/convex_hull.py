@@ -1,0 +1,109 @@
+"""The convex hull of vectors of which more can be asked for: the point of it nearest to another, and who lies outside.
+
+The nearest point is found by corrective steps (Wolfe, "Finding the nearest point in a polytope", Mathematical
+Programming 11, 1976): the nearest point of the vectors known so far says in which direction a further one is missing,
+and that is asked for. Where none is further out in that direction than the nearest point, it separates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+#: How often further vectors are asked for before nobody knows.
+ROUNDS = 48
+#: In more dimensions than this nobody can tell whether vectors that are further out have merely not been found.
+FEW = 64
+#: Gaps below this part of a direction's length are rounding.
+_NO_GAP = 1e-9
+
+Place = Literal["inside", "outside", "unknown"]
+
+
+def weights(vectors: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """The weights, positive and adding up to 1, with which the rows of `vectors` (m, n) come nearest to a point (n)."""
+    offsets = (vectors - point).T
+    if offsets.shape[0] > offsets.shape[1]:  # lengths and angles are those of the triangular factor
+        offsets = np.linalg.qr(offsets, mode="r")
+    matrix = np.vstack([offsets, np.ones(offsets.shape[1])])
+    found = _not_negative(matrix, np.append(np.zeros(offsets.shape[0]), 1.0))
+    total = found.sum()
+    return found / total if total > 0 else np.full(len(vectors), 1 / len(vectors))
+
+
+def _not_negative(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Least squares with no negative unknown (Lawson and Hanson, Solving Least Squares Problems, 23, 1974)."""
+    size = matrix.shape[1]
+    found, chosen = np.zeros(size), np.zeros(size, dtype=bool)
+    for _ in range(3 * size):
+        slope = matrix.T @ (right - matrix @ found)
+        slope[chosen] = -np.inf
+        best = int(np.argmax(slope))
+        if not slope[best] > _NO_GAP * np.linalg.norm(matrix[:, best]):
+            break
+        chosen[best] = True
+        found = _within(matrix, right, found, chosen)
+    return found
+
+
+def _within(matrix: np.ndarray, right: np.ndarray, found: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The least squares of the `chosen` unknowns, those that would become negative given up."""
+    while chosen.any():
+        aim = np.zeros_like(found)
+        aim[chosen] = np.linalg.lstsq(matrix[:, chosen], right, rcond=None)[0]
+        below = chosen & (aim <= 0)
+        if not below.any():
+            return aim
+        part = np.min(found[below] / np.maximum(found[below] - aim[below], np.finfo(float).tiny))
+        found = found + part * (aim - found)
+        chosen &= found > 1e-15
+        found = np.where(chosen, found, 0.0)
+        chosen &= ~(below & (found <= 1e-15))
+    return found
+
+
+def place_of(
+    point: np.ndarray,
+    known: Sequence[np.ndarray],
+    more: Callable[[np.ndarray], Sequence[np.ndarray]],
+    near: float,
+    rounds: int = ROUNDS,
+) -> Place:
+    """Where a point lies: inside, up to `near` in every entry, or outside of the hull of what is `known` and of what
+    `more` gives for a direction, which should be vectors that are far out in it."""
+    vectors = [*known, *more(point - (np.min(known, axis=0) + np.max(known, axis=0)) / 2)]
+    if _leaves_their_plane(point, np.array(vectors), near):
+        return "outside"
+    beyond = _beyond(point, np.array(vectors))
+    if np.any(np.abs(beyond) > 4 * near):  # in the entry that is furthest out, is there nothing further?
+        entry = np.where(np.arange(point.size) == np.argmax(np.abs(beyond)), np.sign(beyond), 0.0)
+        vectors += more(entry)
+        if np.any(np.abs(_beyond(point, np.array(vectors)) * entry) > 4 * near):
+            return "outside"
+    for _ in range(rounds):
+        rows = np.array(vectors)
+        shares = weights(rows, point)
+        nearest = shares @ rows
+        gap = point - nearest
+        if np.all(np.abs(gap) <= near):
+            return "inside"
+        least = near * float(np.linalg.norm(gap))
+        found = [one for one in more(gap) if float(gap @ (one - nearest)) > least]
+        if not found:
+            return "outside" if point.size <= FEW else "unknown"
+        vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
+    return "unknown"
+
+
+def _beyond(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """By how much each entry of a point is above the highest, or below the lowest, of the vectors."""
+    return np.asarray(np.maximum(point - vectors.max(axis=0), 0) + np.minimum(point - vectors.min(axis=0), 0))
+
+
+def _leaves_their_plane(point: np.ndarray, vectors: np.ndarray, near: float) -> bool:
+    """Whether all vectors add up to the same, and the point does not: so it is at ties, of which each takes a share."""
+    sums, total = vectors.sum(axis=1), float(point.sum())
+    room = near * max(1.0, float(np.abs(vectors).sum(axis=1).max()))
+    return bool(np.ptp(sums) <= room and abs(total - sums[0]) > 2 * room)

@@ -1,0 +1,203 @@
+"""Which step of a derivation is wrong first, and the formulas that are wrong only because of it.
+
+A step (`let`) is the gradient of some tensor, whatever it is called. If formulas that fail are right as soon as the
+tensor's true gradient stands in its place, the step is the cause and they are consequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite, real_of, wide
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import GENERIC
+from gradcheck.checks.result import Cause, ClaimKind, Comparison, Diagnosis
+from gradcheck.checks.scope import Scope
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr.nodes import Gradient
+
+#: So many steps of one case are told, and so many points and tensors are looked at for each.
+MOST, POINTS, MOST_TENSORS = 3, 4, 24
+#: How close, relative to the largest element, by the bytes of a real number.
+_CLOSE = {8: 1e-8, 4: 1e-3, 2: 5e-2}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongStep:
+    """A step that should be a tensor's gradient, and the formulas that are right once it is: by tensor and text."""
+
+    name: str
+    tensor: str
+    mended: tuple[tuple[str, str], ...]
+
+
+def blame_steps(context: Context) -> None:
+    """Add a comparison for each step that is wrong, as the cause of the formulas that follow from it."""
+    case = context.case
+    if not case.let or case.xfail or not context.points.own.is_complete:
+        return
+    failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
+    claims = claims_at(context)
+    for found in wrong_steps(case, failed, claims):
+        shown = _shown(found, case.let[found.name], claims)
+        if shown is None:
+            continue
+        origin = fact("step", name=found.name)
+        only = tuple(dict.fromkeys(tensor for tensor, _ in found.mended))
+        what = fact("step_is_wrong", tensors=only, missing=None)
+        _follow(context, found.mended, origin)
+        context.found.append(replace(shown, cause=Cause(origin, what)))
+
+
+def _follow(context: Context, mended: Sequence[tuple[str, str]], origin: Fact) -> None:
+    """These formulas would be right but for the step."""
+
+    def is_one(c: Comparison) -> bool:
+        return c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in mended
+
+    context.amend(is_one, lambda c: replace(c, consequence_of=origin))
+
+
+def claims_at(context: Context) -> list[Claims]:
+    """The claims where a derivation is looked at again: the case's own numbers, some without structure, trials."""
+    points, run = context.points, context.options.tolerance
+    generic = points.unseen(GENERIC)
+    chosen = [points.own, *([generic] if generic else []), *points.trials[:POINTS]]
+    return [Claims(p, p.last, run) for p in chosen if p.is_complete and not p.want.states[-1].error]
+
+
+def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[Claims]) -> Iterator[WrongStep]:
+    """The steps that are wrong, in the file's order; each is looked for with those before it mended."""
+    formulas = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
+    waiting = [(name, claim) for name, claim in formulas if (name, claim.text) in failed]
+    let = dict(case.let)
+    for _ in range(MOST):
+        found = _first(case, let, waiting, claims)
+        if found is None:
+            return
+        yield found
+        let[found.name] = Claim.of(Gradient(found.tensor))
+        waiting = [(name, claim) for name, claim in waiting if (name, claim.text) not in found.mended]
+
+
+def _first(
+    case: Case, let: Mapping[str, Claim], waiting: Sequence[tuple[str, Claim]], claims: Sequence[Claims]
+) -> WrongStep | None:
+    """The first step with which some formulas become right."""
+    scopes = [_scope(case, let, one) for one in claims]
+    for step in let:
+        using = [(name, claim) for name, claim in waiting if step in case.steps_of(claim.expr)]
+        for tensor in _tensors(step, scopes) if using else ():
+            gradient = Claim.of(Gradient(tensor))
+            mended = [_scope(case, {**let, step: gradient}, one) for one in claims]
+            right = [(name, claim.text) for name, claim in using if _holds(name, claim, mended)]
+            if right:
+                return WrongStep(step, tensor, tuple(right))
+    return None
+
+
+def _scope(case: Case, let: Mapping[str, Claim], claims: Claims) -> Scope:
+    """What names stand for, with other steps."""
+    return claims.point.claiming(replace(case, let=dict(let))).scope(claims.step)
+
+
+def _tensors(step: str, scopes: Sequence[Scope]) -> list[str]:
+    """The tensors whose gradient the step may be meant to be, as their shapes and names have it, and is not."""
+    known = scopes[0].gradients
+    fitting = [name for name in known if _has_shape(step, name, scopes) and not _is_gradient(step, name, scopes)]
+    ranked = sorted(fitting, key=lambda name: (name not in step, -len(name)))
+    return ranked[:MOST_TENSORS]
+
+
+def _has_shape(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
+    values = [(_value(step, scope), scope.gradients.get(tensor)) for scope in scopes]
+    return all(g is not None and isinstance(v, np.ndarray) and v.shape == g.shape for v, g in values)
+
+
+def _value(step: str, scope: Scope) -> object:
+    try:
+        return scope[step]
+    except (GradcheckError, KeyError):
+        return None
+
+
+def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
+    return all(nearly(np.asarray(scope[step]), scope.gradients[tensor]) for scope in scopes)
+
+
+def _holds(name: str, claim: Claim, scopes: Sequence[Scope]) -> bool:
+    """Whether a formula comes to its tensor's gradient everywhere."""
+    try:
+        return all(nearly(scope.array_of(claim.expr), scope.gradients[name]) for scope in scopes)
+    except (GradcheckError, KeyError):
+        return False
+
+
+def nearly(got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether two arrays are equal but for rounding, as far as an explanation needs to know."""
+    if got.shape != want.shape or got.dtype.kind not in "fcV":
+        return False
+    close = _CLOSE[real_of(want.dtype).itemsize] * largest_finite(want)
+    with np.errstate(all="ignore"):
+        ours, theirs = wide(got), wide(want)
+        return bool(np.all((np.abs(ours - theirs) <= close) | ((ours != ours) & (theirs != theirs))))
+
+
+def _shown(found: WrongStep, step: Claim, claims: Sequence[Claims]) -> Comparison | None:
+    """The first comparison at which the step fails, of those that are kept."""
+    for one in claims:
+        if one.point.trial is not None or one is claims[0]:
+            compared = check_formula(one, found.tensor, step)
+            if compared.status == "failed":
+                return compared
+    return None
+
+
+# What is to be explained ---------------------------------------------------------------------------------
+
+
+def is_step(c: Comparison) -> bool:
+    """Whether a comparison is about a step that is wrong."""
+    return c.cause is not None and c.cause.origin.kind == "step"
+
+
+def with_reason(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> Cause | None:
+    """The cause that a step is, with the factor that is missing there, if that is all."""
+    if cause is None or cause.origin.kind != "step":
+        return cause
+    factor = next((d.message for d in diagnoses if d.message.kind == "off_by_sizes"), None)
+    if factor is not None and factor["number"] == 1:
+        factor = fact("factor_missing", powers=factor["powers"])
+    return replace(cause, what=fact("step_is_wrong", tensors=cause.what["tensors"], missing=factor))
+
+
+def claim_of(case: Case, c: Comparison) -> Claim | None:
+    """The formula, or the step of a derivation, that a comparison is about."""
+    if is_step(c):
+        assert c.cause is not None
+        return case.let[c.cause.origin["name"]]
+    return next((claim for claim in case.formulas.get(c.tensor, ()) if claim.text == c.formula), None)
+
+
+def needs_reason(c: Comparison) -> bool:
+    """Whether a formula is to be explained: not if it is a consequence, or right."""
+    return c.consequence_of is None and not is_backed(c.verdict)
+
+
+def is_backed(verdict: Fact | None) -> bool:
+    """Whether a verdict on a formula sides with it: it is the reference that is wrong."""
+    if verdict is None:
+        return False
+    formula = fact("the_formula")
+    if verdict.kind == "oracle_sides_with":
+        return bool(verdict["got"] == formula)
+    if verdict.kind == "stands_alone":
+        return bool(verdict["wrong"] != formula)
+    return verdict.kind == "wrong_together" and formula not in verdict["wrong"]

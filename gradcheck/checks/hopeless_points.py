@@ -1,0 +1,75 @@
+"""Drawn points that say nothing: where the graph is undefined, or where rounding decides what it comes to.
+
+Asked only where something differs at a point that nobody chose. What a case's own numbers are like is its own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.engines.base import Evaluation
+from gradcheck.facts import Fact, fact
+from gradcheck.language.random import stream
+
+#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
+_UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
+
+
+def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
+    """Why what differs at a drawn point says nothing; None where it does, or nothing differs."""
+    differing = [c for c in found if c.status in UNSETTLED]
+    if not differing:
+        return None
+    if not is_finite(point.want):
+        return fact("not_finite_here")
+    if any(c.status == "undecided" for c in differing) or _is_noise(point):
+        return fact("ill_conditioned_here")
+    return None
+
+
+def is_finite(evaluation: Evaluation) -> bool:
+    """Whether all values and gradients are finite numbers."""
+    held = (array for state in evaluation.states for part in (state.values, state.gradients) for array in part.values())
+    return all(bool(np.all(np.isfinite(wide(a)))) for a in held if a is not None and a.dtype.kind in "fcV")
+
+
+def _is_noise(point: Point) -> bool:
+    """Whether the last places of the inputs decide a value. Values are continuous where gradients have kinks."""
+    problem = point.problem
+    unit = _UNITS * epsilon(problem.dtype)
+    generator = stream(problem.seed, "last places")
+
+    def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {
+            name: np.asarray(wide(array) * (1 + unit * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
+            if array.dtype.kind in "fcV"
+            else array
+            for name, array in arrays.items()
+        }
+
+    for _ in range(_TIMES):
+        there = replace(
+            problem, inputs=moved(problem.inputs), forwards=tuple(moved(arrays) for arrays in problem.forwards)
+        )
+        again = point.engines.reference.evaluate(there)
+        if len(again.states) != len(point.want.states):
+            return True
+        for state, other in zip(point.want.states, again.states, strict=True):
+            if any(_moves(array, other.values.get(name)) for name, array in state.values.items()):
+                return True
+    return False
+
+
+def _moves(before: np.ndarray, after: np.ndarray | None) -> bool:
+    if after is None or before.dtype.kind not in "fcV" or before.shape != after.shape or not before.size:
+        return False
+    old, new = wide(before), wide(after)
+    far = np.max(np.abs(new - old))
+    return bool(not far <= _NOISE * np.max(np.abs(old)))

@@ -1,0 +1,98 @@
+"""The same problem, and the same engine, in double precision: what lower precision makes of it is then to be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import RAISED
+from gradcheck.autograd.op import Op
+from gradcheck.engines.base import TensorBackend
+from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.host import Host
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.traverse import rewrite, with_children
+from gradcheck.language.problem import Problem
+
+
+class RaisedHost:
+    """A host that has double precision for every dtype that an expression names."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result."""
+        return self._host.call(op, args, kwargs)
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of this name, or the wide one that stands in for it."""
+        return self._host.dtype(RAISED.get(name, name))
+
+
+B = TypeVar("B", bound=TensorBackend)
+
+
+def raised(backend: B) -> B:
+    """The same backend, which leaves double precision nowhere."""
+    other = copy(backend)
+    other.host = RaisedHost(backend.host)
+    return other
+
+
+def raise_array(array: np.ndarray) -> np.ndarray:
+    """A floating or complex array in double precision; others as they are."""
+    double = RAISED.get(array.dtype.name)
+    return array.astype(double) if double else array
+
+
+#: Ops that compare with a number, which libraries round to the tensor's dtype before they do.
+_COMPARE = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "clamp", "hardtanh", "threshold", "hardshrink", "softshrink"))
+
+
+def raise_precision(problem: Problem) -> Problem:
+    """The same problem in double precision. Thresholds stay what they are in its own: at `float16(0.8)` a clamp at 0.8
+    has its kink."""
+    if RAISED.get(problem.dtype.name, problem.dtype.name) == problem.dtype.name:
+        return problem
+
+    def raise_all(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: raise_array(array) for name, array in arrays.items()}
+
+    thresholds = dtypes.real_of(problem.dtype)
+    graph = {name: _with_thresholds(claim, thresholds) for name, claim in problem.case.graph.items()}
+    return replace(
+        problem,
+        case=replace(problem.case, graph=graph),
+        inputs=raise_all(problem.inputs),
+        constants=raise_all(problem.constants),
+        seeds=tuple({n: None if a is None else raise_array(a) for n, a in seeds.items()} for seeds in problem.seeds),
+        forwards=tuple(raise_all(arrays) for arrays in problem.forwards),
+        dtype=dtypes.BY_NAME[RAISED.get(problem.dtype.name, problem.dtype.name)],
+    )
+
+
+def _with_thresholds(claim: Claim, dtype: np.dtype) -> Claim:
+    """The same entry with the numbers that its ops compare with rounded to a dtype."""
+
+    def change(node: Expr) -> Expr:
+        if not isinstance(node, Call) or node.op not in _COMPARE:
+            return node
+        return with_children(node, [_rounded(child, dtype) for child in node.children])
+
+    expr = rewrite(claim.expr, change)
+    return claim if expr is claim.expr else replace(claim, expr=expr)
+
+
+def _rounded(node: Expr, dtype: np.dtype) -> Expr:
+    """A number rounded, also one behind a minus; any other expression as it is."""
+    if isinstance(node, Call) and node.op == "neg":
+        return with_children(node, [_rounded(child, dtype) for child in node.children])
+    if isinstance(node, Literal) and isinstance(node.value, float):
+        return Literal(float(np.asarray(node.value).astype(dtype)))
+    return node

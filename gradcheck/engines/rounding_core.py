@@ -1,0 +1,107 @@
+"""The core on arrays that round at random: a whole case, ops alone, and formulas, with every elementary operation
+inside forwards and rules moved (see `autograd/random_rounding.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.backward import Pull, backward
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.operators import Operators
+from gradcheck.autograd.random_rounding import Rounded, Roundings
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.base import Application, Cotangents, Pullback
+from gradcheck.engines.core import Core, CoreHost
+from gradcheck.engines.define_by_run import DefineByRun
+
+
+class RoundedTensor(Tensor):
+    """A tensor whose `data` round at random, in forwards and in rules. Each engine has a class of its own."""
+
+    __slots__ = ()
+    roundings: ClassVar[Roundings]
+    #: Never the short way for pairs, which is for plain arrays.
+    __add__, __sub__ = Operators.__add__, Operators.__sub__
+    __mul__, __truediv__ = Operators.__mul__, Operators.__truediv__
+
+    @classmethod
+    def wrap(cls, data: np.ndarray) -> Self:
+        """A leaf that requires no gradient and shares `data`."""
+        return super().wrap(cls.roundings.of(data))
+
+    @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
+        """As any tensor does. What a forward has made without rounding, since it lost the kind of its arrays on the
+        way, is moved as a result."""
+        result = super().__apply_op__(op, args)
+        for part in result if type(result) is tuple else (result,):
+            plain = np.asarray(part.data)
+            part.data = cls.roundings.of(plain if type(part.data) is Rounded else cls.roundings.moved(plain))
+        return result
+
+
+class RoundingCore(Core):
+    """gradcheck's own engine with random roundings, each run with others."""
+
+    name = "core, rounding at random"
+
+    def __init__(self, roundings: Roundings) -> None:
+        self._roundings = roundings
+        traits = {"__slots__": (), "roundings": roundings}
+        kind: type[RoundedTensor] = type("RoundedTensor", (RoundedTensor,), traits)
+        self.tensor_type = kind
+        self.host = RoundingHost(kind)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> Tensor:
+        """A new tensor with a copy of the array."""
+        tensor: Tensor = self.tensor_type.wrap(array.copy())
+        tensor.requires_grad = requires_grad
+        return tensor
+
+    def array(self, tensor: Tensor) -> np.ndarray:
+        """The tensor's values."""
+        return tensor.data.view(np.ndarray)
+
+    def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """One pass from all roots at once; whatever a rule makes rounds again."""
+
+        def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
+            return lambda tensor, gradient: pull(tensor, self._roundings.of(gradient))
+
+        backward(roots, seeds, retain_graph=retain_graph, watch=watch)
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """Always by a sweep: what was recorded did not round."""
+        return DefineByRun.pull_back(self, applications, cotangents, dtype)
+
+
+class RoundingHost(CoreHost):
+    """Calls an op on tensors that round."""
+
+    def __init__(self, kind: type[RoundedTensor]) -> None:
+        self._kind = kind
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result, always a tensor; one that hands its argument back gives a tensor of its own."""
+        result = op(*map(self._rounded, args), **{name: self._rounded(value) for name, value in kwargs.items()})
+        if type(result) is self._kind and args and result is args[0] and result.requires_grad:
+            return TABLE["mul"](result, 1)
+        return tuple(map(self._tensor, result)) if type(result) is tuple else self._tensor(result)
+
+    def _rounded(self, value: Any) -> Any:
+        """A tensor of a plain array, in a list too; anything else as it is."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self._rounded, value))
+        if isinstance(value, np.ndarray) and dtypes.is_differentiable(value.dtype):
+            return self._tensor(value)
+        return value
+
+    def _tensor(self, result: Any) -> Any:
+        """A tensor of what was made of numbers alone; anything else as it is."""
+        return self._kind.wrap(result) if isinstance(result, np.ndarray) else result

@@ -1,0 +1,44 @@
+"""Formulas that are undefined where the graph is defined."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.reports.phrases import say
+from tests.checks.conftest import Check, failed
+
+OWN = "{inputs: {x: [1.5, -2, 3, -0.5, 2.5, 1]}, graph: {y: x * x}, backward: {y: 'randn(6)'}, formulas: {x: %s}}"
+DRAWN = "{dims: {n: 5}, inputs: {x: randn(n)}, graph: {y: x * x}, backward: {y: randn(n)}, formulas: {x: %s}}"
+POSITIVE = "{inputs: {x: [1.5, 2, 3]}, graph: {y: x * x}, backward: {y: [1.0, 2, 3]}, formulas: {x: %s}}"
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (OWN, "undefined (NaN) at 2 of 6 elements: where x < 0"),
+        (DRAWN, "undefined (NaN) at 4 of 5 elements: where x < 0"),
+        (POSITIVE, "undefined (NaN) at 1 of 3 elements elsewhere: where x < 0"),
+    ],
+)
+def test_right_where_it_is_defined_passes_with_that_said(check: Check, case: str, words: str) -> None:
+    found = check(case % "2 * exp(log(x)) * grad(y)")
+    assert found.status == "passed", failed(found)
+    (own,) = [c for c in found.comparisons if c.what == "formula" and c.trial is None]
+    assert words in [say(note) for note in own.notes]
+
+
+@pytest.mark.parametrize("case", [OWN, DRAWN, POSITIVE])
+@pytest.mark.parametrize("formula", ["2 * x * grad(y) * isfinite(log(x))", "2.001 * exp(log(x)) * grad(y)"])
+def test_defined_and_wrong_fails(check: Check, case: str, formula: str) -> None:
+    assert check(case % formula).status == "failed"
+
+
+def test_defined_nowhere_fails(check: Check) -> None:
+    graph = "inputs: {x: [-1.5, -2]}, graph: {y: x * x}, backward: {y: [1.0, 2]}"
+    assert check(f"{{{graph}, formulas: {{x: 2 * exp(log(x)) * grad(y)}}}}").status == "failed"
+
+
+def test_a_single_point(check: Check) -> None:
+    found = check("{inputs: {x: [1.5, 0, 3]}, graph: {y: prod(x)}, formulas: {x: grad(y) * prod(x) / x}}")
+    assert found.status == "passed"
+    assert any("where x == 0" in say(note) for c in found.comparisons for note in c.notes)

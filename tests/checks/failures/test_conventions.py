@@ -1,0 +1,74 @@
+"""Which differences are of convention: however many elements, all tensors together, and torch's own mistakes."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.reports.phrases import say
+from tests.checks.conftest import Check, failed
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "{inputs: {x: zeros(1500)}, graph: {y: relu(x)}, backward: {y: randn(1500)},"
+        " formulas: {x: grad(y) * (x >= 0)}}",
+        "{inputs: {x: zeros(300)}, graph: {y: abs(x)}, backward: {y: randn(300)},"
+        " formulas: {x: 'grad(y) * where(x < 0, -1.0, 1.0)'}}",
+        "{inputs: {a: [1, 2, 3], b: [1, 5, 3]}, graph: {y: 'maximum(a, b)'}, backward: {y: [1.0, 2, 4]},"
+        " formulas: {a: grad(y) * (a >= b), b: grad(y) * (b > a)}}",
+        "{dims: {n: 7, d: 3, h: 4}, inputs: {x: 'randint(-1, 2, [n, d]).to(float64)',"
+        " w: 'randint(-1, 2, [d, h]).to(float64)'}, graph: {z: x @ w, y: relu(z)}, backward: {y: 'randn(n, h)'},"
+        " formulas: {w: x.T @ (grad(y) * (z >= 0)), x: (grad(y) * (z >= 0)) @ w.T}}",
+    ],
+)
+def test_a_right_formula_may_follow_another_convention(check: Check, case: str) -> None:
+    found = check(case)
+    assert found.status == "passed", failed(found)
+    assert {c.status for c in failed(found)} == {"not_differentiable"}
+
+
+@pytest.mark.parametrize("factor", ["2", "(x == y) / (x == y).sum()**2 * 2"])
+def test_shares_of_a_tie_must_add_up(check: Check, factor: str) -> None:
+    graph = "inputs: {x: [1, 3, 3, 2]}, graph: {y: amax(x)}, backward: {y: 2.0}"
+    found = check(f"{{{graph}, formulas: {{x: {factor} * (x == y)}}}}")
+    assert found.status == "failed"
+    (own,) = [c for c in failed(found, "formula") if c.trial is None]
+    assert "together they are none" in say(own.verdict)
+
+
+def test_two_tensors_are_judged_together(check: Check) -> None:
+    graph = "inputs: {a: [1, 2, 3], b: [1, 5, 3]}, graph: {y: 'maximum(a, b)'}, backward: {y: [1.0, 2, 4]}"
+    for a, b in ((">=", ">="), (">", ">")):
+        text = f"{{{graph}, formulas: {{a: grad(y) * (a {a} b), b: grad(y) * (b {b} a)}}}}"
+        assert check(text).status == "failed"
+
+
+def test_one_wrong_element_among_many_at_kinks(check: Check) -> None:
+    found = check(
+        "{inputs: {x: zeros(400)}, graph: {y: relu(x)}, backward: {y: randn(400)},"
+        " formulas: {x: 'grad(y) * (x >= 0) + 2 * (arange(400) == 377) * grad(y)'}}"
+    )
+    assert found.status == "failed"
+
+
+def test_torch_is_wrong_where_kinks_cancel(check: Check) -> None:
+    graph = "inputs: {x: [0, 1, -1]}, graph: {y: relu(x) - relu(-x)}, backward: {y: [1.0, 2, 3]}"
+    found = check(f"{{{graph}, formulas: {{x: grad(y)}}}}")
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)
+    assert check(f"{{{graph}, formulas: {{x: grad(y) + (x == 0)}}}}").status == "failed"
+
+
+def test_torch_is_wrong_at_a_singular_matrix(check: Check) -> None:
+    graph = "inputs: {a: [[1, 2], [2, 4]]}, graph: {y: det(a)}"
+    assert check(f"{{{graph}, expected: {{a: [[4, -2], [-2, 1]]}}}}").wrong_references == ("torch",)
+    assert check(f"{{{graph}, expected: {{a: [[4, -2], [-2, 1.0001]]}}}}").status == "failed"
+
+
+def test_a_wrong_engine_is_not_excused_by_a_wrong_reference(check: Check) -> None:
+    found = check(
+        "{inputs: {x: [0, 2]}, graph: {y: relu(x)}, formulas: {x: 1.001 * (x >= 0)}, backward: {y: [1.0, 1]}}"
+    )
+    assert found.status == "failed"
+    assert not found.wrong_references

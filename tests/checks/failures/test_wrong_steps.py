@@ -1,0 +1,99 @@
+"""Steps of a derivation that are wrong, and what follows from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.failures.wrong_steps import is_backed, is_step
+from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.facts import Fact, fact
+from gradcheck.reports.phrases.comparisons import cause
+from tests.checks.conftest import Check
+
+NET = """
+    dims: {{n: 5, d: 3, h: 4, c: 3}}
+    inputs: {{W1: "randn(d, h)", b1: randn(h), W2: "randn(h, c)", b2: randn(c)}}
+    constants: {{X: "randn(n, d)", t: "randint(0, c, [n])"}}
+    graph: {{Z1: X @ W1 + b1, H: tanh(Z1), Z2: H @ W2 + b2, loss: "cross_entropy(Z2, t)"}}
+    let:
+      P: {P}
+      dZ2: {dZ2}
+      back: {back}
+      dZ1: {dZ1}
+    formulas: {{W2: H.T @ dZ2, b2: dZ2.sum(0), W1: X.T @ dZ1, b1: {b1}}}
+"""
+RIGHT = {
+    "P": "softmax(Z2, 1)", "dZ2": "(P - one_hot(t, c)) / n", "back": "dZ2 @ W2.T", "dZ1": "back * (1 - H ** 2)",
+    "b1": "dZ1.sum(0)",
+}  # fmt: skip
+
+
+def net(**changed: str) -> str:
+    return NET.format(**RIGHT | changed)
+
+
+def steps(case: CaseResult) -> list[Comparison]:
+    return [c for c in case.comparisons if is_step(c)]
+
+
+def meant(c: Comparison) -> list[str]:
+    return [d.formula for d in c.diagnoses if d.kind == "did_you_mean"]
+
+
+def test_a_right_derivation_has_none(check: Check) -> None:
+    assert check(net()).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("changed", "told", "suggested"),
+    [
+        (
+            {"dZ2": "P - one_hot(t, c)"},
+            "the step dZ2 is wrong (missing / n); W2, b2, W1 and b1 only because of it",
+            ["(P - one_hot(t, c)) / n"],
+        ),
+        ({"back": "dZ2 @ W2.T * 2"}, "the step back is wrong; W1 and b1 only because of it", ["dZ2 @ W2.T"]),
+        ({"dZ1": "back * (1 - H)"}, "the step dZ1 is wrong; W1 and b1 only because of it", ["back * (1 - H ** 2)"]),
+    ],
+)
+def test_a_wrong_step_is_said_once(check: Check, changed: dict[str, str], told: str, suggested: list[str]) -> None:
+    case = check(net(**changed))
+    (step,) = steps(case)
+    assert cause(step) == told
+    assert meant(step) == suggested
+    others = [c for c in case.comparisons if c.status == "failed" and c is not step]
+    assert {c.consequence_of for c in others} == {step.cause.origin if step.cause else None}
+    assert not any(meant(c) for c in others)
+
+
+def test_two_steps_that_are_wrong_are_both_told(check: Check) -> None:
+    case = check(net(dZ2="P - one_hot(t, c)", dZ1="back * (1 - H)"))
+    assert [cause(step).split(";")[0] for step in steps(case)] == [
+        "the step dZ2 is wrong (missing / n)",
+        "the step dZ1 is wrong",
+    ]
+
+
+def test_a_formula_that_is_wrong_by_itself_is_no_consequence(check: Check) -> None:
+    case = check(net(b1="dZ1.mean(0)"))
+    assert steps(case) == []
+    assert {c.tensor for c in case.comparisons if c.status == "failed"} == {"b1"}
+
+
+FORMULA = fact("the_formula")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "backed"),
+    [
+        (None, False),
+        (fact("stands_alone", wrong=FORMULA, agree=("torch", "core"), closeness=0.0), False),
+        (fact("stands_alone", wrong="torch", agree=(FORMULA, "core"), closeness=0.0), True),
+        (fact("oracle_sides_with", got=FORMULA, want="torch", oracle="complex step", closeness=0.0), True),
+        (fact("wrong_together", wrong=("torch", "core"), agree=(FORMULA,), closeness=0.0), True),
+        (fact("wrong_together", wrong=(FORMULA,), agree=("torch",), closeness=0.0), False),
+        (fact("all_differ", names=()), False),
+    ],
+)
+def test_who_a_verdict_sides_with(verdict: Fact | None, backed: bool) -> None:
+    assert is_backed(verdict) is backed

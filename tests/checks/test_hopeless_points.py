@@ -1,0 +1,40 @@
+"""Drawn points that say nothing, and those that do."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.hopeless_points import hopeless
+from gradcheck.checks.result import ClaimKind, Subject
+from tests.checks.build import point_of
+
+FAILED = Subject(ClaimKind.FORMULA, "x").failed()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("{inputs: {x: 'randn(5, 2)'}, graph: {y: logdet(x @ x.T)}}", "ill_conditioned_here"),
+        ("{inputs: {x: 'randn(5, 2)'}, graph: {z: inv(x @ x.T), y: z.sum()}}", "ill_conditioned_here"),
+        ("{inputs: {x: [-1, 2]}, graph: {y: sqrt(x).sum()}}", "not_finite_here"),
+        ("{inputs: {x: [800, 2]}, graph: {y: exp(x).sum()}}", "not_finite_here"),
+        ("{inputs: {x: 'randn(2, 5)'}, graph: {y: logdet(x @ x.T)}}", None),
+        ("{inputs: {x: [0, 1, 1]}, graph: {y: relu(x).sum() + amax(x)}}", None),
+    ],
+)
+def test_where_something_differs(text: str, kind: str | None) -> None:
+    point = point_of(text)
+    found = hopeless(point, [FAILED])
+    assert (found and found.kind) == kind
+    assert hopeless(point, [FAILED.subject.passed()]) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_drawn_point_that_says_nothing_is_drawn_again(check, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """`logdet(X @ X.T)` is any textbook's; of more rows than columns the matrix is singular."""
+    text = "{dims: {n: 2, m: 4}, inputs: {X: 'randn(n, m)'}, graph: {y: logdet(X @ X.T)}, formulas: {X: %s}}"
+    right = check(text % "2 * grad(y) * inv(X @ X.T) @ X", seed=seed)
+    assert right.status == "passed"
+    trials = [c.trial for c in right.comparisons if c.trial is not None]
+    assert all(trial.sizes["n"] <= trial.sizes["m"] for trial in trials)
+    assert check(text % "grad(y) * inv(X @ X.T) @ X", seed=seed).status == "failed"
