@@ -1,42 +1,36 @@
 """Points: at which numbers and sizes a case is looked at, and what the engines make of it there.
 
-Every point of a case is made here: its own numbers, its trials, its literals moved a little, and the points near one
-that tell explanations apart. A trial is drawn again and again, by one loop, until its sizes go together and its values
-say something; it is then kept, so that whoever explains a failure looks at the very point at which it was found.
+Every point of a case is made here: its own numbers, its trials, its literals moved, and points near one that tell
+explanations apart. A trial is drawn again, by one loop, until its sizes go together and its values say something; it is
+then kept, so that whoever explains a failure looks at the very point at which it was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
-
-from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
+from gradcheck.checks.other_numbers import scaled, varied
 from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.scope import Scope
-from gradcheck.checks.size_freedom import structural_sizes, stuck_sizes, written_out_in
+from gradcheck.checks.size_freedom import pinned_sizes, structural_sizes, stuck_sizes
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_record
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case, Step, Value
+from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trials import Variation, moved, other_numbers, symbolic_sizes, trial_sizes
+from gradcheck.language.trials import Variation, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
-#: By how much numbers are multiplied nearby: little enough to stay in most domains, enough to tell explanations apart.
-LOW, HIGH = 0.75, 1.25
-
 #: Trials from this one on are never a run's own.
 _FIRST_UNSEEN = 1_000_000
 #: The unseen point at which all sizes are different, and none is 1.
@@ -175,9 +169,8 @@ class Points:
 
     def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
         attempt = problem.drawn.attempt
-        resized = problem.sizes != self.own.problem.sizes
-        trial = Trial(number, problem.seed, dict(problem.sizes), attempt, kind, resized, problem)
-        return Point(problem, self.engines, trial)
+        sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
+        return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
 
     def keep(self, point: Point) -> None:
         """Whoever explains what was found at the point will look at it again."""
@@ -189,18 +182,12 @@ class Points:
         return [*self.trials, *self.others]
 
     def _held(self, attempt: int) -> frozenset[str]:
-        return self._structural | self._pinned if attempt < 2 else self._structural | self._stuck
+        return self._fixed | self._stuck if attempt > 1 else self._fixed
 
     @cached_property
-    def _structural(self) -> frozenset[str]:
-        return structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
-
-    @cached_property
-    def _pinned(self) -> frozenset[str]:
-        """Those that a tensor is written out with and that cannot change: at 1 alone broadcasting hides it."""
-        case, sizes = self.own.problem.case, self.own.problem.sizes
-        written = [word for word in symbolic_sizes(case) if written_out_in(case, sizes[word])]
-        return self._stuck.intersection(written) if written else frozenset()
+    def _fixed(self) -> frozenset[str]:
+        sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
+        return sizes | pinned_sizes(self.own.problem)
 
     @cached_property
     def _stuck(self) -> frozenset[str]:
@@ -210,8 +197,7 @@ class Points:
         """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
         if number == 0:
             return point
-        key = (id(point), number)
-        if key not in self._nearby:
+        if (key := (id(point), number)) not in self._nearby:
             self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
         return self._nearby[key]
 
@@ -294,60 +280,3 @@ def unusable(point: Point) -> Fact | None:
         if kind != step.raises:
             return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
     return None
-
-
-# Other numbers ---------------------------------------------------------------------------------------
-
-
-def scaled(problem: Problem, number: int) -> Problem:
-    """The problem with every number of its inputs and incoming gradients multiplied by a number of its own between LOW
-    and HIGH; zeros stay zeros. `number` counts such problems; the same gives the same."""
-    generator = stream(problem.seed, "nearby", number)
-
-    def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: scaled_array(array, generator) for name, array in arrays.items()}
-
-    return replace(
-        problem,
-        inputs=moved(problem.inputs),
-        seeds=tuple(
-            {name: None if seed is None else scaled_array(seed, generator) for name, seed in seeds.items()}
-            for seeds in problem.seeds
-        ),
-        forwards=tuple(moved(arrays) for arrays in problem.forwards),
-    )
-
-
-def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The array with every element multiplied by a number of its own; integers and booleans as they are."""
-    if not dtypes.is_differentiable(array.dtype):
-        return array
-    return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)
-
-
-def varied(problem: Problem, generator: np.random.Generator) -> Problem:
-    """The problem with other numbers of the same signs in place of those that the file writes out, and other incoming
-    gradients. What is drawn by an expression may be symmetric, or positive, for good reason, and stays."""
-    case = problem.case
-
-    def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
-        return {
-            name: moved(array, generator, "near") if name in values and values[name].expr is None else array
-            for name, array in arrays.items()
-        }
-
-    def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
-        found = dict(seeds)
-        for name, seed in seeds.items():
-            value = step.roots.get(name)
-            if seed is not None and value is not None and value.expr is None:
-                found[name] = other_numbers(seed, seed.shape, generator)
-        return found
-
-    return replace(
-        problem,
-        inputs=near(problem.inputs, case.inputs),
-        constants=near(problem.constants, case.constants),
-        forwards=tuple(near(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
-        seeds=tuple(incoming(step, seeds) for step, seeds in zip(case.steps, problem.seeds, strict=True)),
-    )

@@ -18,6 +18,13 @@ def stuck_sizes(problem: Problem) -> frozenset[str]:
     return frozenset(word for word in symbolic_sizes(problem.case) if not any(map(_evaluates, _changed(problem, word))))
 
 
+def pinned_sizes(problem: Problem) -> frozenset[str]:
+    """Those of them that a tensor is written out with: at 1 alone broadcasting would hide that they cannot change."""
+    case, sizes = problem.case, problem.sizes
+    written = [word for word in symbolic_sizes(case) if written_out_in(case, sizes[word])]
+    return stuck_sizes(problem).intersection(written) if written else frozenset()
+
+
 def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> frozenset[str]:
     """Of the sizes that the graph alone is written with, those with which a claim means the size of a tensor that is
     written out: where they change, its shape is another. `fits` says whether all claims have their tensors' shapes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcheck.checks.size_freedom import sizes_that_stay, structural_sizes, stuck_sizes, written_out_in
+from gradcheck.checks.size_freedom import pinned_sizes, sizes_that_stay, structural_sizes, stuck_sizes, written_out_in
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from tests.from_text import case_of
@@ -21,6 +21,7 @@ def test_a_size_that_a_literal_pins_is_stuck_and_the_others_are_free() -> None:
     assert stuck_sizes(problem) == {"n"}
     assert written_out_in(problem.case, 3) == "y"
     assert written_out_in(problem.case, 2) == ""
+    assert pinned_sizes(problem) == {"n"}
 
 
 def test_a_size_that_must_be_even_is_not_stuck() -> None:

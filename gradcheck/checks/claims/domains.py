@@ -37,8 +37,13 @@ def _key(c: Comparison) -> tuple[str, str]:
 
 
 def _is_undefined(c: Comparison) -> bool:
-    """Whether a formula differs only in being NaN where the gradient is a number."""
-    if c.what is not ClaimKind.FORMULA or c.status != "failed" or c.mask is None:
+    """Whether a formula differs only in being NaN where the gradient is a number, or raises so at other numbers (the
+    inverse of a matrix that has a determinant, but 0)."""
+    if c.what is not ClaimKind.FORMULA or c.status != "failed":
+        return False
+    if c.mismatch is not None and c.mismatch.kind == "claim_raised":
+        return c.trial is not None and c.mismatch["error"] == "domain_error"
+    if c.mask is None:
         return False
     if c.got_array is None or c.want_array is None or c.got_array.shape != c.want_array.shape:
         return False
@@ -55,7 +60,7 @@ def _is_defined(listed: Sequence[Comparison]) -> bool:
 def _let_pass(context: Context, key: tuple[str, str], listed: Sequence[Comparison]) -> None:
     undefined = [c for c in listed if c.status == "failed"]
     shown = next((c for c in undefined if c.trial is None), undefined[0])
-    points = [(context.points.at(c.trial), c.mask) for c in listed if c.status == "failed"]
+    points = [(context.points.at(c.trial), _mask(c)) for c in listed if c.status == "failed"]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
     where = region(list(_seen([*points, *passed], key[0])))
     note = fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None)
@@ -65,6 +70,10 @@ def _let_pass(context: Context, key: tuple[str, str], listed: Sequence[Compariso
         return kept.noted(note) if c.trial is None else kept
 
     context.amend(lambda c: c.what is ClaimKind.FORMULA and _key(c) == key, change)
+
+
+def _mask(c: Comparison) -> np.ndarray:
+    return np.ones(c.shape or (), dtype=bool) if c.mask is None else c.mask
 
 
 def _seen(

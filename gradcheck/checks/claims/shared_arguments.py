@@ -16,7 +16,10 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.conditioning import allowances
+from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
+from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Step, Value
@@ -42,7 +45,12 @@ def wrong_where_shared(
         return
     shared = [replace(applications[n], shared=True, recorded=None) for n in numbers]
     found = engine.pull_back(shared, [cotangents[n] for n in numbers], dtype)
-    wrong = [n for n, one in zip(numbers, found, strict=True) if _is_wrong(applications[n], one, apart[n])]
+    wrong = [
+        number
+        for number, again, one in zip(numbers, shared, found, strict=True)
+        if _is_wrong(again, one, apart[number])
+        and _is_wrong(again, one, apart[number], _explained(again, cotangents[number], dtype))
+    ]
     if wrong and _adds_uses_up(engine):
         yield from ((applications[number].owner, number) for number in wrong)
 
@@ -69,8 +77,21 @@ def _groups(application: Application) -> tuple[int, ...]:
     return tuple(found.index(one) for one in found)
 
 
-def _is_wrong(application: Application, shared: Pullback, apart: Pullback) -> bool:
-    """Whether a shared tensor's gradient is far from the sum of what its places get apart."""
+def _explained(application: Application, cotangents: Cotangents, dtype: np.dtype) -> Sequence[np.ndarray | None]:
+    """How far rounding may take the gradients: the cosine of a tensor with itself is 1, and its gradient noise."""
+
+    def run(core: Core) -> Sequence[np.ndarray | None]:
+        return core.pull_back([application], [cotangents], dtype)[0].gradients
+
+    unit = max(epsilon(array.dtype) for array in arrays(application.args, application.kwargs))
+    return allowances(run, lambda: run(Core()), max(unit, epsilon(dtype)), 0)
+
+
+def _is_wrong(
+    application: Application, shared: Pullback, apart: Pullback, explained: Sequence[np.ndarray | None] = ()
+) -> bool:
+    """Whether a shared tensor's gradient is far from the sum of what its places get apart, beyond what rounding
+    explains."""
     groups = _groups(application)
     if shared.error or apart.error or not len(groups) == len(shared.gradients) == len(apart.gradients):
         return False
@@ -84,7 +105,9 @@ def _is_wrong(application: Application, shared: Pullback, apart: Pullback) -> bo
         if got is None or got.shape != known[0].shape:
             return True
         with np.errstate(all="ignore"):
-            off = np.abs(wide(got) - total) > _FAR * scale
+            noise = explained[first] if first < len(explained) else None
+            allowed = _FAR * scale + (noise if noise is not None and noise.shape == got.shape else 0.0)
+            off = np.abs(wide(got) - total) > allowed
         if np.any(off & np.isfinite(scale)):
             return True
     return False

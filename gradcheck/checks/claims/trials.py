@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gradcheck.checks.branch_conditions import condition
-from gradcheck.checks.branch_coverage import BranchCoverage
-from gradcheck.checks.branch_search import moves_literals
+from gradcheck.checks.branches.conditions import condition
+from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.checks.branches.search import moves_literals
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -145,7 +145,7 @@ class _Elsewhere:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected)
         if condition:
-            self.unvisited.append(fact("needs_sizes", condition=condition))
+            self.notes.append(fact("needs_sizes", condition=condition))
 
     def unvisited_by(self, c: Comparison) -> list[Fact]:
         """The sides that no point is on, of the graph and of what this claim is made of."""

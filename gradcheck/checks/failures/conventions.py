@@ -5,7 +5,7 @@ What is claimed about all inputs is judged together, and what about an entry of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,11 +41,10 @@ class Conventions:
     def settle(self) -> None:
         """Give what failed at a kink its place: a convention, a failure, the reference's own; or undecided."""
         failed = [p for p, c in enumerate(self.context.found) if c.trial == self.point.trial and _may_be_at_kink(c)]
-        before = list(self.context.found)
         for place in failed:
-            self.context.found[place] = self._settled(before[place], before)
+            self.context.found[place] = self._settled(self.context.found[place])
 
-    def _settled(self, c: Comparison, before: list[Comparison]) -> Comparison:
+    def _settled(self, c: Comparison) -> Comparison:
         try:
             tensor, found = self._subgradients(c)
             if found is None:
@@ -56,7 +55,7 @@ class Conventions:
                 return undecided(c)
             if not at_kinks:
                 return c
-            got, want = self._claims(c, found, before)
+            got, want = self._claims(c, found)
             return _judged(c, Dispute(found, tensor, elements, got, want))
         except CANNOT:  # numbers that nobody chose
             return c
@@ -81,7 +80,7 @@ class Conventions:
         found = self._known[c.step]
         return c.tensor, found if found is None or c.tensor in found.shapes else None
 
-    def _claims(self, c: Comparison, found: Subgradients, before: list[Comparison]) -> tuple[Arrays, Arrays]:
+    def _claims(self, c: Comparison, found: Subgradients) -> tuple[Arrays, Arrays]:
         """What both sides claim about all the tensors that they claim anything about."""
         if c.operation is not None:
             got, want = (_by_number(side.gradients) for side in (c.operation.mine, c.operation.theirs))
@@ -90,20 +89,18 @@ class Conventions:
             got, want = _gradients(self.point.evaluation(engine), c.step), _gradients(self.point.want, c.step)
         else:
             want = _gradients(self.point.want, c.step)
-            got = {name: want[name] for name in self.context.case.formulas if name in want}
-            for other in (*self._beside(c, before), c):
-                if other.got_array is not None:
-                    got[other.tensor] = wide(other.got_array)
+            got = self._formulas(c)
         alike = [n for n, shape in found.shapes.items() if n in got and n in want and got[n].shape == shape]
         return {name: got[name] for name in alike}, {name: want[name] for name in alike}
 
-    def _beside(self, c: Comparison, before: list[Comparison]) -> Iterator[Comparison]:
-        """Other tensors' formulas that differ too: of several for a tensor the one that stands where this one does."""
-        rank = {claim.text: i for claims in self.context.case.formulas.values() for i, claim in enumerate(claims)}
-        others = [o for o in before if o.what is ClaimKind.FORMULA and o.trial == c.trial and o.tensor != c.tensor]
-        for other in sorted(others, key=lambda o: -abs(rank.get(o.formula, 0) - rank.get(c.formula, 0))):
-            if other.status == "failed":
-                yield other
+    def _formulas(self, c: Comparison) -> dict[str, np.ndarray]:
+        """What the formulas claim: of several for a tensor the one that stands where this one does among its own."""
+        formulas, scope = self.context.case.formulas, self.point.scope(c.step)
+        rank = [claim.text for claim in formulas[c.tensor]].index(c.formula)
+        found = {name: scope.array_of(listed[min(rank, len(listed) - 1)].expr) for name, listed in formulas.items()}
+        return {
+            name: wide(array) if array.dtype.kind in "fcV" else array.astype(float) for name, array in found.items()
+        }
 
 
 def _may_be_at_kink(c: Comparison) -> bool:

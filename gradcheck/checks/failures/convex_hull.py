@@ -16,6 +16,8 @@ import numpy as np
 ROUNDS = 48
 #: In more dimensions than this nobody can tell whether vectors that are further out have merely not been found.
 FEW = 64
+#: So many vectors are begun with.
+MOST = 128
 #: Gaps below this part of a direction's length are rounding.
 _NO_GAP = 1e-9
 
@@ -52,7 +54,7 @@ def _within(matrix: np.ndarray, right: np.ndarray, found: np.ndarray, chosen: np
     """The least squares of the `chosen` unknowns, those that would become negative given up."""
     while chosen.any():
         aim = np.zeros_like(found)
-        aim[chosen] = np.linalg.lstsq(matrix[:, chosen], right, rcond=None)[0]
+        aim[chosen] = _least_squares(matrix[:, chosen], right)
         below = chosen & (aim <= 0)
         if not below.any():
             return aim
@@ -62,6 +64,15 @@ def _within(matrix: np.ndarray, right: np.ndarray, found: np.ndarray, chosen: np
         found = np.where(chosen, found, 0.0)
         chosen &= ~(below & (found <= 1e-15))
     return found
+
+
+def _least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """By triangular factors, a tenth of the time of singular values, which those need that depend on each other."""
+    factor, triangle = np.linalg.qr(matrix)
+    diagonal = np.abs(np.diag(triangle))
+    if len(triangle) == matrix.shape[1] and diagonal.min() > 1e-10 * diagonal.max():
+        return np.asarray(np.linalg.solve(triangle, factor.T @ right))
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
 
 def place_of(
@@ -82,6 +93,9 @@ def place_of(
         vectors += more(entry)
         if np.any(np.abs(_beyond(point, np.array(vectors)) * entry) > 4 * near):
             return "outside"
+    if np.any(np.all(np.abs(np.array(vectors) - point) <= near, axis=1)):
+        return "inside"
+    vectors = _unlike(vectors, near)
     for _ in range(rounds):
         rows = np.array(vectors)
         shares = weights(rows, point)
@@ -95,6 +109,12 @@ def place_of(
             return "outside" if point.size <= FEW else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
     return "unknown"
+
+
+def _unlike(vectors: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
+    """The first of those that are the same, up to rounding, and no more than are affordable."""
+    alike = {np.round(one / near).tobytes(): one for one in reversed(vectors)}
+    return list(alike.values())[-MOST:]
 
 
 def _beyond(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -14,7 +14,8 @@ from gradcheck.checks.claims.stated import aligned
 from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, over
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
 from gradcheck.checks.failures.localize import Fault, added, faults
-from gradcheck.checks.points import Point, Points, scaled_array
+from gradcheck.checks.other_numbers import scaled_array
+from gradcheck.checks.points import Point, Points
 from gradcheck.checks.result import Operation, WrongOperation
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.recording import arrays

@@ -8,7 +8,9 @@ From the ground up, each module using only those before it:
 
 - `modular`: arithmetic of arrays modulo a prime; chains of matrices
 - `degree`, `point`, `constants`: bounds on polynomials; a random point of the field; floats as elements of the field
+- `regions`, `domains`, `whole`: what a graph compares and where it is undefined; where a formula is defined; points of
+  small whole numbers, at which comparisons come out
 - `dual`, `uninterpreted`: dual numbers, their arithmetic and the table of rules; functions outside the field
 - `ops`: how each op acts on dual numbers. To add an op, read the rule in `ops/__init__.py`: one entry in one file
-- `leaves`, `dependencies`, `graph`, `prove`: a case at a point, and the claims about it
+- `leaves`, `dependencies`, `graph`, `tracker`, `prove`: a case at a point, and the claims about it
 """

@@ -84,3 +84,23 @@ def test_a_formula_that_is_allowed_to_be_off_is_not_refuted(
     assert case.status == "passed", failed(case)
     assert those(case, "formula")[0].has_note("within_tolerance_not_exact")
     assert those(case, "formula")[0].certificate is None
+
+
+def test_a_certificate_says_where_it_holds_and_what_was_held(check: Check) -> None:
+    case = check(
+        "{inputs: {x: 'uniform(1, 2, [2])'}, constants: {w: 3.0}, graph: {y: w * x * x}, backward: {y: [1.0, 5.0]},"
+        " formulas: {x: ['2 * w * exp(log(x)) * grad(y)', '2 * w * x * tensor([1.0, 5.0])']}}"
+    )
+    of_any, of_these = (c.certificate for c in those(case, "formula") if c.trial is None)
+    assert of_any is not None
+    assert of_these is not None
+    assert (of_any["where"], of_any["held"]) == (["x > 0"], {"constants": ["w"]})
+    assert (of_these["where"], of_these["held"]) == ([], {"constants": ["w"], "incoming": True})
+
+
+def test_a_formula_is_refuted_beside_one_with_functions(check: Check) -> None:
+    case = check(
+        "{inputs: {x: 'randn(3)', w: 'randn(3)'}, graph: {y: x * x, z: exp(w)}, backward: {y: randn(3), z: randn(3)},"
+        " formulas: {x: 2.00000000001 * x * grad(y), w: grad(z) * exp(w)}}"
+    )
+    assert {c.tensor for c in failed(case)} == {"x"}

@@ -42,3 +42,17 @@ def test_a_single_point(check: Check) -> None:
     found = check("{inputs: {x: [1.5, 0, 3]}, graph: {y: prod(x)}, formulas: {x: grad(y) * prod(x) / x}}")
     assert found.status == "passed"
     assert any("where x == 0" in say(note) for c in found.comparisons for note in c.notes)
+
+
+def test_a_formula_that_raises_at_other_numbers_is_undefined_there(check: Check) -> None:
+    """A matrix of one zero has a determinant and no inverse."""
+    case = check(
+        """
+        dims: {n: 2}
+        inputs: {a: "randn(n, n)"}
+        graph: {d: det(a)}
+        formulas: {a: d * inv(a).T * grad(d)}
+        """,
+        seed=4,
+    )
+    assert case.status == "passed", failed(case)

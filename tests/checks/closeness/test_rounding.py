@@ -189,3 +189,19 @@ def test_an_element_much_smaller_than_its_neighbours_is_held_to_its_own_size(
     case = check(f"{{inputs: {inputs}, graph: {{y: x * w, loss: y.sum()}}}}")
     (own,) = failed(case, "gradient")
     assert (own.tensor, own.mismatched, own.worst_index) == ("x", 1, (2,))
+
+
+def test_a_formula_that_overflows_in_half_precision_is_right(check: Check) -> None:
+    text = """
+        inputs: {x: [-8.5, 0.3, 11]}
+        graph: {y: sigmoid(x)}
+        backward: {y: [1, 2, 3]}
+        formulas: {x: grad(y) * exp(-x) / (1 + exp(-x)) ** 2}
+        generalize: false
+    """
+    case = check(text, dtype="float16")
+    assert case.status == "passed", failed(case)
+    notes = [note.kind for c in case.comparisons for note in c.notes]
+    assert "right_in_double_precision" in notes
+    wrong = check(text.replace("exp(-x) / (1", "exp(-x) * 1.01 / (1"), dtype="float16")
+    assert [c.what for c in failed(wrong)] == ["formula"]

@@ -294,7 +294,7 @@ def test_a_mistake_that_neither_one_point_nor_a_proof_can_tell_survives() -> Non
     found = mutants(
         "{inputs: {x: 1}, graph: {y: erf(x) + x ** 3}, formulas: {x: '3 * x ** 2 + 2 * exp(-x * x) / pi ** 0.5'}}"
     )
-    assert "power_changed" in kinds(survivors(found))
+    assert kinds(survivors(found)) == {"op_swapped"}  # exp(-x / x), which exp may excuse; not so x ** 3
 
 
 def test_mistakes_in_steps_count_too() -> None:

@@ -126,3 +126,9 @@ def test_no_number_modulo_its_denominator() -> None:
 @given(st.integers(1, 10**6))
 def test_factors(number: int) -> None:
     assert math.prod(factor**times for factor, times in constants.prime_factors(number)) == number
+
+
+def test_what_a_file_writes_out_is_that_number() -> None:
+    assert constants.written_out(1.000000000005) == Fraction("1.000000000005")
+    assert constants.written_out(0.70710678118655) is None  # a root, cut off
+    assert constants.written_out(0.12345678901234567) is None

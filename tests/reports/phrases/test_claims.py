@@ -42,6 +42,10 @@ def test_how_arrays_differ_or_agree(found: Fact, sentence: str) -> None:
             "torch is off by 0.0015 against itself in double precision, beyond rounding noise; core is not",
         ),
         (
+            fact("right_in_double_precision", dtype="float16"),
+            "right in double precision; in float16 its steps overflow, or lose their digits",
+        ),
+        (
             fact("off_by_rounding", who="torch", by=5e-9),
             "off by 5e-09 by rounding alone, and proved: torch rounds so much",
         ),

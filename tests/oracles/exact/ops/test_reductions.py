@@ -11,9 +11,10 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.dual import Dual, lift
 from gradcheck.oracles.exact.modular import MatrixChain
 from gradcheck.oracles.exact.ops.reductions import summed, without
+from gradcheck.oracles.exact.point import FieldPoint
 from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
 from tests.oracles.exact.identities import assert_identity, assert_is_the_function
 
@@ -137,3 +138,18 @@ def test_orders_that_are_counts_or_nothing() -> None:
     assert TABLE["linalg.vector_norm"](x, 0, dim=1).value.tolist() == [4, 4, 4]
     with pytest.raises(Unsupported, match="order 3"):
         TABLE["linalg.vector_norm"](x, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("linalg.vector_norm(w, 0, 1)", [1, 2]),
+        ("linalg.vector_norm(w, 0)", 3),
+        ("count_nonzero(w, 0)", [1, 1, 1]),
+        ("count_nonzero(w)", 3),
+    ],
+)
+def test_zeros_of_constants_do_not_count(text: str, want: object) -> None:
+    point = FieldPoint(PRIME, 1)
+    found = evaluate(parse(text), {"w": lift(point, np.array([[0, 2, 0], [3, 0, 4.0]]))})
+    assert found.value.tolist() == want

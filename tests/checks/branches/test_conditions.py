@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.branch_conditions import condition
-from gradcheck.checks.branches import Site, branching, sides
+from gradcheck.checks.branches.conditions import condition
+from gradcheck.checks.branches.sites import Site, branching, sides
 from gradcheck.checks.points import Point
 from tests.checks.build import context_of, point_of
 

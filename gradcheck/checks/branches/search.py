@@ -19,7 +19,7 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches import Margin, Site, as_array, margins
+from gradcheck.checks.branches.sites import Margin, Site, as_array, margins
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate

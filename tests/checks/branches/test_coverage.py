@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.branch_coverage import BranchCoverage
+from gradcheck.checks.branches.coverage import BranchCoverage
 from tests.checks.build import context_of
 
 CLAMPED = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branch_search import BranchSearch, moves_literals
-from gradcheck.checks.branches import Site, branching, sides
+from gradcheck.checks.branches.search import BranchSearch, moves_literals
+from gradcheck.checks.branches.sites import Site, branching, sides
 from gradcheck.language.problem import Problem
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches import Site, branching, sides
+from gradcheck.checks.branches.sites import Site, branching, sides
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
 

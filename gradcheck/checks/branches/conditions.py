@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.autograd.modes import no_grad
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches import Site, claims_of, margins
+from gradcheck.checks.branches.sites import Site, claims_of, margins
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case

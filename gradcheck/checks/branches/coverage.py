@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gradcheck.checks.branch_search import BranchSearch
-from gradcheck.checks.branches import Site, branching, sides
+from gradcheck.checks.branches.search import BranchSearch
+from gradcheck.checks.branches.sites import Site, branching, sides
 from gradcheck.checks.points import Point
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
