@@ -113,10 +113,12 @@ def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparis
     if any(root.kinked.any() for root in roots):
         return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
     verdict, reference = _verdict(failed, forward), forward.reference.name
-    theirs = fact("forward_mode_of", engine=reference)
-    if failed.engine == reference or (failed.reference == reference and verdict and blames(verdict, theirs)):
+    modes = [fact("forward_mode_of", engine=reference)] if failed.reference == reference else []
+    if failed.engine == reference:
+        modes.append(fact("reverse_mode_of", engine=reference))
+    if verdict is not None and any(blames(verdict, mode) for mode in modes):
         return settled(failed, verdict=fact("reference_wrong", reference=reference, what=verdict))
-    return replace(failed, verdict=verdict)
+    return settled(failed, verdict) if failed.engine == reference else replace(failed, verdict=verdict)
 
 
 def _explained(forward: Forward, gradients: Arrays) -> tuple[float, float]:
