@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Points
-from gradcheck.checks.result import Comparison, Failure
+from gradcheck.checks.result import ClaimKind, Comparison, Failure
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
@@ -36,6 +36,10 @@ class Context:
         is nothing to hold claims against."""
         want = self.points.own.want
         return bool(want.states) and not self.errors and not (want.error and want.error.kind == "unsupported")
+
+    def is_asked(self, found: Comparison) -> bool:
+        """Whether the run's mode asks for it: in forward mode engines' gradients are nobody's business."""
+        return self.options.mode != "forward" or found.what not in (ClaimKind.NODE, ClaimKind.GRADIENT)
 
     def amend(self, which: Callable[[Comparison], bool], change: Callable[[Comparison], Comparison]) -> None:
         """Change what earlier stages found, where `which` holds."""

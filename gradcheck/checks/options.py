@@ -15,6 +15,8 @@ from gradcheck.language.case import Case, StatedTolerance
 
 #: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
 ORACLES = ("auto", "numeric", "none")
+#: Which derivatives of engines are compared: gradients, Jacobian-vector products, or both, and with each other.
+MODES = ("reverse", "forward", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,12 @@ class Options:
     `engines` are tested, against `reference`: names (what `--engine` takes) or engines. `rtol` and `atol` replace every
     tolerance, `seed` every case's own, `dtype` every case's; `timeout` is in seconds, for each case. `oracle` "numeric"
     checks every gradient against differences of the forward too, not only what failed ("auto"); "none" never asks.
-    `order` 2 checks gradients of gradients too. `power` plants faults in what passes and counts those that are caught;
-    `derived` notes which formulas equal the derived ones. The run stops after `maxfail` cases that failed, crashed or
-    are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts count, and
-    no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong.
+    `mode` says which derivatives engines are held to: gradients ("reverse"), Jacobian-vector products ("forward"), or
+    both, and that they agree. `order` 2 checks gradients of gradients too. `power` plants faults in what passes and
+    counts those that are caught; `derived` notes which formulas equal the derived ones. The run stops after `maxfail`
+    cases that failed, crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless
+    `explained`, only verdicts count, and no failure is looked into; unless `corrected`, nothing is suggested instead
+    of what is wrong.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -55,6 +59,7 @@ class Options:
     trials: int | None = None
     timeout: float | None = None
     oracle: str = "auto"
+    mode: str = "reverse"
     order: int = 1
     power: bool = False
     derived: bool = False
@@ -66,6 +71,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:
             raise UsageError(f"there is no oracle {self.oracle!r}", hint=f"there are {', '.join(ORACLES)}")
+        if self.mode not in MODES:
+            raise UsageError(f"there is no mode {self.mode!r}", hint=f"there are {', '.join(MODES)}")
         if self.order not in (1, 2):
             raise UsageError(f"gradients of order {self.order} are not checked", hint="those of order 1 and 2 are")
         if self.dtype is not None and not dtypes.is_differentiable(dtypes.BY_NAME.get(self.dtype, np.dtype(bool))):
@@ -109,6 +116,7 @@ class Options:
         pairs = {"dtype": self.dtype, "rtol": self.rtol, "atol": self.atol, "trials": self.trials}
         words += [f"--{name} {value}" for name, value in pairs.items() if value is not None]
         words += [f"--oracle {self.oracle}"] if self.oracle != "auto" else []
+        words += [f"--mode {self.mode}"] if self.mode != "reverse" else []
         words += [f"--order {self.order}"] if self.order != 1 else []
         return words
 

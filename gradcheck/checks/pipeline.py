@@ -13,6 +13,7 @@ from gradcheck.checks.claims import (
     domains,
     engines,
     formulas,
+    forward,
     numeric,
     operations,
     second_order,
@@ -47,6 +48,7 @@ STAGES: tuple[Stage, ...] = (
     domains,
     certificates,
     numeric,
+    forward,
     second_order,
 )
 
@@ -70,7 +72,8 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
     context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
     for stage in STAGES:
         if stage.applies(context):
-            found = list(stage.check(context))  # a stage may amend what was found before it
+            # a stage may amend what was found before it
+            found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
             context.found += found
     if any(c.status != "passed" for c in context.found):
         from gradcheck.checks.failures.explain import explain
@@ -81,7 +84,7 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
 
 def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
     statuses = {comparison.status for comparison in context.found}
-    compared = any(c.what is ClaimKind.GRADIENT for c in context.found)
+    compared = any(c.what in (ClaimKind.GRADIENT, ClaimKind.JVP) for c in context.found)
     status: CaseStatus = "passed"
     if context.errors or "failed" in statuses or "undecided" in statuses:
         status = "failed"

@@ -35,6 +35,9 @@ class ClaimKind(StrEnum):
     GRADIENT = "gradient"
     EXPECTED = "expected"
     FORMULA = "formula"
+    NODE_JVP = "node_jvp"  # one op's Jacobian-vector product alone
+    JVP = "jvp"  # how a tensor changes where the inputs move along random directions
+    DOT_PRODUCT = "dot_product"  # `<u, J v> = <J.T u, v>`: forward against reverse mode
     GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
     WRONG_FORMULA = "wrong_formula"
     CHECK = "check"
@@ -65,11 +68,17 @@ class ClaimKind(StrEnum):
         return self in (ClaimKind.GRADIENT, ClaimKind.EXPECTED, ClaimKind.FORMULA)
 
     @property
+    def is_asked_for_by_run(self) -> bool:
+        """Whether it is compared only where the run says so: forward mode, second order."""
+        return self in _OF_RUN
+
+    @property
     def is_about_value(self) -> bool:
         """Whether it says what one tensor's forward value is."""
         return self.subject is ClaimKind.VALUE
 
 
+_OF_RUN = frozenset((ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT, ClaimKind.GRADIENT2))
 _SUBJECTS = {ClaimKind.EXPECTED_VALUE: ClaimKind.VALUE, ClaimKind.EXPECTED: ClaimKind.GRADIENT}
 _RANKS = {kind: rank for rank, kind in enumerate(ClaimKind)}
 _RANKS |= {kind: _RANKS[subject] for kind, subject in _SUBJECTS.items()}

@@ -93,6 +93,13 @@ RUN: tuple[Option, ...] = (
         type=click.Choice(["auto", "numeric", "none"]),
         help="Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.",
     ),
+    Option(
+        "--mode",
+        key="mode",
+        type=click.Choice(["reverse", "forward", "both"]),
+        help="Hold engines to gradients, to Jacobian-vector products, or to both, and to each other. "
+        "[default: reverse]",
+    ),
     Option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too."),
     Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
     Option(

@@ -176,3 +176,19 @@ class GradientBackend(TensorBackend, Protocol):
     @abstractmethod
     def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass from all roots at once; None stands for a gradient of 1. Raises TensorError."""
+
+
+class ForwardAD(Protocol):
+    """A backend's own forward mode: tensors that have a tangent."""
+
+    @abstractmethod
+    def level(self) -> AbstractContextManager[Any]:
+        """Where tangents live: they are gone when it is left."""
+
+    @abstractmethod
+    def dual(self, tensor: Any, tangent: np.ndarray) -> Any:
+        """The tensor with a tangent."""
+
+    @abstractmethod
+    def tangent(self, tensor: Any) -> Any:
+        """The tangent that a tensor has, as a tensor; None where it has none."""

@@ -39,7 +39,7 @@ class Core(DefineByRun):
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         backward(roots, seeds, retain_graph=retain_graph)
 
-    def differentiate(self, roots: list[Tensor], leaves: list[Tensor], seeds: list[np.ndarray | None]) -> list[Any]:
+    def differentiate(self, roots: list[Tensor], leaves: list[Tensor], seeds: list[Any]) -> list[Any]:
         """By a sweep that records itself."""
         return list(grad(roots, leaves, seeds, create_graph=True))
 

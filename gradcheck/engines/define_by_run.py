@@ -15,7 +15,15 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.engines.base import Application, Cotangents, Evaluation, GradientBackend, Pullback, as_tensor_error
+from gradcheck.engines.base import (
+    Application,
+    Cotangents,
+    Evaluation,
+    ForwardAD,
+    GradientBackend,
+    Pullback,
+    as_tensor_error,
+)
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
@@ -38,14 +46,39 @@ class SecondOrder:
 class DefineByRun(GradientBackend):
     """An `Engine` that records a graph while it computes; a subclass provides what a `GradientBackend` has."""
 
+    #: Its own forward mode (see `forward_mode`); without it, Jacobian-vector products are gradients of gradients.
+    forward_ad: ForwardAD | None = None
+
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """What holds while a case of this dtype runs, restored afterwards: numbers without a dtype take the case's."""
         return using_default_dtype(dtypes.real_of(dtype))
 
-    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[np.ndarray | None]) -> list[Any]:
-        """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again; None
-        where none does. Raises TensorError; an engine that cannot do it says so."""
+    def fresh_session(self, dtype: np.dtype) -> AbstractContextManager[None]:
+        """The same for something that is computed beside a case."""
+        return self.session(dtype)
+
+    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[Any]) -> list[Any]:
+        """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again, also
+        with respect to seeds that are tensors; None where none does. Raises TensorError; an engine that cannot do it
+        says so."""
         raise Unsupported(f"{self.name} has no gradients of gradients")
+
+    def jvp(
+        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray | None]:
+        """For each root its tangent where the leaves move along the directions, by gradients of gradients; None where
+        nothing moves it. Raises TensorError."""
+        incoming = [self.leaf(np.ones_like(self.array(root)), True) for root in roots]
+        first = self.differentiate(list(roots), list(leaves), list(incoming)) if roots else []
+        flowing = [
+            (gradient, direction)
+            for gradient, direction in zip(first, directions, strict=False)
+            if gradient is not None and gradient.requires_grad
+        ]
+        if not flowing:
+            return [None] * len(incoming)
+        found = self.differentiate([g for g, _ in flowing], incoming, [direction for _, direction in flowing])
+        return [None if tangent is None else self.array(tangent) for tangent in found]
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """Run the graph and every step, as any engine does. A recorder, which only the core's tensors can have, is the

@@ -140,6 +140,33 @@ class FunctionalEngine(ForeignEngine):
             before = self._gradients.get(tensor)
             self._gradients[tensor] = gradient if before is None else before + gradient
 
+    def jvp(
+        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray | None]:
+        """By two derivatives, one of the other: of the replayed roots, for weights, along the directions; then of that
+        with respect to the weights."""
+        if not roots:
+            return []
+        calls, _ = self._leading_to(list(roots))
+
+        def weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
+            known = dict(zip(leaves, values, strict=True))
+            for call in calls:
+                known[call.result] = call.form.call(self.library, self._replayed(call, known), call.shape)
+            return self._inner(weights, [known[root] for root in roots])
+
+        def along(*weights: Any) -> Any:
+            starts = [np.array(leaf.array) for leaf in leaves]
+            return self._inner(directions, self.derivatives(lambda *values: weighted(weights, values), starts))
+
+        with translating(f"{self.name}'s derivative of a derivative"):
+            return [np.asarray(one) for one in self.derivatives(along, [np.ones_like(r.array) for r in roots])]
+
+    def _inner(self, some: Sequence[Any], others: Sequence[Any]) -> Any:
+        """The sum of products."""
+        add_up = self.library.function("sum")
+        return reduce(operator.add, [add_up(one * other) for one, other in zip(some, others, strict=True)])
+
     def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[Call], list[WrappedTensor]]:
         """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
         wanted = set(roots)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
@@ -41,6 +44,7 @@ class Torch(DefineByRun):
 
     def __init__(self) -> None:
         self.host = TorchHost()
+        self.forward_ad = _Duals()
         self._freed: set[Any] = set()
 
     @contextmanager
@@ -59,21 +63,20 @@ class Torch(DefineByRun):
                 _settle(*known)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
-        if array.dtype == dtypes.BFLOAT16:
-            tensor = torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
-        else:
-            tensor = torch.from_numpy(array.copy())
+        tensor = _tensor(array)
         return tensor.requires_grad_() if requires_grad else tensor
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """The tensor's values, sharing its memory."""
         if tensor.requires_grad:
             tensor = tensor.detach()
+        if tensor._is_zerotensor():
+            tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
-        # a conjugate, a negative or a zero may be one that torch has not written out yet
-        plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor())
+        # a conjugate or a negative may be one that torch has not written out yet
+        plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg())
         return plain
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
@@ -93,15 +96,13 @@ class Torch(DefineByRun):
         if not retain_graph:
             self._freed.update(_nodes(roots))
 
-    def _incoming(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None]) -> list[torch.Tensor | None]:
+    def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
-            None if seed is None else self.leaf(seed, False).to(root.dtype)
+            None if seed is None else (seed if isinstance(seed, _Tensor) else self.leaf(seed, False)).to(root.dtype)
             for root, seed in zip(roots, seeds, strict=True)
         ]
 
-    def differentiate(
-        self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[np.ndarray | None]
-    ) -> list[Any]:
+    def differentiate(self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[Any]) -> list[Any]:
         """From the sum of `conj(seed) * root`, a scalar whose gradient at each root is its seed."""
         total = torch.zeros((), dtype=torch.get_default_dtype())
         for root, gradient in zip(roots, self._incoming(roots, seeds), strict=True):
@@ -126,6 +127,35 @@ class Torch(DefineByRun):
             raise error
 
 
+class _Duals:
+    """torch's forward mode: each forward function of it has a rule of its own, written apart from the reverse ones."""
+
+    def level(self) -> AbstractContextManager[Any]:
+        """Where tangents live."""
+        _load_decompositions()
+        return forward_ad.dual_level()
+
+    def dual(self, tensor: torch.Tensor, tangent: np.ndarray) -> torch.Tensor:
+        """The tensor with a tangent, of its shape and dtype."""
+        make: Any = forward_ad.make_dual  # to which torch gives no types
+        dual: torch.Tensor = make(tensor, _tensor(tangent))
+        return dual
+
+    def tangent(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The tangent that it has."""
+        unpack: Any = forward_ad.unpack_dual
+        found: torch.Tensor | None = unpack(tensor).tangent
+        return None if found is None else found.to(tensor.dtype)  # `prod` with a dtype leaves it in the input's
+
+
+@cache
+def _load_decompositions() -> None:
+    """What torch imports with the first dual tensor, and warns of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import_module("torch._decomp.decompositions_for_jvp")
+
+
 class _Above(torch.autograd.Function):
     """One scalar above several roots, whose gradient is what each of them is to receive.
 
@@ -141,6 +171,13 @@ class _Above(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *incoming: Any) -> Any:
         return (None, *ctx.gradients)
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    """A tensor with a copy of the array."""
+    if array.dtype == dtypes.BFLOAT16:
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
 
 
 def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:

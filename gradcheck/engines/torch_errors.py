@@ -65,6 +65,8 @@ def translate(error: Exception) -> TensorError:
         return IndexOutOfRange(message)
     if isinstance(error, ZeroDivisionError) or type(error).__name__ == "_LinAlgError":
         return DomainError(message)
+    if isinstance(error, NotImplementedError) and "forward" in message:
+        return as_tensor_error(Unsupported(message, lacks="forward mode"))
     if isinstance(error, NotImplementedError) and "derivative" not in message:
         return DtypeMismatch(message)
     if "is not implemented" in message and "derivative" in message:

@@ -22,7 +22,7 @@ _LIMITS, _MOST_LIMITS = ("size_stays", "branch_not_visited"), 2
 #: The widest that a column of the table is made.
 _COLUMN = 28
 #: Claims about no single tensor, which have no size.
-_WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.RAISES, ClaimKind.CHECK)
+_WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.RAISES, ClaimKind.CHECK)
 #: What of a gradient was examined, in the certificate and in words.
 _EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction"))
 
@@ -49,6 +49,9 @@ def achievements(case: CaseResult) -> list[str]:
     gradients = len({(c.tensor, c.step) for c in passed if c.what.subject is ClaimKind.GRADIENT})
     if gradients:
         remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
+    tangents = len({(c.tensor, c.step) for c in passed if c.what is ClaimKind.JVP})
+    if tangents:
+        remarks.append(f"{count(tangents, 'tangent')} {'agrees' if tangents == 1 else 'agree'}")
     raised = len({c.step for c in passed if c.what is ClaimKind.RAISES})
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")
@@ -94,7 +97,9 @@ def _limits(formulas: list[Comparison]) -> str:
 def _conventions(case: CaseResult) -> list[str]:
     """At how many tensors engines choose different subgradients; ops alone count only where no tensor shows it."""
     kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
-    places = {(c.tensor, c.step) for c in kinks if c.what is not ClaimKind.NODE} or {(c.tensor, 0) for c in kinks}
+    places = {(c.tensor, c.step) for c in kinks if c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)} or {
+        (c.tensor, 0) for c in kinks
+    }
     return [f"another convention at {count(len(places), 'kink')}"] if places else []
 
 

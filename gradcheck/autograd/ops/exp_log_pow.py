@@ -71,7 +71,7 @@ _NUMBER = (int, float, complex)
 
 def _pow_input(g: Any, y: Any, x: Any, p: Any) -> Any:
     if not isinstance(p, _NUMBER):
-        return where(p == 0, 0, g * (p * x ** (p - 1)))
+        return where(p == 0, 0, g * (p * x ** (where(p == 0, 1, p) - 1)))
     if p == 0:
         return zeros_like(g)
     return g * (p * x) if p == 2 else g * (p * x ** (p - 1))

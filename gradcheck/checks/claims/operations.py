@@ -35,8 +35,8 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def applies(context: Context) -> bool:
-    """Where the graph can be evaluated."""
-    return context.can_be_judged
+    """Where the graph can be evaluated, unless the run is about forward mode alone."""
+    return context.can_be_judged and context.options.mode != "forward"
 
 
 def check(context: Context) -> Iterator[Comparison]:

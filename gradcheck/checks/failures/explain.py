@@ -14,7 +14,7 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.factor_in_sizes import tested
-from gradcheck.checks.failures.point_failures import GRADIENTS, MOST, PointFailures, why
+from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
 from gradcheck.checks.failures.wrong_steps import blame_steps, claim_of, claims_at, needs_reason, with_reason
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Cause, ClaimKind, Comparison, WrongOperation
@@ -68,6 +68,10 @@ def _explain_at(failures: PointFailures) -> None:
     for engine in context.engines.tested:
         if failures.failed((), engine.name):
             _explain_engine(failures, engine)
+        if failures.failed(FORWARD_MODE, engine.name):
+            from gradcheck.checks.failures.forward_mode import explain_forward_mode
+
+            explain_forward_mode(failures, engine)
     _explain_expected(failures)
     _explain_formulas(failures)
 

@@ -20,6 +20,7 @@ from gradcheck.facts import Fact, fact
 MOST = 3
 #: Claims about gradients, which are wrong where an op behind them is.
 GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
+FORWARD_MODE = (ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
 #: Of everything that is computed for an explanation, what can go wrong at numbers that nobody chose.
 CANNOT = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError)
 

@@ -82,8 +82,8 @@ def causes_of(result: CaseResult) -> frozenset[str]:
 def lead_of(result: CaseResult) -> Comparison | None:
     """The failed comparison that says most, the case's own numbers before those of trials.
 
-    Gradients of gradients are left out: a case file alone does not ask for them; and steps of a derivation, which claim
-    nothing by themselves.
+    Gradients of gradients and forward mode are left out: a case file alone does not ask for them; and steps of a
+    derivation, which claim nothing by themselves.
     """
     failed = [c for c in result.comparisons if c.status == "failed" and _is_asked_for(c)]
     return min(failed, key=lambda c: (c.what.rank, c.what.is_of_file, c.trial is not None), default=None)
@@ -91,7 +91,7 @@ def lead_of(result: CaseResult) -> Comparison | None:
 
 def _is_asked_for(c: Comparison) -> bool:
     is_step = c.cause is not None and c.cause.origin.kind == "step"
-    return c.what is not ClaimKind.GRADIENT2 and not is_step
+    return not c.what.is_asked_for_by_run and not is_step
 
 
 def _how(c: Comparison) -> tuple[str, ...]:

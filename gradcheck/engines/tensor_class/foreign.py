@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -256,6 +257,19 @@ class ForeignEngine(DefineByRun):
             if name and not np.array_equal(now, array, equal_nan=array.dtype.kind in "fc"):
                 found[name] = now
         return found
+
+    @contextmanager
+    def fresh_session(self, dtype: np.dtype) -> Iterator[None]:
+        """With a graph of its own; what is printed meanwhile is kept."""
+        self.new_graph()
+        with self.output.capturing(), self.session(dtype):
+            yield
+
+    def jvp(
+        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray | None]:
+        """Raises Unsupported: its gradients are arrays."""
+        raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype

@@ -8,6 +8,7 @@ From the ground up, each module using only those before it:
 - `work`, `perturbed`: what evaluations cost; arrays that depend on a tensor that is moved
 - `objective`: what is differentiated, a case's backward passes or one op alone
 - `differences`, `derivative`, `gradient`: extrapolated differences; along one direction; elements of a gradient
+- `tangents`: how all that is computed changes along one direction
 - `audit`: a claimed gradient against all that
 - `counterexample`: the smallest sizes and integers at which a formula is wrong
 

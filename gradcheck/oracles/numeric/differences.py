@@ -143,7 +143,7 @@ def _sides_differ(tableau: Tableau) -> bool:
     return bool(gap > _MARGIN * (left_error + right_error) + _SAME * max(abs(left), abs(right)))
 
 
-def _jumps(one_sided: np.ndarray, step: float, least: float) -> np.ndarray:
+def _jumps(one_sided: np.ndarray, step: float, least: float | np.ndarray) -> np.ndarray:
     """Whether a one-sided difference, a column, grows as its step shrinks, for the function jumps by more than
     `least`."""
     if len(one_sided) < LEVELS:
@@ -175,3 +175,57 @@ def array_derivative(
         tableau.add((ahead - behind) / (2.0 * step), noise)
     tableau.settle()
     return tableau.value, _MARGIN * tableau.error
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """The derivatives of many numbers along one way, an array each; `error` is absolute, infinite where nothing
+    converged. `left` and `right` are the one-sided ones where `kinked`, infinite where the function jumps; else they
+    equal `value`."""
+
+    value: np.ndarray
+    error: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    kinked: np.ndarray
+
+
+def slopes(function: Callable[[float], np.ndarray], first: float, unit: float) -> Slopes:
+    """As `slope`, of a function of a number whose value is an array; `unit` is the relative rounding of elements."""
+    tableaus = Tableau(2), Tableau(1), Tableau(1)  # central, from the left, from the right
+    rest = function(0.0)
+    one_sided: list[np.ndarray] = []
+    with np.errstate(all="ignore"):
+        for level in range(LEVELS):
+            step = first * _FACTOR**-level
+            ahead, behind = function(step), function(-step)
+            noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
+            found = (ahead - behind) / (2.0 * step), (rest - behind) / step, (ahead - rest) / step
+            for tableau, estimate in zip(tableaus, found, strict=True):
+                tableau.add(estimate, noise)
+            one_sided.append(np.concatenate(found[1:]))
+        for tableau in tableaus:
+            tableau.settle()
+        return _slopes_of(tableaus, one_sided, step, unit * np.abs(rest))
+
+
+def _slopes_of(
+    tableaus: tuple[Tableau, Tableau, Tableau], one_sided: list[np.ndarray], step: float, rounding: np.ndarray
+) -> Slopes:
+    central, left, right = tableaus
+    gap, known = np.abs(right.value - left.value), left.error + right.error
+    behind, ahead = np.split(one_sided[-1], 2)
+    kinked = gap > _MARGIN * known + _SAME * np.maximum(np.abs(left.value), np.abs(right.value))
+    kinked &= np.abs(ahead - behind) >= 0.5 * gap
+    least = _JUMP * np.concatenate([rounding, rounding])
+    jumps = np.logical_or(*np.split(_jumps(np.abs(np.array(one_sided)), step, least), 2))
+    error = np.where(jumps, np.inf, _MARGIN * central.error)
+    low, high = np.where(jumps, -np.inf, left.value), np.where(jumps, np.inf, right.value)
+    kinked |= jumps
+    return Slopes(
+        central.value,
+        error,
+        np.where(kinked, low, central.value),
+        np.where(kinked, high, central.value),
+        kinked,
+    )

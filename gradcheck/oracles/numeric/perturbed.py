@@ -99,7 +99,7 @@ class Perturbed(Operators):
         if op.name == "detach":
             return forward.detach(args[0].data)
         if op.name == "to" and _is_floating(args[1]):
-            return args[0]  # every precision is raised to the same
+            return _in_real_numbers(args[0])
         if any(parameter.name == "generator" for parameter in op.parameters):
             raise Unsupported(f"{op.name} draws numbers")
         if forward.complex_step and not op.analytic:
@@ -109,6 +109,12 @@ class Perturbed(Operators):
         if isinstance(made, tuple):
             return tuple([_perturbed(op, part, forward) for part in made])
         return _perturbed(op, made, forward)
+
+
+def _in_real_numbers(value: Perturbed) -> Perturbed:
+    """Every precision is raised to the same; of a complex number the imaginary part is lost."""
+    is_complex = value.data.dtype.kind == "c" and not value.forward.complex_step
+    return Perturbed(value.data.real, value.forward) if is_complex else value
 
 
 def _perturbed(op: Op, made: np.ndarray, forward: ForwardPass) -> Perturbed:

@@ -58,6 +58,12 @@ phrases(
         "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
         "gradient_of_op": "the gradient of {op}'s tensor {number}, for a random incoming gradient{mismatch:if : "
         "{mismatch}}",
+        # Forward mode
+        "jvp_of_op": "the tangent of {op}'s output {number:number}, for random directions of its tensors{mismatch:if : "
+        "{mismatch}}",
+        "jvp_fails": lambda f: f"{f['op']} alone in forward mode: {_outcomes_of_op(f['what'])}",
+        "tangents_disagree": "{got} and {want} agree, but not with {method}",
+        "no_forward_mode": "{engine} has no forward mode{why:if : {why}}",
         # What the case says
         "said": "{text}",
         "claim_raised": "{error}: {text}",

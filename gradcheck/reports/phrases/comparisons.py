@@ -27,9 +27,12 @@ _SUBJECTS = {
     ClaimKind.CHECK: "check `{formula}`",
     ClaimKind.RAISES: "outcome",
     ClaimKind.NODE: "gradient rule in {tensor}",
+    ClaimKind.NODE_JVP: "forward mode in {tensor}",
+    ClaimKind.JVP: "tangent of {tensor}",
+    ClaimKind.DOT_PRODUCT: "forward against reverse mode",
 }
 #: Claims about these are between two engines, or an engine and the file.
-_BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.GRADIENT2)
+_BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.JVP, ClaimKind.GRADIENT2)
 #: Between the names of engines that are told of as one.
 TOGETHER = " and "
 #: Diagnoses that say what may have been meant.
@@ -76,6 +79,8 @@ def _sentence(c: Comparison) -> str:
         return f"{subject(c)} was not refuted: it holds wherever it was tried"
     if c.what is ClaimKind.FORMULA:
         return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}".rstrip()
+    if c.what is ClaimKind.DOT_PRODUCT:
+        return f"{subject(c)}: <J.T u, v> by {got}'s gradients is not <u, J v> by {want}'s tangents"
     if c.what is ClaimKind.CHECK:
         return f"{subject(c)} does not hold {extent(c)}".rstrip()
     return f"{subject(c)}: {differ} {'the one expected' if want == 'expected' else want} {extent(c)}".rstrip()
@@ -186,10 +191,14 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
         (rule, _tensors(wrong, (ClaimKind.NODE,))),
         # as a backward pass meets them
         ("the gradient of", _tensors(wrong[::-1], (ClaimKind.GRADIENT, ClaimKind.EXPECTED))),
+        ("forward mode in", _tensors(wrong, (ClaimKind.NODE_JVP,))),
+        ("the tangent of", _tensors(wrong, (ClaimKind.JVP,))),
     ]
     told = [f"{words} {_some(names)}" for words, names in parts if names]
     if any(c.what is ClaimKind.RAISES for c in wrong):
         told.append("the outcome")
+    if any(c.what is ClaimKind.DOT_PRODUCT for c in wrong):
+        told.append("forward against reverse mode")
     return f"wrong only because of this: {'; '.join(told)}"
 
 

@@ -40,6 +40,7 @@ MEANINGS = {
     "not_deterministic": "the same pass gives other gradients each time",
     "input_mutated": "an op changes its arguments",
     "recursion": "the backward pass calls itself, and long graphs are too deep for that",
+    "not_linear": "a gradient rule that is not linear in the incoming gradient",
 }
 
 #: What comes of an op's rule without the term that centres it.

@@ -51,6 +51,9 @@ phrases(
         "convention": "a difference of convention, not a failure: {kink}",
         "another_convention": "another convention at a kink: {kink}",
         "convention_at_first_kink": "a difference of convention, not a failure: first gradients have a kink there",
+        "reverse_mode_of": "{engine}'s reverse mode",
+        "forward_mode_of": "{engine}'s forward mode",
+        "convention_of_tangents": "a difference of convention, not a failure: no derivative there along this direction",
         # Where: the words that name an origin, for its cause and for what follows from it
         "op_at": "{op} at {entry}",
         "tensor": "{name}",
@@ -69,6 +72,11 @@ phrases(
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
         "step_is_wrong": "is wrong{missing:if  ({missing})}; {tensors:list} only because of it",
+        "its_jvp_is_wrong": "its Jacobian-vector product is wrong{reverse:if , though its gradient is right}",
+        "tangents_go_wrong": lambda f: (
+            "tangents go wrong here"
+            + (f"; all {f['operations']} operations are right on their own" if f["operations"] else "")
+        ),
         "it_recurses": "it recurses",
         "not_the_same_twice": "the engine does not give the same answer twice",
         "change_arguments": "they change their arguments ({tensors:commas}) in place",
@@ -78,6 +86,9 @@ phrases(
         "deeper than Python's stack",
         "not_deterministic_engine": "the same pass once more gives other gradients, or another error: something random "
         "decides, such as tensors told apart by random numbers, of which two may be the same",
+        "rule_is_not_linear": "twice the incoming gradient does not give twice the gradients, though a gradient is "
+        "linear in it",
+        "incoming_is_detached": "detached: the rule cannot be differentiated with respect to the incoming gradient",
         "inputs_mutated": "input mutated: after the run {tensors:commas} is not what the engine was given; an op "
         "writes its result into the memory of an argument",
         "no_explanation": "no explanation: {error}",

@@ -1,0 +1,152 @@
+"""Forward against reverse mode: `<u, J v> = <J.T u, v>`, the dot-product test of adjoint codes (Claerbout, "Earth
+Soundings Analysis", 1992).
+
+`u` is the incoming gradient of a backward pass, `J.T u` what the pass adds to the inputs' gradients; `v` are random
+directions of all inputs together, `J v` the roots' tangents: by the engine's own forward mode, or the reference's, or
+the numeric oracle's where nobody else has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import real_of, wide
+from gradcheck.checks.claims.pushed import Forward
+from gradcheck.checks.claims.tangents import blames, settled
+from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.rounding import at_most
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.engines.base import Engine
+from gradcheck.facts import Fact, fact
+
+Arrays = Mapping[str, np.ndarray | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A sum of products, and the sum of their magnitudes."""
+
+    value: float
+    size: float
+
+
+def check_dot_product(forward: Forward, engine: Engine) -> Iterator[Comparison]:
+    """One comparison; nothing where the last pass raises, or a number is not finite."""
+    gradients = _added(forward, engine)
+    if gradients is None:
+        return
+    source, tangents = _tangents(forward, engine)
+    if tangents is None:
+        return
+    reverse = _product((gradients.get(name), direction) for name, direction in forward.directions.items())
+    ahead = _product(_roots(forward, tangents))
+    if not np.isfinite([reverse.size, ahead.size]).all():
+        return
+    subject = replace(forward.subject(ClaimKind.DOT_PRODUCT, "", engine), reference=source)
+    rtol = forward.tolerance(real_of(forward.problem.dtype)).rtol
+    slack = np.asarray(rtol * (reverse.size + ahead.size))
+    got, want = np.asarray(reverse.value), np.asarray(ahead.value)
+    found = compare(got, want, Tolerance(rtol, 0.0), subject, slack)
+    yield _judged(found, forward, gradients) if found.status == "failed" else found
+
+
+def _added(forward: Forward, engine: Engine) -> Arrays | None:
+    """What the last pass has added to the gradients of inputs; None where there is none."""
+    states, step = forward.point.evaluation(engine).states, forward.step
+    if not forward.is_pass or step >= len(states) or states[step].error is not None:
+        return None
+    before: Arrays = states[step - 1].gradients if step else {}
+    found: dict[str, np.ndarray | None] = {}
+    for name in forward.directions:
+        now, earlier = states[step].gradients.get(name), before.get(name)
+        if now is None or earlier is None or now.shape != earlier.shape:
+            found[name] = now
+        else:
+            found[name] = np.asarray(wide(now) - wide(earlier))
+    return found
+
+
+def _tangents(forward: Forward, engine: Engine) -> tuple[str, Arrays | None]:
+    """Whose tangents there are, and these."""
+    for one in (engine, forward.reference):
+        pushed = forward.pushed(one)
+        if pushed is not None and pushed.error is None:
+            return one.name, pushed.tangents
+    known = forward.oracle
+    method = next((one.method for one in known.values()), "differences")
+    return method, {name: one.value for name, one in known.items()} if known else None
+
+
+def _roots(forward: Forward, tangents: Arrays) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
+    """For each root its tangent and its incoming gradient."""
+    for name, seed in forward.problem.seeds[forward.step].items():
+        tangent = forward.directions.get(name, tangents.get(name))
+        if tangent is not None:
+            yield tangent, np.ones(tangent.shape) if seed is None else seed
+
+
+def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
+    value = size = 0.0
+    for one, other in pairs:
+        if one is not None and one.shape == other.shape:
+            terms = (wide(one).conj() * wide(other)).real
+            value, size = value + float(np.sum(terms)), size + float(np.sum(np.abs(terms)))
+    return _Product(value, size)
+
+
+# Where they differ ---------------------------------------------------------------------------------
+
+
+def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparison:
+    """With what rounding explains, where there is no derivative, and who is wrong."""
+    allowed, explained = _explained(forward, gradients)
+    if failed.max_abs is not None and failed.max_abs <= allowed:
+        return settled(failed).noted(fact("within_rounding", beyond=failed.max_abs))
+    if failed.max_abs is not None and failed.max_abs <= explained:
+        return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=explained))
+    roots = [forward.oracle[name] for name in forward.problem.seeds[forward.step] if name in forward.oracle]
+    if any(root.kinked.any() for root in roots):
+        return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
+    verdict, reference = _verdict(failed, forward), forward.reference.name
+    modes = [fact("forward_mode_of", engine=reference)] if failed.reference == reference else []
+    if failed.engine == reference:
+        modes.append(fact("reverse_mode_of", engine=reference))
+    if verdict is not None and any(blames(verdict, mode) for mode in modes):
+        return settled(failed, verdict=fact("reference_wrong", reference=reference, what=verdict))
+    return settled(failed, verdict) if failed.engine == reference else replace(failed, verdict=verdict)
+
+
+def _explained(forward: Forward, gradients: Arrays) -> tuple[float, float]:
+    """What is allowed of what rounding explains of both sides, and all that it explains."""
+    conditioning = forward.point.conditioning
+    allowed = explained = 0.0
+    factors: list[tuple[np.ndarray | None, np.ndarray | float]] = []
+    for name, direction in forward.directions.items():
+        if gradients.get(name) is not None:
+            factors.append((conditioning.allowance(ClaimKind.GRADIENT, forward.step, name), np.abs(wide(direction))))
+    for name, seed in forward.problem.seeds[forward.step].items():
+        factors.append((forward.allowance(name), 1.0 if seed is None else np.abs(wide(seed))))
+    for known, factor in factors:
+        if known is not None:
+            allowed += float(np.sum(at_most(known, conditioning.limit) * factor))
+            explained += float(np.sum(np.where(factor == 0.0, 0.0, known) * factor))
+    return allowed, explained
+
+
+def _verdict(failed: Comparison, forward: Forward) -> Fact | None:
+    """Which of the two modes the numeric oracle sides with."""
+    known = forward.oracle
+    if not known:
+        return None
+    ahead = _product(_roots(forward, {name: one.value for name, one in known.items()}))
+    bar = sum(float(np.sum(known[name].error)) for name in forward.problem.seeds[forward.step] if name in known)
+    method = next(iter(known.values())).method
+    got = Answer(fact("reverse_mode_of", engine=failed.engine), np.array([failed.got]))
+    want = Answer(fact("forward_mode_of", engine=failed.reference), np.array([failed.want]))
+    allowance = Allowance(np.array([failed.atol or 0.0]), failed.rtol or 0.0)
+    return who_is_wrong(got, want, [Answer(method, np.array([ahead.value]), bar, independent=True)], allowance)
