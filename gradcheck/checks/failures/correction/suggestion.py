@@ -150,10 +150,17 @@ class Suggester:
     def _derived(self, name: str, searched: bool) -> Diagnosis | None:
         """What the rules of differentiation give, where that is short; `searched` if nothing near is left to try."""
         texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
-        if not texts or len(texts[0]) > MAX_DERIVED:
+        texts = [text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)]
+        if not texts:
             return None
         message = fact("none_found_near" if searched else "not_searched_further", formula=texts[0])
         return Diagnosis("derived", message, formula=texts[0])
+
+    def _holds(self, name: str, text: str) -> bool:
+        """Whether a derived formula is right elsewhere, too: an exponent that is a size may have been taken as it is."""
+        claim = Claim(text, parse(text))
+        held = (claims for claims in self.claims if not _is_incoming(claims))
+        return all(check_formula(claims, name, claim).status != "failed" for claims in held)
 
     def _held(self, wrong: Expr) -> list[Claims]:
         """Where a formula in place of a wrong one must hold: under other incoming gradients, if it spoke of them."""

@@ -283,3 +283,16 @@ def test_it_is_plain_data() -> None:
     assert (found["index"], found["claimed"], found["true"]) == ((0, 0), 4.0, 1 / 3)
     assert (found["tensor"], found["sizes"], found["incoming"]) == ("x", (("n", 2),), ())
     assert hash(found) == hash(as_fact(shown, "x"))
+
+
+def test_a_derived_formula_is_told_only_where_it_is_right_elsewhere(check: Check) -> None:
+    """For the exponent 2 alone `k * x` is the derivative of `x ** k`."""
+    case = check("""
+        dims: {k: 2}
+        inputs: {x: [1.0, 2, 3]}
+        graph: {y: x ** k}
+        backward: {y: randn_like(y)}
+        formulas: {x: k * x * grad(y)}
+    """)
+    assert case.status == "failed"
+    assert told(case, "derived") == []
