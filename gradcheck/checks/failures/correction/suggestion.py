@@ -157,7 +157,7 @@ class Suggester:
         return Diagnosis("derived", message, formula=texts[0])
 
     def _holds(self, name: str, text: str) -> bool:
-        """Whether a derived formula is right elsewhere, too: an exponent that is a size may have been taken as it is."""
+        """Whether a derived formula is right elsewhere too: an exponent that is a size may have been taken as it is."""
         claim = Claim(text, parse(text))
         held = (claims for claims in self.claims if not _is_incoming(claims))
         return all(check_formula(claims, name, claim).status != "failed" for claims in held)
