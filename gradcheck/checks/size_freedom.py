@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
-from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw
+from gradcheck.language.sampling import draw, graph_values
 from gradcheck.language.trials import graph_sizes, symbolic_sizes
 
 
@@ -67,10 +66,8 @@ def _changed(problem: Problem, word: str) -> Iterator[Problem]:
 
 def _evaluates(problem: Problem) -> bool:
     """Whether every entry of the graph has a value."""
-    names = problem.environment()
     try:
-        for name, claim in problem.case.graph.items():
-            names[name] = evaluate(claim.expr, names)
+        graph_values(problem.case, problem.environment())
     except GradcheckError:
         return False
     return True

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,11 +15,12 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.errors import ArgumentError, InvalidCase, TensorError, TooLarge
-from gradcheck.language.case import Case, Value
+from gradcheck.errors import ArgumentError, InvalidCase, Place, TensorError, TooLarge
+from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Drawn, Problem, part_of
 from gradcheck.language.random import Drawing, stream
@@ -71,6 +72,27 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
 
 
+def graph_values(case: Case, names: Mapping[str, Any]) -> dict[str, Any]:
+    """These names and those of the graph, with what they come to by NumPy. Ops that change their arguments get copies.
+
+    Raises TensorError.
+    """
+    values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in names.items()}
+    for name, claim in case.graph.items():
+        values[name] = evaluate(claim.expr, values)
+    return values
+
+
+def literal_problem(
+    name: str, inputs: Mapping[str, Sequence[float]], graph: Mapping[str, str], incoming: Mapping[str, Sequence[float]]
+) -> Problem:
+    """A problem of our own: vectors, entries as texts, and the incoming gradient of each root."""
+    entries = {entry: Claim(text, parse(text)) for entry, text in graph.items()}
+    leaves = {leaf: Value(array=np.array(numbers)) for leaf, numbers in inputs.items()}
+    steps = (Step("backward", roots={root: Value(array=np.array(numbers)) for root, numbers in incoming.items()}),)
+    return draw(Case(id=name, name=name, place=Place(), inputs=leaves, graph=entries, steps=steps))
+
+
 def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:
     """What the random creators in the expression of an input or constant drew for a problem, in order."""
     case = problem.case
@@ -90,10 +112,9 @@ class _Sampler:
         self.case, self.drawn = case, drawn
         self.is_trial = drawn.trial is not None
         self.dtype = dtypes.BY_NAME[case.dtype]
-        own = {**case.words, **case.dims}
-        if drawn.trial is not None:
-            own = trial_sizes(case, drawn.seed, drawn.trial, drawn.attempt)
-        self.sizes = {**own, **sizes}
+        self.sizes = {**case.words, **case.dims, **sizes}
+        if drawn.trial is not None and not sizes:
+            self.sizes = trial_sizes(case, drawn.seed, drawn.trial, drawn.attempt)
         self.names: dict[str, Any] = dict(self.sizes)
 
     def problem(self) -> Problem:
@@ -228,11 +249,8 @@ class _Forward:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Every name's value. Ops that change their arguments get copies. Raises TensorError."""
-        values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.names.items()}
-        for name, claim in self.case.graph.items():
-            values[name] = evaluate(claim.expr, values)
-        return values
+        """Every name's value. Raises TensorError."""
+        return graph_values(self.case, self.names)
 
     def value(self, root: str) -> np.ndarray | None:
         """The tensor of a root, which may be a part such as `m[0]`; None if there is none."""

@@ -12,7 +12,7 @@ from gradcheck.errors import InvalidCase, TooLarge
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Drawn, Problem
-from gradcheck.language.sampling import claimed, draw
+from gradcheck.language.sampling import claimed, draw, graph_values, literal_problem
 from gradcheck.language.trials import Variation
 
 
@@ -223,3 +223,24 @@ def test_what_is_claimed() -> None:
     with pytest.raises(InvalidCase, match="zero") as caught:
         claimed(problem, case.values["y"])
     assert caught.value.place.line > 0
+
+
+def test_the_values_of_a_graph_leave_the_given_arrays_alone() -> None:
+    case = one("inputs: {x: [[1, 2], [3, 4]]}\ngraph: {y: x * 2, z: y.sum()}\n")
+    names = {"x": np.array([[1.0, 2.0], [3.0, 4.0]])}
+    values = graph_values(case, names)
+    assert (values["y"].tolist(), float(values["z"])) == ([[2, 4], [6, 8]], 20)
+    assert list(names) == ["x"]
+    assert values["x"] is not names["x"]
+
+
+def test_a_problem_of_our_own_is_what_its_texts_say() -> None:
+    problem = literal_problem("own", {"x": [1.0, 2.0]}, {"y": "x * x"}, {"y": [3.0, 4.0]})
+    assert problem.inputs["x"].tolist() == [1, 2]
+    assert problem.case.graph["y"].text == "x * x"
+    assert [seed.tolist() for seed in problem.seeds[0].values() if seed is not None] == [[3, 4]]
+
+
+def test_sizes_that_are_given_are_not_drawn() -> None:
+    case = one("dims: {n: 3, m: 2}\ninputs: {x: 'randn(n, m)'}\ngraph: {y: x.sum()}\n")
+    assert draw(case, trial=0, sizes={"n": 5}).sizes == {"n": 5, "m": 2}

@@ -21,11 +21,8 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays
-from gradcheck.errors import Place
-from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw
+from gradcheck.language.sampling import literal_problem
 
 #: By how much, relative to what is added up, the gradient must be off: a use that is lost or doubled is.
 _FAR = 0.05
@@ -40,30 +37,30 @@ def wrong_where_shared(
     """The graph entry and the number of each op that the engine gets wrong where arguments are shared. `apart` is what
     is right where each argument is a tensor of its own, `asked` the engine and the case's dtype."""
     engine, dtype = asked
-    numbers = list(_shared(applications))
-    if not numbers:
+    groups = dict(_shared(applications))
+    if not groups:
         return
-    shared = [replace(applications[n], shared=True, recorded=None) for n in numbers]
-    found = engine.pull_back(shared, [cotangents[n] for n in numbers], dtype)
+    shared = [replace(applications[n], shared=True, recorded=None) for n in groups]
+    found = engine.pull_back(shared, [cotangents[n] for n in groups], dtype)
     wrong = [
         number
-        for number, again, one in zip(numbers, shared, found, strict=True)
-        if _is_wrong(again, one, apart[number])
-        and _is_wrong(again, one, apart[number], _explained(again, cotangents[number], dtype))
+        for number, again, one in zip(groups, shared, found, strict=True)
+        if _is_wrong(groups[number], one, apart[number])
+        and _is_wrong(groups[number], one, apart[number], _explained(again, cotangents[number], dtype))
     ]
     if wrong and _adds_uses_up(engine):
         yield from ((applications[number].owner, number) for number in wrong)
 
 
-def _shared(applications: Sequence[Application]) -> Iterator[int]:
-    """The first of each op with the same arguments shared."""
+def _shared(applications: Sequence[Application]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The first of each op with the same arguments shared, by its number, and which are: its groups."""
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for number, application in enumerate(applications):
         groups = _groups(application)
         key = (application.op.name, groups)
         if len(set(groups)) < len(groups) and key not in seen:
             seen.add(key)
-            yield number
+            yield number, groups
 
 
 def _groups(application: Application) -> tuple[int, ...]:
@@ -88,11 +85,10 @@ def _explained(application: Application, cotangents: Cotangents, dtype: np.dtype
 
 
 def _is_wrong(
-    application: Application, shared: Pullback, apart: Pullback, explained: Sequence[np.ndarray | None] = ()
+    groups: tuple[int, ...], shared: Pullback, apart: Pullback, explained: Sequence[np.ndarray | None] = ()
 ) -> bool:
     """Whether a shared tensor's gradient is far from the sum of what its places get apart, beyond what rounding
     explains."""
-    groups = _groups(application)
     if shared.error or apart.error or not len(groups) == len(shared.gradients) == len(apart.gradients):
         return False
     for first, size in Counter(groups).items():
@@ -127,13 +123,4 @@ _INPUTS, _GRAPH, _SUM = {"x": [1.5, -2.0], "a": [0.3, 1.1], "b": [-1.2, 0.5]}, {
 
 @lru_cache(maxsize=1)
 def _two_uses() -> Problem:
-    return draw(
-        Case(
-            id="two uses",
-            name="two uses",
-            place=Place(),
-            inputs={name: Value(array=np.array(numbers)) for name, numbers in _INPUTS.items()},
-            graph={name: Claim(text, parse(text)) for name, text in _GRAPH.items()},
-            steps=(Step("backward", roots={"f": Value(array=np.ones(2))}),),
-        )
-    )
+    return literal_problem("two uses", _INPUTS, _GRAPH, {"f": [1.0, 1.0]})

@@ -64,7 +64,10 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
         if want.dtype.kind in "biu":
             return bool((got == want).all())
         got, want = wide(got), wide(want)
-    error = np.abs(got - want)
+    error = got - want
+    if not error.any():  # neither is infinite: the difference of two infinities is no number
+        return True
+    error = np.abs(error)
     return bool((error <= tolerance.allowed(np.abs(want))).all() and error.max() < _INFINITY)
 
 

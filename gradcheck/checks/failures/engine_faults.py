@@ -19,13 +19,11 @@ from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Points
 from gradcheck.checks.result import Cause, ClaimKind, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation
-from gradcheck.errors import GradcheckError, Place
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call, Name
-from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw
+from gradcheck.language.sampling import literal_problem
 
 #: How often an engine is asked again whether it answers the same, and about how many ops.
 _REPEATS, _OPS = 4, 20
@@ -164,13 +162,4 @@ def _certain_of_three(engine: Engine, reference: Engine) -> set[str]:
 
 @lru_cache(maxsize=1)
 def _three_uses() -> Problem:
-    return draw(
-        Case(
-            id="three uses",
-            name="three uses",
-            place=Place(),
-            inputs={name: Value(array=np.array(numbers)) for name, numbers in _INPUTS.items()},
-            graph={name: Claim(text, parse(text)) for name, text in _GRAPH.items()},
-            steps=(Step("backward", roots={"f": Value(array=np.array(_INCOMING))}),),
-        )
-    )
+    return literal_problem("three uses", _INPUTS, _GRAPH, {"f": _INCOMING})

@@ -123,7 +123,7 @@ class Case(Strict):
     checks: list[Expression] = Field(default=[], description="Identities over values and gradients.")
     shapes: dict[str, Shape] = Field(default={}, description="Symbolic shapes of tensors given as literals.")
     generalize: Annotated[Generalize, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
-        default=Generalize(),
+        default_factory=Generalize,  # a default that is a model is copied, deep, for every case
         description="Whether and how to verify with other values and sizes. Default: where there are claims.",
     )
     tolerance: dict[str, Tolerances] = Field(default={}, description="For what the file claims.")

@@ -21,6 +21,8 @@ _CHOICES: dict[Any, tuple[str, ...]] = {"dtype": get_args(model.Dtype), "raises"
 #: Of very many errors, only the first get a hint, which costs more than the error.
 _MOST_HINTS = 50
 _validate = model.Case.__pydantic_validator__.validate_python
+#: What a document comes to of which nothing can be kept.
+_EMPTY = model.Case()
 
 
 class Everything(set[str]):
@@ -34,7 +36,7 @@ class Checked:
     """What passed: the `model`, whatever was wrong left out; and what may be missing because of that."""
 
     def __init__(self) -> None:
-        self.model = model.Case()
+        self.model = _EMPTY
         self.errors: list[InvalidCase] = []
         self.excused: set[str] = set()  # names that an error may have kept from being defined
         #: The top-level keys, and the beginnings of paths, below which something was wrong.

@@ -23,7 +23,7 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
-from gradcheck.language.sampling import draw, in_file_order
+from gradcheck.language.sampling import draw, graph_values, in_file_order
 from gradcheck.language.trials import BOUNDS, symbolic_sizes
 from gradcheck.oracles.numeric.gradient import numeric_gradient
 from gradcheck.oracles.numeric.work import Budget
@@ -102,9 +102,7 @@ def _compared(problem: Problem, name: str, claim: Claim, budget: Budget) -> Coun
 
 
 def _claimed(problem: Problem, claim: Claim, gradients: _Gradients) -> np.ndarray:
-    scope = problem.environment()
-    for tensor, entry in problem.case.graph.items():
-        scope[tensor] = evaluate(entry.expr, scope)
+    scope = graph_values(problem.case, problem.environment())
     for step in problem.case.steps_of(claim.expr):
         scope[step] = evaluate(problem.case.let[step].expr, scope, gradients=gradients)
     return np.asarray(evaluate(claim.expr, scope, gradients=gradients))
