@@ -223,6 +223,11 @@ def is_rigid(case: Case, incoming: Value | None) -> bool:
     return True
 
 
+def moves_literals(case: Case) -> bool:
+    """Whether numbers that the file writes out for its inputs would be `moved`."""
+    return any(value.expr is None and name not in case.shapes for name, value in case.inputs.items())
+
+
 def inner_roots(case: Case) -> set[str]:
     """Roots that others are made of. A formula cannot speak of their own incoming gradients apart from what arrives."""
     roots = {root.partition("[")[0] for step in case.steps for root in step.roots}

@@ -19,6 +19,7 @@ from gradcheck.language.trials import (
     is_general,
     is_rigid,
     moved,
+    moves_literals,
     other_numbers,
     speaks_of_root,
     spread_of,
@@ -222,3 +223,9 @@ def test_roots_below_others() -> None:
     case = of("{x: randn(2)}", "{h: x * x, y: h * 2}", backward="{y: [1, 1], h: [1, 2]}")
     assert inner_roots(case) == {"h"}
     assert inner_roots(of("{x: randn(2)}", backward="{y: [1, 1]}")) == set()
+
+
+def test_literals_move_unless_they_have_a_shape_of_their_own() -> None:
+    assert moves_literals(one("{inputs: {x: [1.0]}, graph: {y: x}}"))
+    assert not moves_literals(one("{inputs: {x: randn(2)}, graph: {y: x.sum()}}"))
+    assert not moves_literals(one("{inputs: {x: [1.0, 2.0]}, shapes: {x: [n]}, graph: {y: x.sum()}}"))

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.autograd.modes import no_grad
-from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.sites import Site, claims_of, margins
+from gradcheck.checks.branches.sites import Site, claims_of, margins_at
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
@@ -47,12 +45,10 @@ def _seen(point: Point, site: Site) -> _Seen | None:
     if not point.is_complete:
         return None
     problem, scope = point.problem, point.scope(point.last)
-    with no_grad():
-        leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-        try:
-            found = margins(problem, leaves, scope.gradients, (site.owner,)).get(site)
-        except GradcheckError:
-            return None
+    try:
+        found = margins_at(problem, scope.gradients, (site.owner,)).get(site)
+    except GradcheckError:
+        return None
     if found is None or not found.numbers.size:
         return None
     named = {n: v for n, v in scope.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}

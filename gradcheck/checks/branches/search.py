@@ -21,7 +21,6 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.sites import Margin, Site, as_array, margins
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.problem import Problem
@@ -188,11 +187,6 @@ class _Parts(NumPy):
             limits = [float(as_array(limit)) for limit in args[first : first + 2] if np.ndim(as_array(limit)) == 0]
             self._bounds[part] = (limits[0], limits[1]) if len(limits) == 2 else (-np.inf, np.inf)
         return self._tensors[part]
-
-
-def moves_literals(case: Case) -> bool:
-    """Whether numbers that the file writes out for its inputs would be moved."""
-    return any(value.expr is None and name not in case.shapes for name, value in case.inputs.items())
 
 
 def _leaf(array: np.ndarray, moves: bool) -> Tensor:

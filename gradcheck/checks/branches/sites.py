@@ -252,11 +252,16 @@ def _plain(value: Any) -> Any:
     return convert(value, Watched, lambda watched: watched.tensor)
 
 
-def sides(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, set[int]]:
-    """On which sides of each comparison some element is at this problem's own numbers."""
+def margins_at(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, Margin]:
+    """The margins at this problem's own numbers. Raises GradcheckError."""
     with no_grad():
         leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-        found = margins(problem, leaves, gradients, owners)
+        return margins(problem, leaves, gradients, owners)
+
+
+def sides(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, set[int]]:
+    """On which sides of each comparison some element is at this problem's own numbers."""
+    found = margins_at(problem, gradients, owners)
     return {site: _signs(site, margin) for site, margin in found.items() if not margin.is_guard}
 
 

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradcheck.checks.claims.dot_product import check_dot_product
-from gradcheck.checks.claims.forward_operations import check_operations
-from gradcheck.checks.claims.pushed import Forward
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison
 
@@ -23,6 +20,10 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterator[Comparison]:
     """Ops alone, then every tensor of the graph, then, in the mode "both", forward against reverse mode; the last two
     at each point that was drawn, too."""
+    from gradcheck.checks.claims.dot_product import check_dot_product  # not for runs that do not ask for it
+    from gradcheck.checks.claims.forward_operations import check_operations
+    from gradcheck.checks.claims.pushed import Forward
+
     points, options = context.points, context.options
     asked = options.oracle != "none"
     yield from check_operations(points.own, context.engines.tested, options.tolerance, asked)

@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gradcheck.checks.branches.conditions import condition
-from gradcheck.checks.branches.coverage import BranchCoverage
-from gradcheck.checks.branches.search import moves_literals
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -22,7 +19,7 @@ from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
-from gradcheck.language.trials import Variation, speaks_of_root, spread_of, trials, varies_incoming
+from gradcheck.language.trials import Variation, moves_literals, speaks_of_root, spread_of, trials, varies_incoming
 
 #: Of these kinds of error a derivation is refuted: its shape is wrong.
 _REFUTES = ("shape_mismatch", "index_out_of_range")
@@ -268,6 +265,9 @@ class _Elsewhere:
 
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
+        from gradcheck.checks.branches.conditions import condition  # not for cases that claim nothing in general
+        from gradcheck.checks.branches.coverage import BranchCoverage
+
         coverage = BranchCoverage(self.case)
         coverage.visit([self.points.own, *self.points.elsewhere])
         before = self.count

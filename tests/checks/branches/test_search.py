@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.search import BranchSearch, moves_literals
+from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.sites import Site, branching, sides
 from gradcheck.language.problem import Problem
-from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
 
 
@@ -104,9 +103,3 @@ def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
     gradients = {"y": np.ones(())}
     search = BranchSearch(problem, gradients)
     assert search.find(Site("y", 0, "le"), -1) is None
-
-
-def test_literals_move_unless_they_have_a_shape_of_their_own() -> None:
-    assert moves_literals(case_of("{inputs: {x: [1.0]}, graph: {y: x}}"))
-    assert not moves_literals(case_of("{inputs: {x: randn(2)}, graph: {y: x.sum()}}"))
-    assert not moves_literals(case_of("{inputs: {x: [1.0, 2.0]}, shapes: {x: [n]}, graph: {y: x.sum()}}"))
