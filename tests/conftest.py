@@ -14,6 +14,12 @@ WithRules = Callable[..., None]
 WithForward = Callable[[str, Callable[..., Any]], None]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """The whole suite takes a process a core; whoever names files or tests gets them at once, in this process."""
+    return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+
+
 @pytest.fixture
 def _change() -> Iterator[Callable[[str, str, Any], None]]:
     """Set a field of an op of the table until the test is over. An Op is frozen, and whoever uses it holds this one."""
