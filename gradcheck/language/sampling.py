@@ -209,6 +209,8 @@ class _Sampler:
         return tuple(found)
 
     def _incoming(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
+        if value is None and not self.drawn.variation.incoming:
+            return None
         generator = self._stream(f"backward[{index}].{root}")
         varies = self.drawn.variation.incoming and is_rigid(self.case, value)
         if varies and root.partition("[")[0] not in self._inner:

@@ -81,7 +81,5 @@ def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int 
 
 def sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:
     """How many nodes each formula has as a tree, the way it is printed; found without walking over all of them."""
-    pool = Pool()
-    roots = {name: pool.intern(formula) for name, formula in formulas.items()}
-    found = pool.sizes()
-    return {name: found[id(root)] for name, root in roots.items()}
+    known: dict[int, tuple[Expr, int]] = {}
+    return {name: fold(formula, lambda _, parts: 1 + sum(parts), known) for name, formula in formulas.items()}

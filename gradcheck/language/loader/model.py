@@ -56,7 +56,8 @@ def _generalize(value: Any) -> Any:
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors, and nothing is converted."""
+    """Unknown keys are errors, and nothing is converted. Defaults are made, for one that is given is copied, deep, for
+    every case."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -69,18 +70,22 @@ Roots = Annotated[_RootMapping, BeforeValidator(_roots, json_schema_input_type=T
 class Step(Strict):
     """One action, and what must then be true."""
 
-    backward: Roots = Field(default={}, description="Run the backward pass from these roots; gradients accumulate.")
+    backward: Roots = Field(
+        default_factory=dict, description="Run the backward pass from these roots; gradients accumulate."
+    )
     zero_grad: Annotated[_Names, BeforeValidator(_names, json_schema_input_type=Text | _Names)] = Field(
-        default=[], description="Forget the gradients of a name, of a list of names, or of `all`."
+        default_factory=list, description="Forget the gradients of a name, of a list of names, or of `all`."
     )
     forward: dict[str, Value] = Field(
-        default={}, description="Evaluate the graph again, optionally with new values of inputs."
+        default_factory=dict, description="Evaluate the graph again, optionally with new values of inputs."
     )
     retain_graph: bool = Field(default=True, description="Of `backward`: keep the graph for another pass.")
     raises: ErrorKind = Field(default=cast(Any, None), description="The kind of error that every engine must raise.")
-    values: dict[str, Value] = Field(default={}, description="Forward values that must then have come out.")
-    expected: dict[str, MaybeValue] = Field(default={}, description="Gradients accumulated by then; null for none.")
-    checks: list[Expression] = Field(default=[], description="Identities that must then hold.")
+    values: dict[str, Value] = Field(default_factory=dict, description="Forward values that must then have come out.")
+    expected: dict[str, MaybeValue] = Field(
+        default_factory=dict, description="Gradients accumulated by then; null for none."
+    )
+    checks: list[Expression] = Field(default_factory=list, description="Identities that must then hold.")
 
 
 class Generalize(Strict):
@@ -88,7 +93,7 @@ class Generalize(Strict):
 
     trials: int = Field(default=3, ge=1, le=1000, description="How often.")
     dims: dict[str, Annotated[list[Size], Field(min_length=2, max_length=2)]] = Field(
-        default={}, description="The lowest and the highest size, inclusive, for each symbolic size."
+        default_factory=dict, description="The lowest and the highest size, inclusive, for each symbolic size."
     )
 
 
@@ -98,36 +103,44 @@ class Case(Strict):
     name: Text = Field(default="", description="Default: the file's stem. Unique within the file.")
     description: str = Field(default="", description="What the case shows.")
     source: str = Field(default="", description="Where the numbers or the derivation come from.")
-    tags: list[Text] = Field(default=[], description="Words for selection.")
+    tags: list[Text] = Field(default_factory=list, description="Words for selection.")
     dtype: Dtype = Field(default="float64", description="Of inputs, of floating constants, and of the whole run.")
     seed: int = Field(default=0, description="For random creators; each name draws from its own stream.")
-    dims: dict[str, Size] = Field(default={}, description="Symbolic sizes, usable as integers in any expression.")
-    inputs: dict[str, Value] = Field(default={}, description="Leaves that require a gradient.")
+    dims: dict[str, Size] = Field(
+        default_factory=dict, description="Symbolic sizes, usable as integers in any expression."
+    )
+    inputs: dict[str, Value] = Field(default_factory=dict, description="Leaves that require a gradient.")
     constants: dict[str, Value] = Field(
-        default={}, description="Leaves that require none: indices, masks, labels, data."
+        default_factory=dict, description="Leaves that require none: indices, masks, labels, data."
     )
     graph: dict[str, Expression] = Field(
-        default={}, description="The tensors computed, in order, each from those above it."
+        default_factory=dict, description="The tensors computed, in order, each from those above it."
     )
     backward: Roots = Field(
-        default={}, description="Where the backward pass starts. Default: the last name of `graph`."
+        default_factory=dict, description="Where the backward pass starts. Default: the last name of `graph`."
     )
     steps: Annotated[list[Step], Field(min_length=1)] = Field(
-        default=[], description="Instead of `backward`: several passes, in order."
+        default_factory=list, description="Instead of `backward`: several passes, in order."
     )
-    values: dict[str, Value] = Field(default={}, description="Forward values that must come out.")
-    expected: dict[str, MaybeValue] = Field(default={}, description="Gradients that must come out; null for none.")
-    formulas: dict[str, Derivations] = Field(default={}, description="Gradients derived by hand, each to be verified.")
-    wrong_formulas: dict[str, Derivations] = Field(default={}, description="Derivations that must be refuted.")
-    let: dict[str, Expression] = Field(default={}, description="Intermediate steps of a derivation.")
-    checks: list[Expression] = Field(default=[], description="Identities over values and gradients.")
-    shapes: dict[str, Shape] = Field(default={}, description="Symbolic shapes of tensors given as literals.")
+    values: dict[str, Value] = Field(default_factory=dict, description="Forward values that must come out.")
+    expected: dict[str, MaybeValue] = Field(
+        default_factory=dict, description="Gradients that must come out; null for none."
+    )
+    formulas: dict[str, Derivations] = Field(
+        default_factory=dict, description="Gradients derived by hand, each to be verified."
+    )
+    wrong_formulas: dict[str, Derivations] = Field(
+        default_factory=dict, description="Derivations that must be refuted."
+    )
+    let: dict[str, Expression] = Field(default_factory=dict, description="Intermediate steps of a derivation.")
+    checks: list[Expression] = Field(default_factory=list, description="Identities over values and gradients.")
+    shapes: dict[str, Shape] = Field(default_factory=dict, description="Symbolic shapes of tensors given as literals.")
     generalize: Annotated[Generalize, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
-        default_factory=Generalize,  # a default that is a model is copied, deep, for every case
+        default_factory=Generalize,
         description="Whether and how to verify with other values and sizes. Default: where there are claims.",
     )
-    tolerance: dict[str, Tolerances] = Field(default={}, description="For what the file claims.")
-    only: list[Text] = Field(default=[], description="The engines that the case is meant for. Default: all.")
+    tolerance: dict[str, Tolerances] = Field(default_factory=dict, description="For what the file claims.")
+    only: list[Text] = Field(default_factory=list, description="The engines that the case is meant for. Default: all.")
     skip: Text = Field(default="", description="Why the case is not to be run.")
     xfail: Text = Field(default="", description="Why the case must fail.")
 
