@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.conformance import properties
+
+# As the command line does: a look for cycles goes over all that torch has made, an eighth of the time of all tests.
+gc.set_threshold(100_000, 20, 100)
 
 WithRules = Callable[..., None]
 WithForward = Callable[[str, Callable[..., Any]], None]
