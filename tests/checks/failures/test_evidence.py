@@ -112,7 +112,7 @@ REUSE = """
 def test_a_formula_is_known_with_its_paths_at_several_points() -> None:
     context = context_of(REUSE)
     (claim,) = context.case.formulas["a"]
-    found = list(evidence_of_formula("a", claim, context.points, context.points.own))
+    found = list(evidence_of_formula("a", claim, [context.points.nearby(context.points.own, n) for n in range(3)]))
     assert len(found) == 1 + MORE_POINTS
     for evidence in found:
         assert np.allclose(evidence.cut[fact("path", entry="e")], evidence.got)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def test_a_formula_is_known_with_its_paths_at_several_points() -> None:
 def test_a_formula_of_another_shape_is_evidence_too() -> None:
     context = context_of(REUSE)
     (claim,) = context.case.formulas["b"]
-    evidence = next(iter(evidence_of_formula("b", claim, context.points, context.points.own)))
+    evidence = next(iter(evidence_of_formula("b", claim, [context.points.own])))
     assert evidence.got is not None
     assert evidence.got.shape == ()
 
@@ -131,5 +131,5 @@ def test_a_formula_of_another_shape_is_evidence_too() -> None:
 def test_of_several_passes_only_the_numbers_are_known() -> None:
     context = context_of(REUSE.replace("backward: {f: [1.0, 2.0]}", "steps: [{backward: {f: [1, 2]}}, {zero_grad: b}]"))
     (claim,) = context.case.formulas["a"]
-    evidence = next(iter(evidence_of_formula("a", claim, context.points, context.points.own)))
+    evidence = next(iter(evidence_of_formula("a", claim, [context.points.own])))
     assert (dict(evidence.cut), evidence.rule) == ({}, None)

@@ -8,6 +8,7 @@ import pytest
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction import suggestion
 from gradcheck.checks.failures.correction.suggestion import as_fact
+from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact
@@ -211,31 +212,12 @@ def examined(text: str) -> Context:
 def test_suggestions_are_made_in_the_context() -> None:
     context = examined(wrong(PRODUCT, "B", "A @ grad(C)"))
     before = len(context.found)
-    assert suggestion.suggest(context) is None
+    assert suggestion.suggest(context, ExplainingPoints(context.points)) is None
     assert len(context.found) == before
     (c,) = [c for c in context.found if c.diagnoses]
     assert c.trial is None
     assert c.formula == "A @ grad(C)"
     assert c.diagnoses[0].message["formula"] == c.diagnoses[0].formula == "A.T @ grad(C)"
-
-
-def test_the_trials_of_the_run_are_where_a_suggestion_must_hold() -> None:
-    context = examined(f"{PRODUCT}    generalize: {{trials: 2}}\n    formulas: {{B: A @ grad(C)}}\n")
-    claims = suggestion.Suggester(context).claims
-    assert claims[0].point is context.points.own
-    assert [claim.point for claim in claims[2:]] == [*context.points.trials, *context.points.others]
-    assert len(context.points.trials) == 2
-    sizes = list(claims[1].point.problem.sizes.values())
-    assert 1 not in sizes
-    assert len(set(sizes)) == len(sizes)
-
-
-def test_without_trials_numbers_nearby_are() -> None:
-    context = examined(wrong(SQUARE, "x", "3 * x"))
-    own, *others = (claim.point for claim in suggestion.Suggester(context).claims)
-    assert own is context.points.own
-    assert len(others) == 1 + suggestion.POINTS + len(context.points.others)
-    assert all(not np.array_equal(point.problem.inputs["x"], own.problem.inputs["x"]) for point in others)
 
 
 # Counterexamples: small, as plain data, and only where a formula's numbers are wrong ----------------------
