@@ -1,6 +1,6 @@
 """What sizes must be like, as far as points show: `n <= m`, where none is left that says anything with n > m.
 
-A few points fit many conditions. The one that is told is tried at its edge: `n >= 5` only if nothing can be said with 4.
+A few points fit many conditions. The one that is told is tried at its edge: `n >= 5` only if 4 says nothing.
 """
 
 from __future__ import annotations

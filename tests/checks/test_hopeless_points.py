@@ -46,11 +46,11 @@ def test_a_drawn_point_that_says_nothing_is_drawn_again(check, seed: int) -> Non
 @pytest.mark.parametrize(
     ("graph", "sizes", "says"),
     [
-        ("x.var()", {"n": 2}, True),
-        ("x.var()", {"n": 1}, False),
-        ("(x[:2] * x[1:]).sum()", {"n": 5}, None),  # the shapes do not go together
+        ("logdet(x @ x.T)", {"n": 2, "m": 3}, True),
+        ("logdet(x @ x.T)", {"n": 5, "m": 3}, False),
+        ("(x[:2] * x[1:]).sum()", {"n": 5, "m": 3}, None),  # the shapes do not go together
     ],
 )
 def test_other_sizes_are_tried(graph: str, sizes: dict[str, int], says: bool | None) -> None:
-    points = context_of(f"{{dims: {{n: 3}}, inputs: {{x: randn(n)}}, graph: {{y: '{graph}'}}}}").points
+    points = context_of(f"{{dims: {{n: 3, m: 4}}, inputs: {{x: 'randn(n, m)'}}, graph: {{y: '{graph}'}}}}").points
     assert says_something(points, sizes) is says

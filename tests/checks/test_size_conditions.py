@@ -47,7 +47,3 @@ def test_whether_two_may_be_equal_is_looked_for() -> None:
     accepted, rejected = sizes((2, 4), (1, 7)), sizes((5, 1), (7, 3))
     assert needed(accepted, rejected, lambda s: s["n"] <= s["m"]) == "n <= m"
     assert needed(accepted, rejected, lambda s: s["n"] < s["m"]) == "n < m"
-
-
-def test_what_no_condition_tells_apart_has_none() -> None:
-    assert needed([{"n": 8}, {"n": 4}], [{"n": 1}], lambda s: s["n"] % 2 == 0) == ""
