@@ -45,7 +45,7 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
     for number in range(1, MORE_POINTS + 1):
         application = _counterpart(wrong, points.nearby(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
-        cotangents = tuple(None if c is None else _LARGER**number * c for c in drawn.cotangents)
+        cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
         (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
         if not mine.error:
             yield from _of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gradcheck.autograd import ops
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.failures.evidence import (
     MORE_POINTS,
@@ -45,6 +46,14 @@ def test_there_is_evidence_at_several_points_each_with_what_is_right(with_rules:
         assert np.allclose(evidence.want, incoming * a)  # type: ignore[operator]
         assert np.allclose(evidence.got, incoming * b)  # type: ignore[arg-type, operator]
     assert not np.array_equal(found[0].want, found[1].want)
+
+
+def test_of_a_scalar_s_gradient_there_is_as_much(with_rules: WithRules) -> None:
+    with_rules("sum", lambda g, y, x, *rest: ops.expand(2 * g, x.shape))
+    context = context_of("{inputs: {x: [1.5, 2.0]}, graph: {y: sum(x)}}")
+    (found,) = (c for c in check_operations(context.points.own, context.engines.tested) if c.status == "failed")
+    assert found.operation is not None
+    assert len(list(evidence_of_rule(found.operation, context.points, context.points.own))) == 1 + MORE_POINTS
 
 
 def test_where_another_point_lacks_the_op_its_arguments_are_scaled(

@@ -107,6 +107,8 @@ class Suggester:
         root = pool.add(claim.expr)
         derived = self.derived.get(name, ())
         operands = operands_of(pool, self._speaking(step), name, derived, [claims.scope for claims in held[:SCOPES]])
+        got = pool.array(root)
+        operands = replace(operands, is_broken=got is None or got.shape != want.shape)
         search = Search(pool, operands, root, want, min(EACH, self.budget))
         known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
         tidier = Tidier(pool, search.fits, known, self._simplifier)
