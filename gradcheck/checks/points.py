@@ -35,8 +35,8 @@ from gradcheck.language.trials import Variation, trial_sizes
 ATTEMPTS = 20
 #: Trials from this one on are never a run's own.
 _FIRST_UNSEEN = 1_000_000
-#: The unseen point at which all sizes are different, and none is 1; and one of any sizes.
-GENERIC, MIXED = 1, 2
+#: The unseen point at which all sizes are different, and none is 1; and the trial in which all are the same.
+GENERIC, EQUAL = 1, 1
 
 Vary = Callable[[Problem, np.random.Generator], Problem]
 Made = TypeVar("Made")

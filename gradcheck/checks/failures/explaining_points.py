@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.other_numbers import with_other_literals
-from gradcheck.checks.points import GENERIC, MIXED, Point, Points
+from gradcheck.checks.points import EQUAL, GENERIC, Point, Points, draw_until
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
+from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.trials import Variation, speaks_of_root, varies_incoming
 
@@ -38,8 +42,9 @@ class ExplainingPoints:
 
     def fixed(self, speaking: bool = False) -> list[Point]:
         """Those that do not depend on the run's seed, the most telling first."""
-        varied = self._incoming if speaking else []
-        return varied + [point for point in (self.generic, self.ordinary, self.mixed) if point is not None]
+        found = self._incoming if speaking else []
+        found = found + [point for point in (self.generic, self.ordinary, self.large) if point is not None]
+        return found + [p for p in self._beyond if speaking or not p.problem.drawn.variation.incoming]
 
     def of_run(self, speaking: bool = False) -> list[Point]:
         """The run's own numbers, some trials, and whatever else it looked at."""
@@ -52,9 +57,15 @@ class ExplainingPoints:
         return _usable(self.run.unseen(GENERIC, SEED, with_other_literals))
 
     @cached_property
-    def mixed(self) -> Point | None:
-        """Other sizes."""
-        return _usable(self.run.unseen(MIXED, SEED, with_other_literals))
+    def large(self) -> Point | None:
+        """All sizes the same and above 7, as far as they can be drawn; numbers from tiny to large."""
+
+        def point(problem: Problem) -> Point | Fact:
+            other = with_other_literals(problem, stream(SEED, "large", problem.drawn.attempt))
+            return _usable(self._at(other)) or fact("not_evaluated_here")
+
+        found = draw_until(self._case, SEED, EQUAL, point)
+        return found if isinstance(found, Point) else None
 
     @cached_property
     def ordinary(self) -> Point | None:
@@ -65,6 +76,20 @@ class ExplainingPoints:
             return _usable(self._at(draw(self._case, SEED)))
         except GradcheckError:
             return None
+
+    @cached_property
+    def _beyond(self) -> list[Point]:
+        """On those sides of comparisons on which none of these is."""
+        coverage = BranchCoverage(self._case)
+        coverage.visit([point for point in (self.generic, self.ordinary, self.large) if point is not None])
+        found: list[Point] = []
+        for site, side in coverage.missing():
+            reached = (self._at(problem) for problem in coverage.reach(site, side))
+            point = next((p for p in reached if _usable(p) and is_finite(p.want)), None)
+            if point is not None:
+                coverage.visit([point])
+                found.append(point)
+        return found
 
     @cached_property
     def _incoming(self) -> list[Point]:

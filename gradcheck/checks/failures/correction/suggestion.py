@@ -61,10 +61,12 @@ def suggest(context: Context, points: ExplainingPoints) -> None:
             _tell(context, place, suggester.suggestion(c.tensor, claim, step))
 
 
-def _telling(held: Sequence[Claims], name: str) -> Claims:
-    """The first of those at whose numbers formulas are tried, where the gradient is finite, if it is anywhere."""
-    finite = (c for c in held if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan))))))
-    return next(finite, held[0])
+def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
+    """At whose numbers formulas are tried: the first where the wrong one shows, and the gradient is finite, if it is
+    anywhere."""
+    finite = [c for c in held if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan)))))]
+    showing = (c for c in finite if check_formula(c, name, wrong).status == "failed")
+    return next(showing, (finite or held)[0])
 
 
 def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr) -> list[str]:
@@ -99,7 +101,7 @@ class Suggester:
         formula near it is right nor the derived one short."""
         speaking = self.points.is_speaking(claim.expr)
         held = self._held(speaking)
-        scope = _telling(held, name).scope
+        scope = _telling(held, name, claim).scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
             return None
@@ -213,7 +215,7 @@ def as_fact(shown: Counterexample, tensor: str) -> Fact:
     return fact(
         "counterexample",
         tensor=tensor,
-        given=_plain({**shown.inputs, **shown.constants}),
+        given=(*_plain({**shown.inputs, **shown.constants}), *shown.unseen.items()),
         incoming=_plain(shown.seeds),
         sizes=tuple(shown.sizes.items()),
         index=shown.index,
