@@ -12,7 +12,7 @@ from gradcheck.checks.failures.evidence import MORE_POINTS, evidence_of_formula
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.factor_in_sizes import tested
 from gradcheck.checks.failures.point_failures import why
-from gradcheck.checks.failures.wrong_steps import claims_at, with_reason, wrong_formulas
+from gradcheck.checks.failures.wrong_steps import claims_at, mended, with_reason, wrong_formulas
 from gradcheck.checks.points import Point
 from gradcheck.language.case import Claim
 
@@ -27,8 +27,11 @@ def explain_formulas(context: Context, points: ExplainingPoints) -> None:
     found = wrong_formulas(context)[:MOST]
     elsewhere = claims_at(context, points) if found else []
     for place, c, claim in found:
-        diagnoses = why(evidence_of_formula(c.tensor, claim, _points(context, points, c.tensor, claim)))
-        diagnoses = tested(diagnoses, elsewhere, c.tensor, claim)
+        case = mended(context, c)
+        looked_at = (point.claiming(case) for point in _points(context, points, c.tensor, claim))
+        diagnoses = why(evidence_of_formula(c.tensor, claim, looked_at))
+        claimed = [replace(one, point=one.point.claiming(case)) for one in elsewhere]
+        diagnoses = tested(diagnoses, claimed, c.tensor, claim)
         context.found[place] = replace(c, diagnoses=diagnoses, cause=with_reason(c.cause, diagnoses))
 
 

@@ -178,6 +178,21 @@ def with_reason(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> Cause | 
     return replace(cause, what=fact("step_is_wrong", tensors=cause.what["tensors"], missing=factor))
 
 
+def mended(context: Context, c: Comparison) -> Case:
+    """The case with the wrong steps that stand before what a comparison is about as the gradients that they are meant
+    to be: else what is told of a formula would make up for a step that is mended, too."""
+    case, right = context.case, {}
+    for other in context.found:
+        if is_step(other) and other.cause is not None:
+            right[other.cause.origin["name"]] = Claim.of(Gradient(other.tensor))
+    before = list(case.let)
+    if is_step(c) and c.cause is not None:
+        before = before[: before.index(c.cause.origin["name"])]
+    if right.keys().isdisjoint(before):
+        return case
+    return replace(case, let={**case.let, **{name: right[name] for name in before if name in right}})
+
+
 def claim_of(case: Case, c: Comparison) -> Claim | None:
     """The formula, or the step of a derivation, that a comparison is about."""
     if is_step(c):

@@ -20,7 +20,7 @@ from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
 from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
 from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
-from gradcheck.checks.failures.wrong_steps import is_step, wrong_formulas
+from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -57,6 +57,7 @@ def suggest(context: Context, points: ExplainingPoints) -> None:
     if context.points.own.is_complete:
         suggester = Suggester(context, points)
         for place, c, claim in wrong_formulas(context):
+            suggester.case = mended(context, c)
             step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
             _tell(context, place, suggester.suggestion(c.tensor, claim, step))
 
@@ -89,12 +90,12 @@ def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
 
 
 class Suggester:
-    """Suggests formulas for one case."""
+    """Suggests formulas for one case, whose wrong steps may be mended from one formula to the next."""
 
     def __init__(self, context: Context, points: ExplainingPoints) -> None:
         self.context, self.case, self.points = context, context.case, points
         self.budget = ALL
-        self._claims: dict[bool, list[Claims]] = {}
+        self._claims: dict[tuple[bool, int], tuple[Case, list[Claims]]] = {}  # by the case, which is kept
 
     def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
         """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
@@ -150,10 +151,12 @@ class Suggester:
     def _held(self, speaking: bool) -> list[Claims]:
         """Where a formula must hold, the most telling first: at what is the same in every run, so that what is found
         there is, too; then at what the run looked at. Under other incoming gradients, if it speaks of them."""
-        if speaking not in self._claims:
+        key = (speaking, id(self.case))
+        if key not in self._claims:
             listed = dict.fromkeys((*self.points.fixed(speaking), *self.points.of_run(speaking)))
-            self._claims[speaking] = [Claims(p, p.last, self.context.options.tolerance) for p in listed]
-        return self._claims[speaking]
+            run = self.context.options.tolerance
+            self._claims[key] = self.case, [Claims(p.claiming(self.case), p.last, run) for p in listed]
+        return self._claims[key][1]
 
     def _is_right(self, name: str, text: str, speaking: bool) -> bool:
         """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
@@ -163,7 +166,7 @@ class Suggester:
         held = self._held(speaking or self.points.is_speaking(claim.expr))
         if any(check_formula(claims, name, claim).status != "passed" for claims in held):
             return False
-        problem = self.context.points.own.problem
+        problem = replace(self.context.points.own.problem, case=self.case)
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
         except (GradcheckError, MemoryError):
@@ -198,7 +201,7 @@ def refute(context: Context) -> None:
     for place, c, claim in wrong_formulas(context):
         if _has_wrong_shape(c) or budget.is_spent:
             continue
-        shown = counterexample(context.case, c.tensor, claim, Budget(WORK, within=budget))
+        shown = counterexample(mended(context, c), c.tensor, claim, Budget(WORK, within=budget))
         if shown is not None:
             _tell(context, place, Diagnosis("counterexample", as_fact(shown, c.tensor)))
 
