@@ -12,11 +12,13 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.points import Point
+from gradcheck.checks.points import Point, Points, unusable
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.engines.base import Evaluation
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
+from gradcheck.language.sampling import draw
 
 #: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
 _UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
@@ -32,6 +34,18 @@ def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
     if any(c.status == "undecided" for c in differing) or _is_noise(point):
         return fact("ill_conditioned_here")
     return None
+
+
+def says_something(points: Points, sizes: Mapping[str, int]) -> bool | None:
+    """Whether a point of these sizes would; None where none can be drawn."""
+    own = points.own.problem
+    try:
+        point = Point(draw(own.case, own.seed, 0, sizes=sizes), points.engines)
+    except GradcheckError:
+        return None
+    if unusable(point):
+        return False if point.want.error is not None and point.want.error.kind == "domain_error" else None
+    return is_finite(point.want) and not _is_noise(point)
 
 
 def is_finite(evaluation: Evaluation) -> bool:

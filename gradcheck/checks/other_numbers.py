@@ -45,15 +45,7 @@ def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarra
 
 
 def varied(problem: Problem, generator: np.random.Generator) -> Problem:
-    """The problem with other numbers of the same signs in place of those that the file writes out, and other incoming
-    gradients. What is drawn by an expression may be symmetric, or positive, for good reason, and stays."""
-    case = problem.case
-
-    def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
-        return {
-            name: moved(array, generator, "near") if name in values and values[name].expr is None else array
-            for name, array in arrays.items()
-        }
+    """The problem with other literals, and other incoming gradients in place of those that the file writes out."""
 
     def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
         found = dict(seeds)
@@ -63,10 +55,24 @@ def varied(problem: Problem, generator: np.random.Generator) -> Problem:
                 found[name] = other_numbers(seed, seed.shape, generator)
         return found
 
+    seeds = tuple(incoming(step, seeds) for step, seeds in zip(problem.case.steps, problem.seeds, strict=True))
+    return replace(with_other_literals(problem, generator), seeds=seeds)
+
+
+def with_other_literals(problem: Problem, generator: np.random.Generator) -> Problem:
+    """The problem with other numbers of the same signs in place of those that the file writes out for tensors. What is
+    drawn by an expression may be symmetric, or positive, for good reason, and stays."""
+    case = problem.case
+
+    def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
+        return {
+            name: moved(array, generator, "near") if name in values and values[name].expr is None else array
+            for name, array in arrays.items()
+        }
+
     return replace(
         problem,
         inputs=near(problem.inputs, case.inputs),
         constants=near(problem.constants, case.constants),
         forwards=tuple(near(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
-        seeds=tuple(incoming(step, seeds) for step, seeds in zip(case.steps, problem.seeds, strict=True)),
     )

@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
+import numpy as np
+
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.other_numbers import scaled, varied
@@ -33,9 +35,10 @@ from gradcheck.language.trials import Variation, trial_sizes
 ATTEMPTS = 20
 #: Trials from this one on are never a run's own.
 _FIRST_UNSEEN = 1_000_000
-#: The unseen point at which all sizes are different, and none is 1.
-GENERIC = 1
+#: The unseen point at which all sizes are different, and none is 1; and the trial in which all are the same.
+GENERIC, EQUAL = 1, 1
 
+Vary = Callable[[Problem, np.random.Generator], Problem]
 Made = TypeVar("Made")
 
 
@@ -201,17 +204,17 @@ class Points:
             self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
         return self._nearby[key]
 
-    def unseen(self, number: int) -> Point | None:
+    def unseen(self, number: int, seed: int | None = None, vary: Vary = varied) -> Point | None:
         """A point at which no run looks: a trial that none has, its literals `varied`; None where the reference does
-        not come as far there as at the case's own numbers."""
+        not come as far there as at the case's own numbers. A `seed` of its own instead of the run's."""
         own = self.own.problem
 
         def point(problem: Problem) -> Point | Fact:
             generator = stream(problem.seed, "unseen", number, problem.drawn.attempt)
-            made = Point(varied(problem, generator), self.engines)
+            made = Point(vary(problem, generator), self.engines)
             return made if len(made.want.states) == len(self.own.want.states) else fact("not_evaluated_here")
 
-        found = draw_until(own.case, own.seed, _FIRST_UNSEEN + number, point)
+        found = draw_until(own.case, own.seed if seed is None else seed, _FIRST_UNSEEN + number, point)
         return found if isinstance(found, Point) else None
 
     def at(self, trial: Trial | None) -> Point:

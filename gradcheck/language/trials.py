@@ -117,7 +117,9 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Colle
         return {**sizes, **_equal(generator, bounds, stated)}
     if trial > 2 and trial % 2 == 0:
         return {**sizes, **{word: _mixed(generator, *limits) for word, limits in bounds.items()}}
-    drawn = _distinct(generator, bounds, _shuffled(generator) if attempt > 1 else _order(seed, trial))
+    order = _shuffled(generator) if attempt > 1 else _order(seed, trial)
+    own = {word: sizes[word] for word in stated}  # of the few sizes within bounds, another is taken
+    drawn = _distinct(generator, bounds, order, own if attempt < FIRST_OWN else {})
     half = {0: 1, 2: 0}.get(trial)  # one half of the words is 1 in the first trial, the other in the third
     ones = [word for place, word in enumerate(words) if word in bounds and place % 2 == half]
     return {**sizes, **drawn, **{word: 1 for word in ones if bounds[word][0] <= 1 <= bounds[word][1]}}
@@ -143,13 +145,15 @@ def _shuffled(generator: np.random.Generator) -> list[int]:
 
 
 def _distinct(
-    generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], order: list[int]
+    generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], order: list[int], avoided: Mapping[str, int]
 ) -> dict[str, int]:
-    """A size for each word: the first in `order` that is free and within its bounds, or else any that is free."""
+    """A size for each word: the first in `order` that is free and within its bounds, or else any that is free; the one
+    that is `avoided` only where there is no other."""
     drawn: dict[str, int] = {}
     taken: set[int] = set()
     for word, (low, high) in bounds.items():
-        size = next((size for size in order if low <= size <= high and size not in taken), None)
+        fitting = [size for size in order if low <= size <= high and size not in taken]
+        size = next((size for size in fitting if size != avoided.get(word)), next(iter(fitting), None))
         for _ in range(20):
             if size is not None and size not in taken:
                 break

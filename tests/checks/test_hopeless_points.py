@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.hopeless_points import hopeless
+from gradcheck.checks.hopeless_points import hopeless, says_something
 from gradcheck.checks.result import ClaimKind, Subject
 from gradcheck.reports.phrases import say
-from tests.checks.build import point_of
+from tests.checks.build import context_of, point_of
 
 FAILED = Subject(ClaimKind.FORMULA, "x").failed()
 
@@ -41,3 +41,16 @@ def test_a_drawn_point_that_says_nothing_is_drawn_again(check, seed: int) -> Non
     trials = [c.trial for c in right.comparisons if c.trial is not None]
     assert drawn_again or trials  # where nobody happens to differ, a singular matrix is no worse than another
     assert check(text % "grad(y) * inv(X @ X.T) @ X", seed=seed).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("graph", "sizes", "says"),
+    [
+        ("logdet(x @ x.T)", {"n": 2, "m": 3}, True),
+        ("logdet(x @ x.T)", {"n": 5, "m": 3}, False),
+        ("(x[:2] * x[1:]).sum()", {"n": 5, "m": 3}, None),  # the shapes do not go together
+    ],
+)
+def test_other_sizes_are_tried(graph: str, sizes: dict[str, int], says: bool | None) -> None:
+    points = context_of(f"{{dims: {{n: 3, m: 4}}, inputs: {{x: 'randn(n, m)'}}, graph: {{y: '{graph}'}}}}").points
+    assert says_something(points, sizes) is says

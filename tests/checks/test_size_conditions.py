@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from gradcheck.checks.size_conditions import needed
+from gradcheck.checks.size_conditions import Sizes, needed
 
 
 def sizes(*pairs: tuple[int, int]) -> list[dict[str, int]]:
@@ -24,4 +26,24 @@ def sizes(*pairs: tuple[int, int]) -> list[dict[str, int]]:
 def test_the_simplest_that_tells_them_apart(
     accepted: list[dict[str, int]], rejected: list[dict[str, int]], condition: str
 ) -> None:
-    assert needed(accepted, rejected) == condition
+    assert needed(accepted, rejected, lambda _: None) == condition
+
+
+@pytest.mark.parametrize(
+    ("says", "condition"),
+    [
+        (lambda s: s["n"] >= 2, "n >= 2"),  # no point had 2, 3 or 4
+        (lambda s: s["n"] >= 4, "n >= 4"),
+        (lambda s: False, "n >= 5"),
+        (lambda s: None, "n >= 5"),
+    ],
+)
+def test_the_least_size_is_looked_for(says: Callable[[Sizes], bool | None], condition: str) -> None:
+    assert needed([{"n": 7}, {"n": 5}], [{"n": 1}], says) == condition
+
+
+def test_whether_two_may_be_equal_is_looked_for() -> None:
+    """No point has n = m."""
+    accepted, rejected = sizes((2, 4), (1, 7)), sizes((5, 1), (7, 3))
+    assert needed(accepted, rejected, lambda s: s["n"] <= s["m"]) == "n <= m"
+    assert needed(accepted, rejected, lambda s: s["n"] < s["m"]) == "n < m"

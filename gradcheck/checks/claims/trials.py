@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import hopeless, is_finite
+from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.size_conditions import needed
@@ -140,7 +141,7 @@ class _Elsewhere:
             others = sum((self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
-        condition = needed(self.accepted, self.rejected)
+        condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
         if condition:
             self.notes.append(fact("needs_sizes", condition=condition))
 

@@ -3,7 +3,7 @@ formula; each at the point of the failure and at others nearby."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -45,7 +45,7 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
     for number in range(1, MORE_POINTS + 1):
         application = _counterpart(wrong, points.nearby(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
-        cotangents = tuple(None if c is None else _LARGER**number * c for c in drawn.cotangents)
+        cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
         (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
         if not mine.error:
             yield from _of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)
@@ -156,14 +156,13 @@ def _place_of(value: np.ndarray, application: Application, places: list[int]) ->
 # Of a person's formula, and of the gradient without each path -------------------------------------------
 
 
-def evidence_of_formula(name: str, claim: Claim, points: Points, point: Point) -> Iterator[Evidence]:
-    """What is known of one formula for one tensor's gradient, at this point and at others nearby."""
-    step = point.last
-    for number in range(MORE_POINTS + 1):
-        near = points.nearby(point, number)
-        if step >= len(near.want.states):
+def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Iterator[Evidence]:
+    """What is known of one formula for one tensor's gradient, at each of these points."""
+    for point in points:
+        step = point.last
+        if step >= len(point.want.states):
             continue
-        scope = near.scope(step)
+        scope = point.scope(step)
         want = scope.gradients.get(name)
         if want is None:
             continue
@@ -172,7 +171,7 @@ def evidence_of_formula(name: str, claim: Claim, points: Points, point: Point) -
         except GradcheckError:  # at this point it cannot be computed
             continue
         others = {n: g for n, g in scope.gradients.items() if n != name}
-        yield _with_graph(Evidence(got, want, others=others), name, near)
+        yield _with_graph(Evidence(got, want, others=others), name, point)
 
 
 def _with_graph(plain: Evidence, name: str, point: Point) -> Evidence:

@@ -12,10 +12,11 @@ from gradcheck.checks.failures.arbitration import arbitrate
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
-from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_formula, evidence_of_rule
-from gradcheck.checks.failures.factor_in_sizes import tested
+from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_rule
+from gradcheck.checks.failures.explaining_points import ExplainingPoints
+from gradcheck.checks.failures.formulas import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
-from gradcheck.checks.failures.wrong_steps import blame_steps, claim_of, claims_at, needs_reason, with_reason
+from gradcheck.checks.failures.wrong_steps import blame_steps
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Cause, ClaimKind, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
@@ -37,11 +38,13 @@ def explain(context: Context) -> None:
     if not any(c.status == "failed" for c in context.found):
         return
     point = _telling_point(context)
+    explaining = ExplainingPoints(context.points)
     if point is not None:
-        blame_steps(context)
+        blame_steps(context, explaining)
         _explain_at(PointFailures(context, point))
+        explain_formulas(context, explaining)
     if context.options.corrected and not context.case.xfail:
-        suggest(context)
+        suggest(context, explaining)
         refute(context)
 
 
@@ -73,7 +76,6 @@ def _explain_at(failures: PointFailures) -> None:
 
             explain_forward_mode(failures, engine)
     _explain_expected(failures)
-    _explain_formulas(failures)
 
 
 def _look_at_operations(failures: PointFailures, engines: Sequence[Engine]) -> None:
@@ -202,7 +204,7 @@ def _explain_left_over(failures: PointFailures, places: Sequence[int], step: int
             failures.change(place, diagnoses=why([evidence, evidence]))
 
 
-# A person's numbers and formulas -------------------------------------------------------------------------
+# A person's numbers -------------------------------------------------------------------------
 
 
 def _explain_expected(failures: PointFailures) -> None:
@@ -225,17 +227,3 @@ def _explain_expected(failures: PointFailures) -> None:
         if diagnoses[0].kind != "unknown":
             for place in places:
                 failures.change(place, diagnoses=diagnoses)
-
-
-def _explain_formulas(failures: PointFailures) -> None:
-    """Why formulas, or steps of a derivation, are wrong, at this point's numbers."""
-    context, points, point = failures.context, failures.context.points, failures.point
-    places = [p for p in failures.failed_here((ClaimKind.FORMULA,)) if needs_reason(failures.comparisons[p])]
-    elsewhere = claims_at(context) if places else []
-    for place in places[: 2 * MOST]:
-        c = failures.comparisons[place]
-        claim = claim_of(context.case, c)
-        if claim is not None:
-            found = why(evidence_of_formula(c.tensor, claim, points, point))
-            found = tested(found, elsewhere, c.tensor, claim)
-            failures.change(place, diagnoses=found, cause=with_reason(c.cause, found))

@@ -15,7 +15,7 @@ from gradcheck.autograd.dtypes import largest_finite, real_of, wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
-from gradcheck.checks.points import GENERIC
+from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.result import Cause, ClaimKind, Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
@@ -23,8 +23,8 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Gradient
 
-#: So many steps of one case are told, and so many points and tensors are looked at for each.
-MOST, POINTS, MOST_TENSORS = 3, 4, 24
+#: So many steps of one case are told, and so many tensors are looked at for each.
+MOST, MOST_TENSORS = 3, 24
 #: How close, relative to the largest element, by the bytes of a real number.
 _CLOSE = {8: 1e-8, 4: 1e-3, 2: 5e-2}
 
@@ -38,13 +38,13 @@ class WrongStep:
     mended: tuple[tuple[str, str], ...]
 
 
-def blame_steps(context: Context) -> None:
+def blame_steps(context: Context, points: ExplainingPoints) -> None:
     """Add a comparison for each step that is wrong, as the cause of the formulas that follow from it."""
     case = context.case
     if not case.let or case.xfail or not context.points.own.is_complete:
         return
     failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
-    claims = claims_at(context)
+    claims = claims_at(context, points)
     for found in wrong_steps(case, failed, claims):
         shown = _shown(found, case.let[found.name], claims)
         if shown is None:
@@ -65,12 +65,12 @@ def _follow(context: Context, mended: Sequence[tuple[str, str]], origin: Fact) -
     context.amend(is_one, lambda c: replace(c, consequence_of=origin))
 
 
-def claims_at(context: Context) -> list[Claims]:
-    """The claims where a derivation is looked at again: the case's own numbers, some without structure, trials."""
-    points, run = context.points, context.options.tolerance
-    generic = points.unseen(GENERIC)
-    chosen = [points.own, *([generic] if generic else []), *points.trials[:POINTS]]
-    return [Claims(p, p.last, run) for p in chosen if p.is_complete and not p.want.states[-1].error]
+def claims_at(context: Context, points: ExplainingPoints) -> list[Claims]:
+    """The claims where a derivation is looked at again: the case's own numbers, what is the same in every run, and what
+    else the run looked at."""
+    of_run = points.of_run()
+    listed = dict.fromkeys((*of_run[:1], *points.fixed(), *of_run))
+    return [Claims(p, p.last, context.options.tolerance) for p in listed]
 
 
 def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[Claims]) -> Iterator[WrongStep]:
@@ -178,12 +178,41 @@ def with_reason(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> Cause | 
     return replace(cause, what=fact("step_is_wrong", tensors=cause.what["tensors"], missing=factor))
 
 
+def mended(context: Context, c: Comparison) -> Case:
+    """The case with the wrong steps that stand before what a comparison is about as the gradients that they are meant
+    to be: else what is told of a formula would make up for a step that is mended, too."""
+    case, right = context.case, {}
+    for other in context.found:
+        if is_step(other) and other.cause is not None:
+            right[other.cause.origin["name"]] = Claim.of(Gradient(other.tensor))
+    before = list(case.let)
+    if is_step(c) and c.cause is not None:
+        before = before[: before.index(c.cause.origin["name"])]
+    if right.keys().isdisjoint(before):
+        return case
+    return replace(case, let={**case.let, **{name: right[name] for name in before if name in right}})
+
+
 def claim_of(case: Case, c: Comparison) -> Claim | None:
     """The formula, or the step of a derivation, that a comparison is about."""
     if is_step(c):
         assert c.cause is not None
         return case.let[c.cause.origin["name"]]
     return next((claim for claim in case.formulas.get(c.tensor, ()) if claim.text == c.formula), None)
+
+
+def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
+    """Each formula that failed and is to be explained, and each step of a derivation, once, in the file's order: with
+    the first comparison that shows it, and the place of that."""
+    case = context.case
+    found: dict[int, tuple[int, Comparison, Claim]] = {}
+    for place, c in enumerate(context.found):
+        if c.what is ClaimKind.FORMULA and c.status == "failed" and needs_reason(c):
+            claim = claim_of(case, c)
+            if claim is not None:
+                found.setdefault(id(claim), (place, c, claim))
+    listed = (*case.let.values(), *(claim for claims in case.formulas.values() for claim in claims))
+    return [found[id(claim)] for claim in listed if id(claim) in found]
 
 
 def needs_reason(c: Comparison) -> bool:

@@ -247,7 +247,10 @@ def count_up(array: np.ndarray) -> np.ndarray:
 
 
 def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
-    return np.asarray(np.round(wide(array), digits)).astype(array.dtype)
+    """Rounded, but what is not 0 never to 0, where functions have their kinks and poles."""
+    double = wide(array)
+    rounded = np.asarray(np.round(double, digits))
+    return np.where((rounded == 0) & (double != 0), np.sign(double) * 10.0**-digits, rounded + 0.0).astype(array.dtype)
 
 
 def _spelled(array: np.ndarray) -> int:

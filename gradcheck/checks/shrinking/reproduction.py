@@ -77,14 +77,25 @@ class Reproductions:
             known = self.check(start, True)
             shrinker.signature, shrinker.causes = signature_of(known) or signature, causes_of(known)
         found = shrinker.smallest(start)
+        if not self._is_smaller(found, case):
+            return None
+        made = self._reproduction(found, signature, shrinker.complete)
+        if made is None:  # a quick check does not see what is a convention, at a kink that numbers were rounded to
+            careful = Shrinker(signature, lambda candidate, _: self.check(candidate, True), budget)
+            found = careful.smallest(start)
+            made = self._reproduction(found, signature, careful.complete) if self._is_smaller(found, case) else None
+        return made
+
+    def _reproduction(self, found: Case, signature: Signature, complete: bool) -> Reproduction | None:
+        """As it is read back from its text; None where that does not fail in the same way."""
         text = write(found)
         read, errors = load_text(text, "smallest.yaml")
-        if errors or not self._is_smaller(found, case):
+        if errors:
             return None
         again = self.check(read[0], True)
         if signature_of(again) != signature:
             return None
-        return Reproduction(text, operations(found), self._in_python(read[0], again), complete=shrinker.complete)
+        return Reproduction(text, operations(found), self._in_python(read[0], again), complete=complete)
 
     def _starts(self, case: Case, result: CaseResult, signature: Signature) -> Iterator[Case]:
         """The failure with every number written out; else, as where it lies in no number, the case without the rest."""

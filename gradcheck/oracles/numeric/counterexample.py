@@ -6,8 +6,9 @@ number itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -17,19 +18,24 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError, InvalidCase
-from gradcheck.language.case import Case, Claim, Value
+from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import draw, graph_values, in_file_order
-from gradcheck.language.trials import BOUNDS, symbolic_sizes
+from gradcheck.language.trials import BOUNDS, graph_sizes, is_rigid, speaks_of_root, symbolic_sizes
 from gradcheck.oracles.numeric.gradient import numeric_gradient
 from gradcheck.oracles.numeric.work import Budget
 
 #: The integers that are tried: positive ones, then both signs, then such that saturate no function.
 _CHOICES = ((1, 2, 3), (-3, -2, -1, 1, 2, 3), (-1, 1), (-2, -1, 0, 1, 2))
+#: Creators that state a domain, and at which place its bounds stand; they are 0 and 1 where none are given.
+_BOUNDED = {"uniform": 0, "uniform_like": 1, "rand": 0, "rand_like": 0}
+_UNIT = (("low", 0.0), ("high", 1.0))
+#: So many integers from the lower bound on are tried, where the usual ones lie outside.
+_FEW = 4
 #: What differs by less may be rounding.
 _TOLERANCE = 1e-7
 #: So often the numbers are drawn anew: at a tie or another kink nothing can be told.
@@ -52,6 +58,7 @@ class Counterexample:
     index: tuple[int, ...] | None
     claimed: Any
     true: Any
+    unseen: Mapping[str, int] = field(default_factory=dict)  # those of the sizes that no tensor's shape shows
 
 
 def counterexample(case: Case, name: str, claim: Claim, budget: Budget | None = None) -> Counterexample | None:
@@ -62,12 +69,14 @@ def counterexample(case: Case, name: str, claim: Claim, budget: Budget | None = 
     if case.dtype.startswith("complex"):
         return None
     budget = budget or Budget(WORK)
+    varies = speaks_of_root(case, claim.expr)  # else the claim is about the incoming gradient that is written out
     for sizes, integers, generator in _tries(case):
         if budget.is_spent:
             return None
         budget.spend(_DRAWING)
         try:
-            found = _compared(with_small_integers(case, sizes, generator, integers), name, claim, budget)
+            problem = with_small_integers(case, sizes, generator, integers, varies)
+            found = _compared(problem, name, claim, budget)
         except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
             continue
         if found is not None:
@@ -147,6 +156,7 @@ def _example(problem: Problem, index: tuple[int, ...] | None, claimed: Any, true
         index=index,
         claimed=claimed,
         true=true,
+        unseen={name: problem.sizes[name] for name in graph_sizes(problem.case)},
     )
 
 
@@ -177,9 +187,14 @@ def smallest_sizes(case: Case) -> Iterator[dict[str, int] | None]:
 
 
 def with_small_integers(
-    case: Case, sizes: Mapping[str, int] | None, generator: np.random.Generator, integers: tuple[int, ...]
+    case: Case,
+    sizes: Mapping[str, int] | None,
+    generator: np.random.Generator,
+    integers: tuple[int, ...],
+    varies_incoming: bool = True,
 ) -> Problem:
-    """The case in float64 with integers from these: its inputs, what is drawn of its constants, its incoming gradients.
+    """The case in float64 with integers from these: its inputs, what is drawn of its constants, its incoming gradients;
+    unless these vary, only those that have freedom of their own. A domain that is stated is kept.
 
     `sizes` are those of its dims; None leaves its own. Raises GradcheckError where the sizes do not go together, and
     InvalidCase where there are more than `MOST_ELEMENTS` numbers.
@@ -192,11 +207,19 @@ def with_small_integers(
     for name, value in in_file_order(case):
         array = problem.inputs[name] if name in problem.inputs else problem.constants[name]
         names[name] = _leaf(value, array, names, host, is_input=name in problem.inputs)
+
+    def incoming(step: Step, root: str, seed: np.ndarray | None) -> np.ndarray | None:
+        stays = seed is None or (not varies_incoming and is_rigid(case, step.roots.get(root)))
+        return seed if stays or seed is None else host.like(seed)
+
     return replace(
         problem,
         inputs={name: names[name] for name in problem.inputs},
         constants={name: names[name] for name in problem.constants},
-        seeds=tuple({r: s if s is None else host.like(s) for r, s in seeds.items()} for seeds in problem.seeds),
+        seeds=tuple(
+            {root: incoming(step, root, seed) for root, seed in seeds.items()}
+            for step, seeds in zip(case.steps, problem.seeds, strict=True)
+        ),
         dtype=np.dtype(np.float64),
     )
 
@@ -206,7 +229,9 @@ def _leaf(
 ) -> np.ndarray:
     if array.dtype.kind != "f" and array.dtype not in dtypes.HALVES:
         return array
-    if value.expr is not None and not is_free(value) and not free_names(value.expr).keys().isdisjoint(names):
+    has_domain = value.expr is not None and any(op in _BOUNDED for op in ops_in(value.expr))
+    is_made = not is_free(value) and value.expr is not None and not free_names(value.expr).keys().isdisjoint(names)
+    if value.expr is not None and (has_domain or is_made):
         return np.asarray(evaluate(value.expr, names, host), dtype=np.float64)
     return host.like(array) if is_input or is_free(value) else array.astype(np.float64)
 
@@ -221,10 +246,25 @@ class _SmallIntegers(NumPy):
         if op.name not in RANDOM:
             return op(*args, **kwargs)
         drawn = op(*args, **kwargs, generator=self.generator)
-        return self.like(drawn) if drawn.dtype.kind == "f" else drawn
+        if drawn.dtype.kind != "f":
+            return drawn
+        if op.name not in _BOUNDED:
+            return self.like(drawn)
+        bounds = dict(zip(("low", "high"), args[_BOUNDED[op.name] :], strict=False)) if "uniform" in op.name else {}
+        return self.like(drawn, self._within(*(float({**bounds, **kwargs}.get(b, d)) for b, d in _UNIT)))
 
-    def like(self, array: np.ndarray) -> np.ndarray:
+    def _within(self, low: float, high: float) -> tuple[float, ...]:
+        """Of the integers those in an interval, else others, else some fractions of it."""
+        few = range(math.ceil(low), math.ceil(low) + _FEW)
+        for chosen in (self.integers, few):
+            inside = tuple(float(k) for k in chosen if low <= k < high)
+            if len(inside) > 1:
+                return inside
+        return tuple(float(f"{low + part * (high - low):.3g}") for part in (0.25, 0.5, 0.75))
+
+    def like(self, array: np.ndarray, numbers: Sequence[float] = ()) -> np.ndarray:
         """As many in this shape, different ones as long as there are any."""
-        rows = -(-array.size // len(self.integers))
-        drawn = [self.generator.permutation(self.integers) for _ in range(max(1, rows))]
+        chosen = numbers or self.integers
+        rows = -(-array.size // len(chosen))
+        drawn = [self.generator.permutation(chosen) for _ in range(max(1, rows))]
         return np.concatenate(drawn)[: array.size].astype(np.float64).reshape(array.shape)

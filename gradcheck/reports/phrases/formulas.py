@@ -31,7 +31,9 @@ def _given(name: str, values: Any) -> str:
     shape = np.shape(values)
     if np.prod(shape) <= _WRITTEN:
         return f"{name} = {_text(values)}"
-    return f"{name} of {'×'.join(map(str, shape))} small integers"
+    numbers = np.asarray(values)
+    what = "small integers" if np.all(numbers == np.round(numbers)) else "numbers"
+    return f"{name} of {'×'.join(map(str, shape))} {what}"
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gradcheck.autograd import ops
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.failures.evidence import (
     MORE_POINTS,
@@ -45,6 +46,14 @@ def test_there_is_evidence_at_several_points_each_with_what_is_right(with_rules:
         assert np.allclose(evidence.want, incoming * a)  # type: ignore[operator]
         assert np.allclose(evidence.got, incoming * b)  # type: ignore[arg-type, operator]
     assert not np.array_equal(found[0].want, found[1].want)
+
+
+def test_of_a_scalar_s_gradient_there_is_as_much(with_rules: WithRules) -> None:
+    with_rules("sum", lambda g, y, x, *rest: ops.expand(2 * g, x.shape))
+    context = context_of("{inputs: {x: [1.5, 2.0]}, graph: {y: sum(x)}}")
+    (found,) = (c for c in check_operations(context.points.own, context.engines.tested) if c.status == "failed")
+    assert found.operation is not None
+    assert len(list(evidence_of_rule(found.operation, context.points, context.points.own))) == 1 + MORE_POINTS
 
 
 def test_where_another_point_lacks_the_op_its_arguments_are_scaled(
@@ -112,7 +121,7 @@ REUSE = """
 def test_a_formula_is_known_with_its_paths_at_several_points() -> None:
     context = context_of(REUSE)
     (claim,) = context.case.formulas["a"]
-    found = list(evidence_of_formula("a", claim, context.points, context.points.own))
+    found = list(evidence_of_formula("a", claim, [context.points.nearby(context.points.own, n) for n in range(3)]))
     assert len(found) == 1 + MORE_POINTS
     for evidence in found:
         assert np.allclose(evidence.cut[fact("path", entry="e")], evidence.got)  # type: ignore[arg-type]
@@ -123,7 +132,7 @@ def test_a_formula_is_known_with_its_paths_at_several_points() -> None:
 def test_a_formula_of_another_shape_is_evidence_too() -> None:
     context = context_of(REUSE)
     (claim,) = context.case.formulas["b"]
-    evidence = next(iter(evidence_of_formula("b", claim, context.points, context.points.own)))
+    evidence = next(iter(evidence_of_formula("b", claim, [context.points.own])))
     assert evidence.got is not None
     assert evidence.got.shape == ()
 
@@ -131,5 +140,5 @@ def test_a_formula_of_another_shape_is_evidence_too() -> None:
 def test_of_several_passes_only_the_numbers_are_known() -> None:
     context = context_of(REUSE.replace("backward: {f: [1.0, 2.0]}", "steps: [{backward: {f: [1, 2]}}, {zero_grad: b}]"))
     (claim,) = context.case.formulas["a"]
-    evidence = next(iter(evidence_of_formula("a", claim, context.points, context.points.own)))
+    evidence = next(iter(evidence_of_formula("a", claim, [context.points.own])))
     assert (dict(evidence.cut), evidence.rule) == ({}, None)

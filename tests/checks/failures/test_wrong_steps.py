@@ -72,6 +72,23 @@ def test_two_steps_that_are_wrong_are_both_told(check: Check) -> None:
         "the step dZ2 is wrong (missing / n)",
         "the step dZ1 is wrong",
     ]
+    assert [meant(step) for step in steps(case)] == [["(P - one_hot(t, c)) / n"], ["back * (1 - H ** 2)"]]
+
+
+def test_what_is_suggested_does_not_make_up_for_a_step(check: Check) -> None:
+    """As long as dp lacks 1 / n its mean would do for the sum."""
+    case = check("""
+        dims: {n: 5, d: 3}
+        inputs: {W: randn(d), b: randn(1)}
+        constants: {X: "randn(n, d)", y: randn(n)}
+        graph: {p: X @ W + b, L: "mse_loss(p, y)"}
+        let: {dp: 2 * (p - y)}
+        formulas: {W: dp @ X, b: dp.mean()}
+    """)
+    (step,) = steps(case)
+    assert meant(step) == ["2 * (p - y) / n"]
+    suggested = {c.formula: meant(c) for c in case.comparisons if c.what == "formula" and meant(c) and c is not step}
+    assert suggested == {"dp.mean()": ["sum(dp, dim=0, keepdim=True)"]}
 
 
 def test_a_formula_that_is_wrong_by_itself_is_no_consequence(check: Check) -> None:

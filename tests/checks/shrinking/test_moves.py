@@ -152,6 +152,16 @@ def test_numbers_become_small_and_round_and_only_then() -> None:
     assert list(simpler_numbers(pinned("{inputs: {x: [3, 2]}, graph: {y: x.sum()}}"))) == []
 
 
+def test_what_is_not_zero_is_not_rounded_to_it() -> None:
+    """At 0 functions have kinks and poles; and a minus stays."""
+    cases = simpler_numbers(pinned("{inputs: {x: [-0.3, 0.02, 0.0]}, graph: {y: x.sum()}}"))
+    found = [np.asarray(c.inputs["x"].array).tolist() for c in cases]
+    assert found[2:] == [
+        [-1, 1, 0],
+        [-0.3, 0.1, 0],
+    ]
+
+
 def test_counting_starts_anew_after_nine() -> None:
     assert count_up(np.zeros((3, 4), np.float32)).ravel().tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3]
     assert count_up(np.zeros(2, np.float32)).dtype == np.float32

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.autograd import ops
 from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, ClaimKind, Reproduction, Subject
 from gradcheck.checks.run import run
@@ -80,6 +81,23 @@ def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, with_rules: WithRul
     (case,), _ = load_text(found.case, "smallest.yaml")
     assert np.shape(case.inputs["x"].array) == (2, 2)
     assert operations(case) == 1
+
+
+def test_numbers_do_not_shrink_to_a_kink(shrunk: Shrink, with_rules: WithRules) -> None:
+    """At 0 any slope from 0 to 1 would be a convention, here also at 1."""
+    with_rules("relu", lambda g, y, x: g * ops.where(x > 0, 1.0, 1e-6))
+    found = smallest(shrunk("{inputs: {x: [1.5, -0.3], w: [2, 0.5]}, graph: {h: x * w, r: relu(h), y: r.sum()}}"))
+    assert "relu(h)" in found.case
+    assert again(found).status == "failed"
+    found = smallest(shrunk("{inputs: {x: [1.5, 0.7]}, graph: {h: 2 * x, r: relu(1.2 - h), y: r.sum()}}"))
+    assert again(found).status == "failed"
+
+
+def test_a_wrong_sign_needs_no_infinity(shrunk: Shrink, with_rules: WithRules) -> None:
+    with_rules("div", lambda g, y, a, b, *rest: g / b, lambda g, y, a, b, *rest: -g * a / (b * ops.abs(b)))
+    found = smallest(shrunk("{inputs: {a: [1.5, 2.5], b: [2, -0.4]}, graph: {q: a / b, t: tanh(q), y: t.sum()}}"))
+    assert "-1" in found.case
+    assert "0.0" not in found.case
 
 
 def test_a_formula_keeps_its_graph(shrunk: Shrink) -> None:

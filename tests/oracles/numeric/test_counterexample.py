@@ -22,6 +22,7 @@ from gradcheck.oracles.numeric.counterexample import (
     with_small_integers,
 )
 from gradcheck.oracles.numeric.work import Budget
+from tests.from_text import case_of
 from tests.oracles.exact.small import claim
 
 CASES = [case for case in load(["cases"]).cases if case.dtype == "float64"]
@@ -253,3 +254,33 @@ def test_too_many_numbers_are_refused(tmp_path: Path) -> None:
     (large,) = load([path]).cases
     with pytest.raises(InvalidCase):
         with_small_integers(large, None, np.random.default_rng(0), (1, 2))
+
+
+def test_a_stated_domain_is_kept() -> None:
+    case = case_of("""
+        inputs: {p: "rand(6)", q: "uniform(0.5, 2.5, [4])", r: "uniform(-0.2, 0.2, [5])", s: "uniform(7, 20, [3])"}
+        graph: {y: p.sum() + q.sum() + r.sum() + s.sum()}
+    """)
+    for integers in ((1, 2, 3), (-3, -2, -1, 1, 2, 3)):
+        drawn = with_small_integers(case, None, np.random.default_rng(0), integers).inputs
+        assert set(drawn["p"].tolist()) == {0.25, 0.5, 0.75}
+        assert set(drawn["q"].tolist()) == {1, 2}
+        assert np.all(np.abs(drawn["r"]) <= 0.2)
+        assert np.all((drawn["s"] >= 7) & (drawn["s"] == np.round(drawn["s"])))
+
+
+def test_an_incoming_gradient_that_the_claim_is_about_stays() -> None:
+    case = case_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x}, backward: {y: [5.0, 7.0]}}")
+    found = counterexample(case, "x", claim("3 * x"))
+    assert found is not None
+    assert found.seeds["y"].tolist() == [5, 7]
+    spoken = counterexample(case, "x", claim("3 * x * grad(y)"))
+    assert spoken is not None
+    assert spoken.seeds["y"].tolist() != [5, 7]
+
+
+def test_sizes_that_no_shape_shows_are_told() -> None:
+    case = case_of("{dims: {n: 4}, inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum() / n}}")
+    found = counterexample(case, "x", claim("2 * x / 4"))
+    assert found is not None
+    assert list(found.unseen) == ["n"]

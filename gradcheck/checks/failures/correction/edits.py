@@ -158,19 +158,27 @@ def dropped(at: Position) -> Iterator[int]:
 
 
 def other_name(at: Position) -> Iterator[int]:
-    """Another tensor of the same shape."""
-    if isinstance(at.node, (Name, Gradient)):
-        array = at.pool.array(at.part)
-        if array is not None and not (isinstance(at.parent, Attribute)):
-            yield from at.operands.of_shape(array.shape, at.part)
+    """Another tensor of the same shape, or what the derived formula has in its place: `x - x.mean()` for `x`. In a
+    product of matrices that does not go together, one of another shape."""
+    array = at.pool.array(at.part)
+    if isinstance(at.node, (Name, Gradient)) and array is not None and not isinstance(at.parent, Attribute):
+        yield from at.operands.of_shape(array.shape, at.part)
+        yield from (part for part, shape in at.operands.parts if shape == array.shape and at.parent is not None)
+        if at.operands.is_broken and at.parent is not None and is_op(at.parent, "matmul", "mm", "mv"):
+            yield from (part for part, shape in at.operands.tensors if shape != array.shape)
 
 
 def other_size(at: Position) -> Iterator[int]:
     """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor; or one less, as of a variance."""
     node = at.node
-    is_size = type(at.pool.value(at.part)) is int and not isinstance(node, Literal)
-    if is_size and not is_op(node, "add", "sub") and at.parent is not None and is_op(at.parent, "mul", "div"):
+    is_whole = type(at.pool.value(at.part)) is int
+    is_factor = at.parent is not None and is_op(at.parent, "mul", "div")
+    if is_factor and is_whole and isinstance(node, Literal):  # what happened to be this number
+        yield from at.operands.sizes
+    elif is_factor and is_whole and not is_op(node, "add", "sub"):
         yield at.pool.call("sub", at.part, at.pool.literal(1))
+        if at.operands.roots:
+            yield at.pool.call("pow", at.part, at.pool.literal(0.5))
     if is_op(node, "getitem") and is_shape(at.pool.exprs[at.below[0]]):
         shape = at.pool.value(at.below[0])
         if isinstance(shape, tuple):
@@ -230,12 +238,20 @@ def with_function(at: Position) -> Iterator[int]:
                 yield at.pool.call(function, at.part)
 
 
+def with_gradient(at: Position) -> Iterator[int]:
+    """A path that is missing, whose gradient is a term by itself: `grad(d) + grad(e)`."""
+    if at.parent is None:
+        for term in at.operands.terms:
+            if isinstance(at.pool.exprs[term], Gradient) and term not in (at.part, *at.below):
+                yield at.pool.call("add", at.part, term)
+
+
 def with_term(at: Position) -> Iterator[int]:
     """A term of the derived formula that is missing, or has the wrong sign."""
     if at.parent is None:
         for term in at.operands.terms:
             node = at.pool.exprs[term]
-            if term in (at.part, *at.below):  # it is there already
+            if term in (at.part, *at.below) or isinstance(node, Gradient):
                 continue
             if is_op(node, "neg"):
                 yield at.pool.call("sub", at.part, at.pool.children[term][0])
@@ -249,7 +265,12 @@ def with_factor(at: Position) -> Iterator[int]:
     if array is None or not at.is_term:
         return
     call = at.pool.call
+    for part, shape in at.operands.parts:
+        if len(shape) <= array.ndim:
+            yield call("mul", at.part, part)
     for tensor, shape in at.operands.tensors:
+        if array.ndim == 2 and len(shape) == 1:  # one number for each row
+            yield call("mul", at.part, call("unsqueeze", tensor, at.pool.literal(1)))
         if len(shape) <= array.ndim and tensor not in at.below[1:]:  # `x * y / y` has not gained a factor
             yield call("mul", at.part, tensor)
             yield call("div", at.part, tensor)
@@ -280,11 +301,12 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (other_size, 1.2),
     (other_number, 1.2),
     (confused, 1.2),
-    (scaled, 1.5),
+    (scaled, 1.25),
     (other_name, 1.6),
+    (with_gradient, 1.2),
     (with_term, 1.3),
     (dropped, 1.8),
-    (other_power, 1.8),
+    (other_power, 1.5),
     (moved_power, 1.2),
     (other_slice, 1.2),
     (with_function, 1.6),
@@ -293,11 +315,16 @@ EDITS: tuple[tuple[Edit, float], ...] = (
 )
 
 
+#: How much less likely a factor is forgotten inside a function: `2 * relu(x)` is meant, not `relu(2 * x)`.
+_INSIDE = 0.3
+
+
 def edits(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[tuple[int, Path, float]]:
     """Every formula that is one edit away: the formula, where it was changed, and how unlikely the edit is."""
     for path, part, parent in pool.positions(root):
         at = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         for edit, cost in EDITS:
+            unlikely = cost + (_INSIDE if edit is scaled and at.is_argument else 0.0)
             for other in edit(at):
                 if other != part:
-                    yield pool.replace(root, path, other), path, cost
+                    yield pool.replace(root, path, other), path, unlikely

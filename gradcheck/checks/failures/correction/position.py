@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -24,14 +25,17 @@ _LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 #: How many functions and numbers of the graph are tried as what was forgotten.
 _MOST_FORGOTTEN = 6
+#: So many parts of derived formulas are tried, and how long each may be.
+_MOST_PARTS, _SHORT = 12, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
     """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
     as the derived formula has them. `functions` are of one tensor, and `numbers` are written, in the graph or in the
-    derived formulas; `roots` says whether these take the square root of a size. `all` says whether nothing was left
-    out."""
+    derived formulas; `roots` says whether these take the square root of a size. `parts` are what derived formulas are
+    made of, with their shapes. `all` says whether nothing was left out; `is_broken` whether the formula has no value,
+    or one of the wrong shape."""
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
@@ -40,6 +44,8 @@ class Operands:
     functions: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     roots: bool = False
+    parts: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    is_broken: bool = False
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
         """The other tensors of a shape."""
@@ -73,8 +79,19 @@ def operands_of(
         all=not left_out,
         functions=tuple(dict.fromkeys(node.op for node in written if _is_function(node)))[:_MOST_FORGOTTEN],
         numbers=tuple(numbers)[:_MOST_FORGOTTEN],
+        parts=tuple(_parts(pool, derived)),
         roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
     )
+
+
+def _parts(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Short calls within the derived formulas that come to a tensor."""
+    nodes = [node for expr in derived for node in expr.walk() if node is not expr and isinstance(node, Call)]
+    short = (node for node in nodes if sum(1 for _ in node.walk()) <= _SHORT and not is_op(node, "neg", *TRANSPOSES))
+    for part in islice(dict.fromkeys(map(pool.add, short)), _MOST_PARTS):
+        array = pool.array(part)
+        if array is not None and array.ndim and array.dtype.kind in "fcV":
+            yield part, array.shape
 
 
 def _is_function(node: Expr) -> TypeGuard[Call]:
@@ -182,6 +199,12 @@ class Position:
     def is_term(self) -> bool:
         """Whether a factor here is not the same as one further up."""
         return self.parent is None or not (is_op(self.parent, *_LINEAR) or isinstance(self.parent, Attribute))
+
+    @property
+    def is_argument(self) -> bool:
+        """Whether it stands in a function that takes a factor to something else."""
+        linear = (*_LINEAR, "add", "sub")
+        return isinstance(self.parent, Call) and not is_op(self.parent, *linear)
 
     @property
     def is_summand(self) -> bool:

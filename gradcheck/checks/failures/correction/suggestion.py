@@ -3,7 +3,7 @@ numbers that refute it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,9 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
 from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
-from gradcheck.checks.failures.wrong_steps import claim_of, is_step, needs_reason
-from gradcheck.checks.points import GENERIC
-from gradcheck.checks.result import ClaimKind, Comparison, Diagnosis
+from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
+from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
+from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
@@ -30,7 +30,6 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.symbolic.simplify.rules import Simplifier
-from gradcheck.language.trials import speaks_of_root
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
 from gradcheck.oracles.numeric.work import Budget
@@ -40,8 +39,8 @@ EACH, ALL = 60_000, 180_000
 #: How many formulas that fit are tidied, and how many of these are verified, the likeliest first; one that holds is
 #: shown.
 MOST_TIDIED, MOST_VERIFIED = 24, 12
-#: At how many other points; and at how many sizes are told apart.
-POINTS, SCOPES = 3, 4
+#: At how many points sizes are told apart.
+SCOPES = 3
 #: How much less likely it is that a gradient was meant to be made of gradients alone.
 _NO_DERIVATION = 1.0
 #: A derived formula longer than this is no help in a line of a report.
@@ -52,39 +51,23 @@ MAX_GRAPH = 400
 ALL_WORK = 2 * WORK
 
 
-def suggest(context: Context) -> None:
+def suggest(context: Context, points: ExplainingPoints) -> None:
     """Tell of each formula, and each step of a derivation, that is wrong what may have been meant: a diagnosis
     `did_you_mean`, or, where nothing near it is found to be right, `derived`."""
     if context.points.own.is_complete:
-        suggester = Suggester(context)
-        for place, c, claim in _wrong_formulas(context):
+        suggester = Suggester(context, points)
+        for place, c, claim in wrong_formulas(context):
+            suggester.case = mended(context, c)
             step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
             _tell(context, place, suggester.suggestion(c.tensor, claim, step))
 
 
-def _wrong_formulas(context: Context) -> Iterator[tuple[int, Comparison, Claim]]:
-    """Each formula that failed and is to be explained, once, with the first comparison that shows it, and the place of
-    that; steps of a derivation too."""
-    seen: set[tuple[str, str]] = set()
-    for place, c in enumerate(context.found):
-        if c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) not in seen:
-            claim = claim_of(context.case, c)
-            if claim is not None and needs_reason(c):
-                seen.add((c.tensor, c.formula))
-                yield place, c, claim
-
-
-def _telling(held: Sequence[Claims], name: str) -> Claims:
-    """Those at whose numbers formulas are tried first: under another incoming gradient, where one is among them; not
-    the case's own, which may be too simple to tell much; where the gradient is finite, if it is anywhere."""
-    order = [*(claims for claims in held if _is_incoming(claims)), *held[1:], held[0]]
-    finite = (c for c in order if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan))))))
-    return next(finite, order[0])
-
-
-def _is_incoming(claims: Claims) -> bool:
-    """Whether they are under another incoming gradient than the file writes out."""
-    return claims.point.trial is not None and claims.point.trial.kind == "incoming"
+def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
+    """At whose numbers formulas are tried: the first where the wrong one shows, and the gradient is finite, if it is
+    anywhere."""
+    finite = [c for c in held if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan)))))]
+    showing = (c for c in finite if check_formula(c, name, wrong).status == "failed")
+    return next(showing, (finite or held)[0])
 
 
 def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr) -> list[str]:
@@ -107,17 +90,19 @@ def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
 
 
 class Suggester:
-    """Suggests formulas for one case."""
+    """Suggests formulas for one case, whose wrong steps may be mended from one formula to the next."""
 
-    def __init__(self, context: Context) -> None:
-        self.context, self.case = context, context.case
+    def __init__(self, context: Context, points: ExplainingPoints) -> None:
+        self.context, self.case, self.points = context, context.case, points
         self.budget = ALL
+        self._claims: dict[tuple[bool, int], tuple[Case, list[Claims]]] = {}  # by the case, which is kept
 
     def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
         """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
         formula near it is right nor the derived one short."""
-        held = self._held(claim.expr)
-        scope = _telling(held, name).scope
+        speaking = self.points.is_speaking(claim.expr)
+        held = self._held(speaking)
+        scope = _telling(held, name, claim).scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
             return None
@@ -125,6 +110,8 @@ class Suggester:
         root = pool.add(claim.expr)
         derived = self.derived.get(name, ())
         operands = operands_of(pool, self._speaking(step), name, derived, [claims.scope for claims in held[:SCOPES]])
+        got = pool.array(root)
+        operands = replace(operands, is_broken=got is None or got.shape != want.shape)
         search = Search(pool, operands, root, want, min(EACH, self.budget))
         known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
         tidier = Tidier(pool, search.fits, known, self._simplifier)
@@ -132,7 +119,7 @@ class Suggester:
         text = None
         for found in search.fitting():
             likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr)
-            text = next((text for text in likeliest[:MOST_VERIFIED] if self._is_right(name, text, held)), None)
+            text = next((text for text in likeliest[:MOST_VERIFIED] if self._is_right(name, text, speaking)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break
@@ -159,24 +146,27 @@ class Suggester:
     def _holds(self, name: str, text: str) -> bool:
         """Whether a derived formula is right elsewhere, too: an exponent may have been taken as it is here."""
         claim = Claim(text, parse(text))
-        held = (claims for claims in self.claims if not _is_incoming(claims))
-        return all(check_formula(claims, name, claim).status != "failed" for claims in held)
+        return all(check_formula(claims, name, claim).status != "failed" for claims in self._held(False))
 
-    def _held(self, wrong: Expr) -> list[Claims]:
-        """Where a formula in place of a wrong one must hold: under other incoming gradients, if it spoke of them."""
-        speaks = speaks_of_root(self.case, wrong)
-        return [claims for claims in self.claims if speaks or not _is_incoming(claims)]
+    def _held(self, speaking: bool) -> list[Claims]:
+        """Where a formula must hold, the most telling first: at what is the same in every run, so that what is found
+        there is, too; then at what the run looked at. Under other incoming gradients, if it speaks of them."""
+        key = (speaking, id(self.case))
+        if key not in self._claims:
+            listed = dict.fromkeys((*self.points.fixed(speaking), *self.points.of_run(speaking)))
+            run = self.context.options.tolerance
+            self._claims[key] = self.case, [Claims(p.claiming(self.case), p.last, run) for p in listed]
+        return self._claims[key][1]
 
-    def _is_right(self, name: str, text: str, held: Sequence[Claims]) -> bool:
+    def _is_right(self, name: str, text: str, speaking: bool) -> bool:
         """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
         claim = Claim(text, parse(text))
         if self.case.is_circular(name, claim.expr):
             return False
-        if len(held) < len(self.claims) and speaks_of_root(self.case, claim.expr):
-            held = self.claims
+        held = self._held(speaking or self.points.is_speaking(claim.expr))
         if any(check_formula(claims, name, claim).status != "passed" for claims in held):
             return False
-        problem = self.context.points.own.problem
+        problem = replace(self.context.points.own.problem, case=self.case)
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
         except (GradcheckError, MemoryError):
@@ -185,7 +175,7 @@ class Suggester:
 
     @cached_property
     def _simplifier(self) -> Simplifier:
-        return simplifier_at([claims.point for claims in self.claims], self.case)
+        return simplifier_at(self.points.fixed() or [self.points.run.own], self.case)
 
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
@@ -194,23 +184,11 @@ class Suggester:
         if sum(1 for claim in self.case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH:
             return found
         for expand in (False, True):
-            explanation = explain(self.case, self.context.options.seed, expand=expand)
+            explanation = explain(self.case, SEED, expand=expand)
             for one in explanation.formulas:
                 if one.lasting and explanation.let.keys().isdisjoint(free_names(one.expr)):
                     found.setdefault(one.tensor, []).append(one.expr)
         return found
-
-    @cached_property
-    def claims(self) -> list[Claims]:
-        """The claims at the case's own numbers; at some without structure; at its trials, else at numbers nearby; and
-        wherever else it was looked at, under other incoming gradients last."""
-        points = self.context.points
-        generic = points.unseen(GENERIC)
-        drawn = points.trials[:POINTS] or [points.nearby(points.own, number + 1) for number in range(POINTS)]
-        elsewhere = ([generic] if generic else []) + drawn + points.others
-        usable = (point for point in elsewhere if point.is_complete and not point.want.states[-1].error)
-        found = [Claims(point, point.last, self.context.options.tolerance) for point in (points.own, *usable)]
-        return sorted(found, key=_is_incoming)
 
 
 # Counterexamples ---------------------------------------------------------------------------------------
@@ -220,10 +198,10 @@ def refute(context: Context) -> None:
     """Give each wrong formula, unless its shape says it all, a diagnosis `counterexample`: the smallest sizes and
     integers, to be checked with a pencil."""
     budget = Budget(ALL_WORK)
-    for place, c, claim in _wrong_formulas(context):
+    for place, c, claim in wrong_formulas(context):
         if _has_wrong_shape(c) or budget.is_spent:
             continue
-        shown = counterexample(context.case, c.tensor, claim, Budget(WORK, within=budget))
+        shown = counterexample(mended(context, c), c.tensor, claim, Budget(WORK, within=budget))
         if shown is not None:
             _tell(context, place, Diagnosis("counterexample", as_fact(shown, c.tensor)))
 
@@ -240,7 +218,7 @@ def as_fact(shown: Counterexample, tensor: str) -> Fact:
     return fact(
         "counterexample",
         tensor=tensor,
-        given=_plain({**shown.inputs, **shown.constants}),
+        given=(*_plain({**shown.inputs, **shown.constants}), *shown.unseen.items()),
         incoming=_plain(shown.seeds),
         sizes=tuple(shown.sizes.items()),
         index=shown.index,

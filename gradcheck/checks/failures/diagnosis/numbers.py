@@ -141,9 +141,11 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
             yield Guess("itself", fact("dtype_is", got=e.got.dtype.name, want=e.want.dtype.name), e.got)
         return
     for dtype in _LOWER.get(real_of(e.want.dtype).name, ()):
-        if epsilon(dtype) / 64 < _error(e) <= base(dtype).rtol and _looks_rounded(e, dtype):
-            rounded = _rounded(e.got, dtype)
-            exact = np.array_equal(rounded, e.got)
+        if not epsilon(dtype) / 64 < _error(e) <= base(dtype).rtol:
+            continue
+        rounded = _rounded(e.got, dtype)
+        exact = np.array_equal(rounded, e.got)
+        if exact or _looks_rounded(e, dtype):
             found = fact("computed_in_dtype", dtype=dtype.name, exact=exact)
             yield Guess(dtype.name, found, rounded if exact else e.got, exact)
             return

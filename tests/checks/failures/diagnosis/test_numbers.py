@@ -132,6 +132,13 @@ def test_a_lower_dtype_of_the_gradient_itself() -> None:
     assert guessed(numbers.lower_precision, Evidence(2 * TENS.astype(np.float32), TENS)) == []
 
 
+def test_numbers_of_a_lower_precision_may_all_be_too_large() -> None:
+    """By chance, where there are but a few."""
+    want = np.array([1.3, 0.7, 2.9])
+    above = np.nextafter(want.astype(np.float32), np.float32(9)).astype(np.float64)
+    assert guessed(numbers.lower_precision, Evidence(above, want))
+
+
 def test_complex_numbers_are_rounded_part_by_part() -> None:
     want = TENS + 1j * TENS[::-1]
     found = fitting(numbers.lower_precision, Evidence(want.astype(np.complex64).astype(complex), want))
