@@ -20,8 +20,9 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 
-#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
-_UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
+#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise,
+#: where that is so many times as far as the inputs: in half precision these move by more themselves.
+_UNITS, _TIMES, _NOISE, _TIMES_AS_FAR = 16.0, 2, 1e-3, 32.0
 
 
 def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
@@ -76,14 +77,14 @@ def _is_noise(point: Point) -> bool:
         if len(again.states) != len(point.want.states):
             return True
         for state, other in zip(point.want.states, again.states, strict=True):
-            if any(_moves(array, other.values.get(name)) for name, array in state.values.items()):
+            if any(_moves(array, other.values.get(name), unit) for name, array in state.values.items()):
                 return True
     return False
 
 
-def _moves(before: np.ndarray, after: np.ndarray | None) -> bool:
+def _moves(before: np.ndarray, after: np.ndarray | None, unit: float) -> bool:
     if after is None or before.dtype.kind not in "fcV" or before.shape != after.shape or not before.size:
         return False
     old, new = wide(before), wide(after)
     far = np.max(np.abs(new - old))
-    return bool(not far <= _NOISE * np.max(np.abs(old)))
+    return bool(not far <= max(_NOISE, _TIMES_AS_FAR * unit) * np.max(np.abs(old)))

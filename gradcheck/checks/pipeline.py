@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
@@ -23,8 +24,12 @@ from gradcheck.checks.claims import (
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison
+from gradcheck.checks.own_dtype import settle
+from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, ClaimKind, Comparison, Failure
+from gradcheck.errors import InvalidCase
+from gradcheck.facts import fact
 from gradcheck.language.case import Case
+from gradcheck.language.sampling import draw
 
 
 class Stage(Protocol):
@@ -62,12 +67,26 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     if not engines.only(case.only).tested:
         return result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
-        context = examine(case, options, engines)
+        try:
+            context = examine(case, options, engines)
+        except InvalidCase as error:
+            return _not_drawn(case, options, error)
     return _judged(context, case, time.perf_counter() - start)
 
 
 def examine(case: Case, options: Options, engines: Engines) -> Context:
     """All stages, one after the other; then, of what failed, who is wrong, where, why, and what may have been meant."""
+    context = _compared(case, options, engines)
+    if context.case.dtype != case.dtype:
+        settle(context, lambda: _in_own_dtype(case, options, engines))
+    if any(c.status in (*UNSETTLED, "not_differentiable") for c in context.found):
+        from gradcheck.checks.failures.explain import explain
+
+        explain(context)
+    return context
+
+
+def _compared(case: Case, options: Options, engines: Engines) -> Context:
     context = Context.of(case, options, engines)
     context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
     for stage in STAGES:
@@ -75,11 +94,23 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
             # a stage may amend what was found before it
             found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
             context.found += found
-    if any(c.status != "passed" for c in context.found):
-        from gradcheck.checks.failures.explain import explain
-
-        explain(context)
     return context
+
+
+def _in_own_dtype(case: Case, options: Options, engines: Engines) -> Context:
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
+        return _compared(case, replace(options, dtype=None), engines)
+
+
+def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:
+    """The verdict where the case's numbers cannot be made in the run's dtype. Raises InvalidCase where they cannot in
+    its own."""
+    dtype = options.apply(case).dtype
+    if dtype == case.dtype:
+        raise error
+    draw(case, options.seed)
+    why = fact("not_in_this_dtype", own=case.dtype, dtype=dtype, why=fact("said", text=error.message))
+    return result(case, options, "unsupported", errors=(Failure(error.kind, why, error.place, error.hint),))
 
 
 def _judged(context: Context, case: Case, seconds: float) -> CaseResult:

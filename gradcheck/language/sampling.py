@@ -224,10 +224,19 @@ class _Sampler:
             names = forward.values if uses_graph else forward.names
             return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
         array = np.asarray(value.array)
-        target = forward.value(root) if self.is_trial or self.dtype.kind == "c" else None
+        target = self._root(root, forward) if self.is_trial or self.dtype.kind == "c" else None
         if self.is_trial and target is not None and self._is_anew(array, target):
             array = other_numbers(array.astype(self.dtype), target.shape, generator)
         return self._as_gradient(array, value, target)
+
+    def _root(self, root: str, forward: _Forward) -> np.ndarray | None:
+        """The root's value; None also where the graph of the case's own numbers cannot be computed: engines say so."""
+        try:
+            return forward.value(root)
+        except TensorError:
+            if self.is_trial:
+                raise
+            return None
 
     def _is_anew(self, array: np.ndarray, root: np.ndarray) -> bool:
         """Whether a literal incoming gradient is drawn afresh with its root; a lone number for one element stays."""

@@ -30,6 +30,15 @@ def test_where_something_differs(text: str, kind: str | None) -> None:
     assert hopeless(point, [FAILED.subject.passed()]) is None
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_in_few_digits_numbers_say_something_all_the_same(dtype: str) -> None:
+    """Inputs that move by a hundredth move values by as much, which is no noise."""
+    assert hopeless(point_of("{inputs: {x: [0.3, 2]}, graph: {y: (x * x).sum()}}", dtype=dtype), [FAILED]) is None
+    cancels = "{inputs: {x: [100.5, -100]}, graph: {y: x.sum()}}"
+    found = hopeless(point_of(cancels, dtype=dtype), [FAILED])
+    assert (found and found.kind) == ("ill_conditioned_here" if dtype != "float32" else None)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_drawn_point_that_says_nothing_is_drawn_again(check, seed: int) -> None:  # type: ignore[no-untyped-def]
     """`logdet(X @ X.T)` is any textbook's; of more rows than columns the matrix is singular."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.compare import compare
@@ -217,7 +218,9 @@ def check_identity(claims: Claims, claim: Claim) -> Comparison:
     def differences(scope: Scope) -> list[np.ndarray]:
         host = CheckHost(lambda left, right, index: np.ones(right.shape, bool), scope.host)
         scope.value_of(claim.expr, host)
-        return [left - right if left.dtype.kind in "fc" else np.zeros(left.shape) for left, right in host.sides]
+        return [
+            left - right if dtypes.is_differentiable(left.dtype) else np.zeros(left.shape) for left, right in host.sides
+        ]
 
     explained = conditioning.of_claim(claims.step, differences)
     if not explained:

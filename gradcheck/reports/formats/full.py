@@ -100,4 +100,4 @@ def _remark(case: CaseResult) -> str:
         return f"{unsettled} of {count(len(case.comparisons), 'comparison')} failed"
     if case.status in BAD and case.errors:
         return count(len(case.errors), "error")
-    return verdict(case) or lacks(case) or "; ".join(error_line(error) for error in case.errors)
+    return lacks(case) or verdict(case) or "; ".join(error_line(error) for error in case.errors)

@@ -41,6 +41,11 @@ phrases(
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
         "{extent:.2g}|anywhere} at this point",
         "no_conditioning": "no estimate of rounding noise: {error}",
+        # In another dtype than the case's own
+        "not_in_this_dtype": "holds in {own}, the case's own dtype, and cannot be shown in {dtype}: {why}",
+        "written_for_real_numbers": "it is written for real numbers",
+        "overflows": "it overflows",
+        "loses_digits": "too few digits are left",
         # What engines do
         "raised": "raised {error} ({text})",
         "raised_nothing": "raised nothing",

@@ -221,10 +221,12 @@ def error_line(error: Failure) -> str:
 
 
 def verdict(case: CaseResult) -> str:
-    """What a case says where no comparison says it: a reason to skip, an unexpected pass."""
+    """What a case says beside its failures: a reason to skip, an unexpected pass, what could not be shown."""
     reason = plain(case.reason)
     if case.status == "xpassed":
         return f"passes, though it is marked xfail: {reason}"
     if case.status == "failed":
         return "no gradient was compared"
+    if case.status == "unsupported":
+        return next((plain(say(c.mismatch)) for c in case.comparisons if c.status == "unsupported"), reason)
     return reason

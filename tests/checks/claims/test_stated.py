@@ -166,3 +166,12 @@ def test_a_gradient_that_arrives_in_a_constant_is_seen(check: Check, claim: str)
     assert not any(c.verdict for c in wrong)  # a derivative is there, but none was asked for
     assert {(c.what, c.tensor) for c in wrong} == {("gradient", "c"), *([("expected", "c")] if claim else [])}
     assert {say(c.mismatch) for c in wrong} == {"a gradient arrived, none was expected"}
+
+
+def test_a_check_in_bfloat16_is_allowed_what_rounding_explains(check) -> None:  # type: ignore[no-untyped-def]
+    text = (
+        "{dims: {n: 3, d: 35}, inputs: {x: 'randn(n, d)'}, graph: {y: 'layer_norm(x, [d])', z: y.sum()}, checks: "
+        "['y == (x - x.mean(-1, keepdim=True)) / sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5)']}"
+    )
+    assert check(text, dtype="bfloat16").status == "passed"
+    assert check(text.replace("]}", " * 1.1]}").replace("' * 1.1", " * 1.1'"), dtype="bfloat16").status == "failed"

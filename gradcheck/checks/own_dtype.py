@@ -1,0 +1,83 @@
+"""A run in another dtype than a case's own: what cannot be shown in that dtype is no failure of the case.
+
+What a file claims it claims of its own dtype. In another one steps overflow or lose their digits, a library has no
+kernel, and a formula for real numbers is asked about complex ones. So what is not settled in the run's dtype is looked
+at in the case's own: what holds there is unsupported here, and says why. Where engines differ they have failed in any
+dtype, unless it is the reference that cannot compute in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.context import Context
+from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
+from gradcheck.engines.base import Evaluation
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
+
+
+def settle(context: Context, own: Callable[[], Context]) -> None:
+    """Amend what was not settled in the run's dtype by what was found in the case's own, where `own` looks."""
+    if not context.errors and not any(c.status in UNSETTLED for c in context.found):
+        return
+    there = own()
+    refused = None if there.errors else _refusal(context.case, context.points.own.want)
+    if refused is not None:
+        context.errors = ()
+    open_there = {_key(c) for c in there.found if c.status in UNSETTLED}
+    settled = {_key(c) for c in there.found} - open_there
+    is_complex = context.points.own.problem.dtype.kind == "c"
+    wrong = {c.engine for c in context.found if c.status == "failed" and not c.what.is_of_file}
+
+    def change(c: Comparison) -> Comparison:
+        if c.status not in UNSETTLED:
+            return c
+        why = refused if c.what is ClaimKind.RAISES else _refusal_alone(c)
+        if why is None and _key(c) in settled and (c.status == "undecided" or c.what.is_of_file):
+            why = None if c.engine in wrong else _why(c, is_complex)
+        if why is None:
+            return c
+        told = fact("not_in_this_dtype", own=there.case.dtype, dtype=context.case.dtype, why=why)
+        return replace(c, status="unsupported", mismatch=told)
+
+    context.amend(lambda c: True, change)
+
+
+def _key(c: Comparison) -> tuple[ClaimKind, str, int, str, str]:
+    return c.what, c.tensor, c.step, c.engine, c.formula
+
+
+def _refusal(case: Case, evaluation: Evaluation) -> Fact | None:
+    """What the reference raised against what the case asks for; None where it did not."""
+    errors = [state.error for state in evaluation.states] or [evaluation.error]
+    for step, error in zip(case.steps, errors, strict=False):
+        if error is not None and error.kind != step.raises:
+            return fact("engine_raised", engine=evaluation.engine, error=error.kind, text=error.message)
+    return None
+
+
+def _refusal_alone(c: Comparison) -> Fact | None:
+    """What the reference raised where the engine did not, of an op alone."""
+    differ = c.mismatch
+    if differ is not None and differ.kind in ("op_alone", "jvp_fails"):
+        differ = differ["what"]
+    if differ is None or differ.kind != "outcomes_differ" or differ["want_outcome"].kind != "raised":
+        return None
+    came = differ["want_outcome"]
+    return fact("engine_raised", engine=differ["want"], error=came["error"], text=came["text"])
+
+
+def _why(c: Comparison, is_complex: bool) -> Fact:
+    """Why the run's dtype does not show what the case's own does."""
+    if is_complex:
+        return fact("written_for_real_numbers")
+    if c.mismatch is not None:
+        return c.mismatch
+    numbers = [wide(array) for array in (c.got_array, c.want_array) if array is not None]
+    overflows = any(not np.isfinite(array).all() for array in numbers)
+    return fact("overflows" if overflows else "loses_digits")
