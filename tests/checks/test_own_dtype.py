@@ -75,7 +75,7 @@ class Halved(Core):
 
     name = "halved"
 
-    def backward(self, roots: list, seeds: list, retain_graph: bool) -> None:  # type: ignore[type-arg]
+    def backward(self, roots: list, seeds: list, retain_graph: bool) -> None:
         if roots[0].data.dtype == np.float16:
             seeds = [np.full(root.data.shape, 0.5, root.data.dtype) for root in roots]
         super().backward(roots, seeds, retain_graph)
@@ -92,7 +92,7 @@ class Refuses(Core):
 
     name = "refuses"
 
-    def backward(self, roots: list, seeds: list, retain_graph: bool) -> None:  # type: ignore[type-arg]
+    def backward(self, roots: list, seeds: list, retain_graph: bool) -> None:
         if roots[0].data.dtype == np.float16:
             raise DtypeMismatch("no half precision")
         super().backward(roots, seeds, retain_graph)

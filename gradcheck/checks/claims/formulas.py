@@ -52,7 +52,7 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
     if found.status != "failed" or found.mask is None:
         return found
 
-    if conditioning.may_explain(found):
+    if what is ClaimKind.FORMULA or conditioning.may_explain(found):
         found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
     if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:
         return allow_in_double_precision(found, conditioning.in_double_precision(), _difference(name, claim))

@@ -31,7 +31,7 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import RaisedHost, raise_precision, raised
 from gradcheck.engines.rounding_core import RoundingCore
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Dtype
@@ -58,9 +58,11 @@ _SAME_WAY = 64.0
 #: What moves as far for the smaller roundings, within a factor, jumps or is hopeless; within a larger one, it may be so
 #: by luck, but not most of a tensor.
 _STAYS, _UNSURE = 2.0, 8.0
-#: Elements that jump take few values: `_VALUES` at most, told apart by a part of the larger one of two; so small a part
-#: of the largest is the noise about it.
-_VALUES, _APART, _NOTHING = 3, 1e-3, 1e-6
+#: Elements that jump take few values: `_VALUES` at most, told apart by a part of the larger one of two.
+_VALUES, _APART = 3, 1e-3
+#: So small a part of the largest is the noise about it; of a hopeless element in double precision some draw may be a
+#: million times as far off as the others.
+_NOTHING, _NOTHING_OF_LOW = 1e-10, 1e-6
 #: By the coarsest rounding, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where
 #: rounding explains more than this limit, nothing is decided.
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
@@ -78,7 +80,8 @@ def allowances(run: Run, precise: Callable[[], Arrays], unit: float, seed: int) 
     larger = _LARGER if unit < _HALF else _LARGER_OF_HALVES
     fine = _moves(run, still, 1.0, generator)
     coarse = _moves(run, still, larger, generator)
-    found = [_noise(a, b, larger) for a, b in zip(fine, coarse, strict=True)]
+    nothing = _NOTHING_OF_LOW if is_low(unit) else _NOTHING
+    found = [_noise(a, b, larger, nothing) for a, b in zip(fine, coarse, strict=True)]
     if is_low(unit):
         found = [_with_lost(*one) for one in zip(found, still, precise(), strict=True)]
     margin = _MARGIN if unit < _HALF else _MARGIN_OF_HALVES
@@ -99,7 +102,7 @@ def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator)
     """How far each array moves in each draw, in units of `size`, with its sign; draws come first."""
     found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
-        for moves, base, moved in zip(found, still, run(RoundingCore(Roundings(generator, size))), strict=True):
+        for moves, base, moved in zip(found, still, _drawn(run, still, Roundings(generator, size)), strict=True):
             if base is not None and moved is not None and moved.shape == base.shape:
                 with np.errstate(all="ignore"):
                     same = (moved == base) | (np.isnan(moved) & np.isnan(base))
@@ -107,13 +110,22 @@ def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator)
     return [np.stack(moves) if len(moves) == _DRAWS else None for moves in found]
 
 
-def _noise(fine: np.ndarray | None, coarse: np.ndarray | None, larger: float) -> np.ndarray | None:
+def _drawn(run: Run, still: Arrays, roundings: Roundings) -> Arrays:
+    """What comes out with these roundings; no numbers where they take an argument out of a domain, as where a matrix
+    that is all but singular becomes so."""
+    try:
+        return run(RoundingCore(roundings))
+    except DomainError:
+        return [None if base is None else np.full(base.shape, np.nan) for base in still]
+
+
+def _noise(fine: np.ndarray | None, coarse: np.ndarray | None, larger: float, nothing: float) -> np.ndarray | None:
     """How far rounding moves each element: 0 where it jumps, infinite where it is hopeless."""
     if fine is None or coarse is None:
         return None
     with np.errstate(all="ignore"):
         near, far = np.abs(fine).max(axis=0), np.abs(coarse).max(axis=0)
-        grows, few = _spread(fine) / _spread(coarse), _takes_few_values(np.abs(fine))
+        grows, few = _spread(fine) / _spread(coarse), _takes_few_values(fine, nothing)
         stays, unsure = grows > larger / _STAYS, grows > max(larger / _UNSURE, _UNSURE)
         none = ~np.isfinite(near)  # now a number, now none
         if 2 * np.count_nonzero((unsure & ~few) | none) > near.size:  # the others had luck in these draws
@@ -127,10 +139,11 @@ def _spread(moves: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(moves - moves.mean(axis=0)).max(axis=0))
 
 
-def _takes_few_values(moves: np.ndarray) -> np.ndarray:
-    """Where draws fall into few groups, as they do on the two sides of a tie."""
-    values = np.sort(moves, axis=0)
-    gaps = np.diff(values, axis=0) > np.maximum(_APART * values[1:], _NOTHING * values[-1])
+def _takes_few_values(moves: np.ndarray, nothing: float) -> np.ndarray:
+    """Where draws fall into few groups, as they do on the two sides of a tie. How far they lie from the plain run says
+    nothing of that: it may be the one that is a million times as far off as all others."""
+    values = np.sort(moves - moves.min(axis=0), axis=0)
+    gaps = np.diff(values, axis=0) > np.maximum(_APART * values[1:], nothing * np.abs(moves).max(axis=0))
     few: np.ndarray = gaps.sum(axis=0) < _VALUES
     return few
 

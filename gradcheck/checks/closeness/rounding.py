@@ -23,6 +23,8 @@ from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.facts import fact
 
+#: Of what is right nothing is left where roundings are beyond the limit, and so large a part of it.
+_ALL = 0.1
 #: A formula rounds as the gradient does that it is about; so does what a file expects of a value or a gradient.
 _SAME_AS = {ClaimKind.FORMULA: ClaimKind.GRADIENT}
 #: Those that are compared with the reference's answer, not with what the file says.
@@ -73,7 +75,7 @@ def allow(
         off = float(np.max(np.nan_to_num(np.abs(wide(want) - precise)[left], nan=np.inf, posinf=np.inf)))
         kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
         return kept.noted(fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off))
-    if not left.any() or not _could_be(failed, explained)[left].all():
+    if not left.any() or not _could_be(failed, explained, limit)[left].all():
         return failed
     return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=float(np.max(explained))))
 
@@ -95,13 +97,16 @@ def allow_in_double_precision(
     return kept.noted(fact("right_in_double_precision", dtype=failed.dtype))
 
 
-def _could_be(failed: Comparison, explained: np.ndarray) -> np.ndarray:
-    """Where rounding could explain the difference, if so much of it were allowed."""
+def _could_be(failed: Comparison, explained: np.ndarray, limit: float) -> np.ndarray:
+    """Where rounding could explain the difference, if so much of it were allowed; or leaves nothing of what is right:
+    roundings as large as that have no size, and in another draw are many times as large."""
     assert failed.got_array is not None
     assert failed.want_array is not None
     with np.errstate(all="ignore"):
-        near = np.abs(wide(failed.got_array) - wide(failed.want_array)) <= explained
-    return np.asarray(near | np.isinf(explained))
+        want = wide(failed.want_array)
+        near = np.abs(wide(failed.got_array) - want) <= explained
+        nothing_left = (explained >= _ALL * np.abs(want)) & (explained > limit)
+    return np.asarray(near | np.isinf(explained) | nothing_left)
 
 
 def _nearer(failed: Comparison, slack: np.ndarray, precise: np.ndarray | None) -> np.ndarray | None:

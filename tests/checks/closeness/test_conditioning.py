@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from gradcheck.checks.closeness.conditioning import _takes_few_values
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithRules
 
@@ -34,3 +36,13 @@ def test_an_error_beyond_rounding_is_one(check: Check, with_rules: WithRules, er
     case = check("{inputs: {x: [5, 8, -7]}, graph: {loss: tanh(x).sum()}}")
     assert failed(case, "gradient")
     assert failed(case, "node")
+
+
+def test_a_jump_has_few_values_and_what_is_hopeless_many_however_far_off_the_plain_run_is() -> None:
+    generator = np.random.default_rng(0)
+    sides = np.where(generator.random((6, 50)) < 0.5, -0.5, 0.5) + 1e-15 * generator.standard_normal((6, 50))
+    assert _takes_few_values(sides, 1e-10).all()
+    assert _takes_few_values(np.abs(sides), 1e-10).all()  # always to the same other side
+    tails = generator.standard_cauchy((6, 50))
+    assert not _takes_few_values(tails, 1e-10).any()
+    assert not _takes_few_values(1e6 + tails, 1e-10).any()  # the plain run is the outlier
