@@ -221,18 +221,20 @@ class _Sampler:
             return None
         if value.expr is not None:
             uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
-            names = forward.values if uses_graph else forward.names
-            return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
+            names = self._computed(forward) if uses_graph else forward.names
+            made = None if names is None else self._evaluate(value, value.expr, generator, names)
+            return None if made is None else self._as_gradient(made, value, None)
         array = np.asarray(value.array)
-        target = self._root(root, forward) if self.is_trial or self.dtype.kind == "c" else None
+        is_needed = self.is_trial or self.dtype.kind == "c"
+        target = forward.value(root) if is_needed and self._computed(forward) is not None else None
         if self.is_trial and target is not None and self._is_anew(array, target):
             array = other_numbers(array.astype(self.dtype), target.shape, generator)
         return self._as_gradient(array, value, target)
 
-    def _root(self, root: str, forward: _Forward) -> np.ndarray | None:
-        """The root's value; None also where the graph of the case's own numbers cannot be computed: engines say so."""
+    def _computed(self, forward: _Forward) -> Mapping[str, Any] | None:
+        """The forward values; None where the graph of the case's own numbers cannot be computed: engines say so."""
         try:
-            return forward.value(root)
+            return forward.values
         except TensorError:
             if self.is_trial:
                 raise

@@ -244,3 +244,9 @@ def test_a_problem_of_our_own_is_what_its_texts_say() -> None:
 def test_sizes_that_are_given_are_not_drawn() -> None:
     case = one("dims: {n: 3, m: 2}\ninputs: {x: 'randn(n, m)'}\ngraph: {y: x.sum()}\n")
     assert draw(case, trial=0, sizes={"n": 5}).sizes == {"n": 5, "m": 2}
+
+
+def test_an_incoming_gradient_of_a_graph_that_cannot_be_computed_is_none() -> None:
+    """Engines say what is wrong with the graph; nobody's case has crashed."""
+    case = one("{inputs: {x: 'zeros(2, 2)'}, graph: {y: inv(x)}, backward: {y: 'randn_like(y)'}}")
+    assert draw(case).seeds == ({"y": None},)

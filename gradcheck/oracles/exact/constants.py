@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16
+from gradcheck.autograd.exactness import DIGITS
 from gradcheck.oracles.exact.point import FieldPoint
 
 _FLOAT64 = np.dtype(np.float64)
@@ -54,12 +55,20 @@ def _quotient(number: Fraction, prime: int) -> int:
 @lru_cache(maxsize=4096)
 def fraction(number: float, dtype: np.dtype = _FLOAT64) -> Fraction | None:
     """A decimal number of few digits, or a fraction with a small denominator, to which the number of this dtype is the
-    nearest; None where it is neither."""
-    written = f"{number:.{_MOST_DIGITS[dtype] - 1}e}"
-    if _nearest(float(written), dtype) == number:
-        return Fraction(written)
+    nearest; None where it is neither, and where it is both: in half precision a twelfth is also the nearest to 0.0833.
+    """
+    written = Fraction(f"{number:.{_MOST_DIGITS[dtype] - 1}e}")
     simple = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR[dtype])
-    return simple if _nearest(float(simple), dtype) == number else None
+    meant = {one for one in (written, simple) if _nearest(float(one), dtype) == number}
+    if len(meant) > 1 or (simple in meant and simple != written and not _is_alone(simple, dtype)):
+        return None
+    return meant.pop() if meant else None
+
+
+def _is_alone(simple: Fraction, dtype: np.dtype) -> bool:
+    """Whether no other fraction of a small denominator is as near to the same number of this dtype."""
+    spacing = abs(simple) * Fraction(2) ** (1 - DIGITS[dtype])
+    return spacing * simple.denominator * _LARGEST_DENOMINATOR[dtype] < 1
 
 
 def _nearest(number: float, dtype: np.dtype) -> float:

@@ -55,6 +55,16 @@ def test_in_lower_precision_a_third_is_a_third(dtype: np.dtype, meant: Fraction)
 
 
 @pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float16), BFLOAT16])
+def test_in_lower_precision_no_fraction_is_taken_for_a_decimal(dtype: np.dtype) -> None:
+    """A twelfth, computed, and 0.0833, written, are one number of half precision: neither is what is meant for sure."""
+    meant = {Fraction(top, bottom) for bottom in range(1, 31) for top in range(1, bottom)}
+    for one in meant:
+        number = float(np.asarray(float(one)).astype(dtype))
+        assert fraction(number, dtype) in (one, None) or one.denominator > constants._LARGEST_DENOMINATOR[dtype]
+    assert fraction(float(np.float16(1 / 12)), np.dtype(np.float16)) is None
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float16), BFLOAT16])
 def test_in_lower_precision_others_are_not_simple(dtype: np.dtype) -> None:
     found = [fraction(float(np.asarray(n).astype(dtype)), dtype) for n in (math.pi * 100, 0.7316925, math.sqrt(2) / 10)]
     assert None in found
