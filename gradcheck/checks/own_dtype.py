@@ -8,7 +8,6 @@ dtype, unless it is the reference that cannot compute in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,11 +20,13 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 
 
-def settle(context: Context, own: Callable[[], Context]) -> None:
-    """Amend what was not settled in the run's dtype by what was found in the case's own, where `own` looks."""
-    if not context.errors and not any(c.status in UNSETTLED for c in context.found):
-        return
-    there = own()
+def is_unsettled(context: Context) -> bool:
+    """Whether something was raised against the file, failed, or was not decided."""
+    return bool(context.errors) or any(c.status in UNSETTLED for c in context.found)
+
+
+def settle(context: Context, there: Context) -> None:
+    """Amend what was not settled in the run's dtype by what was found `there`, in the case's own."""
     refused = None if there.errors else _refusal(context.case, context.points.own.want)
     if refused is not None:
         context.errors = ()

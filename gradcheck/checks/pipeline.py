@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks import own_dtype
 from gradcheck.checks.claims import (
     certificates,
     domains,
@@ -24,8 +25,7 @@ from gradcheck.checks.claims import (
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.own_dtype import settle
-from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, ClaimKind, Comparison, Failure
+from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison, Failure
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -77,13 +77,22 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
 def examine(case: Case, options: Options, engines: Engines) -> Context:
     """All stages, one after the other; then, of what failed, who is wrong, where, why, and what may have been meant."""
     context = _compared(case, options, engines)
-    if context.case.dtype != case.dtype:
-        settle(context, lambda: _in_own_dtype(case, options, engines))
-    if any(c.status in (*UNSETTLED, "not_differentiable") for c in context.found):
+    in_own_dtype = None
+    if context.case.dtype != case.dtype and own_dtype.is_unsettled(context):
+        in_own_dtype = _in_own_dtype(case, options, engines)
+        own_dtype.settle(context, in_own_dtype)
+    _explain(context)
+    if in_own_dtype is not None and own_dtype.is_unsettled(context):  # which kinks may have been behind
+        _explain(in_own_dtype)
+        own_dtype.settle(context, in_own_dtype)
+    return context
+
+
+def _explain(context: Context) -> None:
+    if any(c.status != "passed" for c in context.found):
         from gradcheck.checks.failures.explain import explain
 
         explain(context)
-    return context
 
 
 def _compared(case: Case, options: Options, engines: Engines) -> Context:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.own_dtype import settle
+from gradcheck.checks.own_dtype import is_unsettled, settle
 from gradcheck.checks.pipeline import check_case, examine
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.core import Core
@@ -107,7 +107,18 @@ def test_a_case_that_is_invalid_in_its_own_dtype_is_invalid() -> None:
         checked("{inputs: {x: 'inv(zeros(2, 2))'}, graph: {y: x.sum()}}", "float16")
 
 
-def test_the_case_s_own_dtype_is_looked_at_only_where_something_is_not_settled() -> None:
+def test_what_is_settled_stays_as_it_is() -> None:
     options = Options(dtype="float32")
     context = examine(case_of(SQUARES % "formulas: {x: 2 * x}"), options, engines_of(options))
-    settle(context, lambda: pytest.fail("nothing was unsettled"))
+    assert not is_unsettled(context)
+    before = list(context.found)
+    settle(context, context)
+    assert context.found == before
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_at_kinks_another_convention_is_none_of_a_dtype(dtype: str) -> None:
+    text = "{inputs: {x: 'zeros(300)'}, graph: {y: abs(x)}, backward: {y: 'randn(300)'}, formulas: {x: '%s'}}"
+    found = checked(text % "grad(y) * where(x < 0, -1.0, 1.0)", dtype)
+    assert found.status in ("passed", "unsupported")
+    assert checked(text % "grad(y) * where(x < 0, -1.0, 1.5)", dtype).status == "failed"
