@@ -24,7 +24,7 @@ class Scope(dict[str, Any]):
 
     def __init__(self, problem: Problem, state: State, host: Host = NUMPY) -> None:
         super().__init__(problem.sizes)
-        self.host = host
+        self._problem, self.host = problem, host
         self.state = state
         self.update(problem.constants)
         self.update(_assembled(state.values))
@@ -44,6 +44,10 @@ class Scope(dict[str, Any]):
         if name in self._broken:
             raise self._broken[name]
         raise KeyError(name)
+
+    def evaluated_by(self, host: Host) -> Scope:
+        """The same with the steps of the derivation as another host has them."""
+        return Scope(self._problem, self.state, host)
 
     def value_of(self, expr: Expr, host: Host | None = None) -> Any:
         """What an expression comes to. Raises GradcheckError where it comes to nothing."""

@@ -1,7 +1,8 @@
 """Domains: formulas that are undefined (NaN) where the graph is defined, and right wherever they are defined.
 
 Such a formula passes, with where it is undefined said. One that is wrong where it is defined has failed, and so has
-one that is defined nowhere at the case's own numbers.
+one that is defined nowhere at the case's own numbers. Where a step of a formula leaves the range of its dtype, and no
+step of the graph does, the formula is unstable, not wrong: that is said in the same way.
 """
 
 from __future__ import annotations
@@ -11,23 +12,24 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.overflow import overflowed
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.regions import region
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
 from gradcheck.facts import fact
 
 
 def applies(context: Context) -> bool:
-    """Where a formula has failed by NaN alone."""
-    return any(_is_undefined(c) for c in context.found)
+    """Where a formula has failed by NaN or overflow alone."""
+    return any(_says_nothing(context, c) for c in context.found)
 
 
 def check(context: Context) -> Iterable[Comparison]:
     """Nothing new: what failed for being undefined alone passes, with a note, if it is right everywhere else."""
-    for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined(c)):
+    for key in dict.fromkeys(_key(c) for c in context.found if _says_nothing(context, c)):
         listed = [c for c in context.found if c.what is ClaimKind.FORMULA and _key(c) == key]
-        if all(c.status != "failed" or _is_undefined(c) for c in listed) and _is_defined(listed):
+        if all(c.status not in UNSETTLED or _says_nothing(context, c) for c in listed) and _is_defined(listed):
             _let_pass(context, key, listed)
     return ()
 
@@ -36,37 +38,60 @@ def _key(c: Comparison) -> tuple[str, str]:
     return c.tensor, c.formula
 
 
-def _is_undefined(c: Comparison) -> bool:
-    """Whether a formula differs only in being NaN where the gradient is a number, or raises so at other numbers (the
-    inverse of a matrix that has a determinant, but 0)."""
-    if c.what is not ClaimKind.FORMULA or c.status != "failed":
+def _says_nothing(context: Context, c: Comparison) -> bool:
+    """Whether a formula differs only in being undefined where the gradient is a number, or in what an overflow on the
+    way makes of it."""
+    if c.what is not ClaimKind.FORMULA or c.status not in UNSETTLED:
         return False
+    return _is_undefined(c) or is_unstable(context, c)
+
+
+def _is_undefined(c: Comparison) -> bool:
+    """Whether it differs only in being NaN where the gradient is a number, or raises so at other numbers (the inverse
+    of a matrix that has a determinant, but 0)."""
     if c.mismatch is not None and c.mismatch.kind == "claim_raised":
         return c.trial is not None and c.mismatch["error"] == "domain_error"
-    if c.mask is None:
+    differ = _differing(c)
+    return differ is not None and bool(np.isnan(differ[0]).all())
+
+
+def is_unstable(context: Context, c: Comparison) -> bool:
+    """Whether a formula differs only where it is NaN or one of its steps leaves the range of its dtype, and the
+    gradient does not."""
+    differ = _differing(c)
+    if differ is None or c.mask is None:
         return False
-    if c.got_array is None or c.want_array is None or c.got_array.shape != c.want_array.shape:
-        return False
+    claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
+    point = context.points.at(c.trial)
+    beyond = overflowed(point.scope(c.step), claim.expr)
+    return beyond is not None and beyond.shape == c.mask.shape and bool(beyond[c.mask].all())
+
+
+def _differing(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
+    """The elements that differ, of both sides; None where there are none, or the gradient is not finite in one."""
+    if c.mask is None or c.got_array is None or c.want_array is None or c.got_array.shape != c.want_array.shape:
+        return None
     got, want = wide(c.got_array)[c.mask], wide(c.want_array)[c.mask]
-    return bool(np.all(np.isnan(got)) and np.all(np.isfinite(want)))
+    return (got, want) if np.isfinite(want).all() else None
 
 
 def _is_defined(listed: Sequence[Comparison]) -> bool:
     """Whether it is defined, and so right, in some element at the case's own numbers."""
     own = [c for c in listed if c.trial is None]
-    return any(c.status != "failed" or c.mismatched < c.elements for c in own)
+    return any(c.status not in UNSETTLED or c.mismatched < c.elements for c in own)
 
 
 def _let_pass(context: Context, key: tuple[str, str], listed: Sequence[Comparison]) -> None:
-    undefined = [c for c in listed if c.status == "failed"]
+    undefined = [c for c in listed if c.status in UNSETTLED]
     shown = next((c for c in undefined if c.trial is None), undefined[0])
-    points = [(context.points.at(c.trial), _mask(c)) for c in listed if c.status == "failed"]
+    points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
     where = region(list(_seen([*points, *passed], key[0])))
-    note = fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None)
+    kind = "overflows_at" if any(is_unstable(context, c) for c in undefined) else "undefined_at"
+    note = fact(kind, count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None)
 
     def change(c: Comparison) -> Comparison:
-        kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status == "failed" else c
+        kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in UNSETTLED else c
         return kept.noted(note) if c.trial is None else kept
 
     context.amend(lambda c: c.what is ClaimKind.FORMULA and _key(c) == key, change)

@@ -101,9 +101,15 @@ def _by_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.nda
 
 
 def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tuple[Status, int]:
-    """The gravest status of any element, and the place of the element furthest off among those that have it."""
+    """The gravest status of any element, and the place of the element furthest off among those that have it.
+
+    A method resolves all elements alike, the small ones no better than the large: it is sure of them where its bar is
+    shorter than what is allowed of the largest.
+    """
     wrong = refuted(estimate, claimed, allowed)
-    unsure = ~wrong & ~estimate.kinked & ~(estimate.error <= allowed)
+    unchanged = (claimed == 0) & (estimate.value == 0)  # nothing is allowed of a zero, and no bar is that short
+    known = estimate.error <= np.max(allowed, where=np.isfinite(allowed), initial=0.0)
+    unsure = ~wrong & ~estimate.kinked & ~known & ~unchanged
     masks: dict[Status, np.ndarray] = {
         "failed": wrong,
         "undecided": unsure,

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.engines.core import Core
+from gradcheck.language.sampling import literal_problem
 from gradcheck.oracles.numeric.audit import DIRECTIONS, audit, refuted, within
-from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient
+from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective
 
 
@@ -85,3 +87,15 @@ def test_the_error_bar_and_what_is_allowed_add_up() -> None:
     assert refuted(smooth, claimed, np.full(3, 0.1)).tolist() == [False, True, False]
     known = estimate([1.0], [1.0], error=1e-4)
     assert refuted(known, np.array([np.inf]), np.array([0.1])).tolist() == [True]
+
+
+@pytest.mark.parametrize("graph", ["relu(x)", "clamp(x, -0.1, 0.1)", "maximum(x, 0 * x + 0.2)", "where(x > 0, x, 0)"])
+def test_where_nothing_changes_the_gradient_is_zero(graph: str) -> None:
+    incoming = {"y": [1.0, -2.0, 3.0, 0.5]}
+    problem = literal_problem("own", {"x": [1.5, -2, 0.5, -0.25]}, {"y": graph}, incoming)
+    claimed = Core().evaluate(problem).states[0].gradients["x"]
+    assert claimed is not None
+    assert not claimed.all()
+    oracle = numeric_gradient(problem, "x", 0)
+    assert audit(oracle, claimed, 1e-10 * np.abs(claimed)).status == "passed"
+    assert audit(oracle, claimed + 1e-12 * (claimed == 0), 1e-10 * np.abs(claimed)).status == "failed"

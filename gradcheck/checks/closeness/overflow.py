@@ -1,0 +1,76 @@
+"""Where numbers leave the range of their dtype on the way: what such an element comes to says nothing of a formula.
+
+`exp(x) / (1 + exp(x))` is right as mathematics, and at x = 800 a quotient of infinities. An expression is evaluated
+with NaN for every result that overflows or underflows, so that all that is made of it is NaN too. A pole (`1 / 0`,
+`log(0)`) is no overflow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.op import Op
+from gradcheck.checks.scope import Scope
+from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.host import NUMPY, Host
+from gradcheck.language.expr.nodes import Expr
+
+#: Ops that have poles: at a zero among their arguments, and elsewhere.
+_POLES_AT_ZERO = frozenset(("div", "pow", "float_power", "reciprocal", "rsqrt"))
+_POLES = frozenset(
+    (*("log", "log2", "log10", "log1p", "logit", "xlogy", "atanh", "tan", "digamma", "lgamma", "logdet", "slogdet"),)
+)
+#: Ops that are 0 only by underflow, where no argument is.
+_NEVER_ZERO = _POLES_AT_ZERO | frozenset(("exp", "exp2", "sigmoid", "mul", "square"))
+
+
+class OverflowHost:
+    """Ops on plain arrays, with NaN for what has left the range of its dtype."""
+
+    def __init__(self, host: Host = NUMPY) -> None:
+        self._host = host
+        self.marked = False  # whether anything has left its range
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result, marked."""
+        result = self._host.call(op, args, kwargs)
+        left = _beyond(op.name, args, result) if isinstance(result, (np.ndarray, np.generic)) else None
+        if left is None or not left.any():
+            return result
+        self.marked = True
+        return np.where(left, np.asarray(np.nan, result.dtype), result)
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of this torch name."""
+        return self._host.dtype(name)
+
+
+def overflowed(scope: Scope, expr: Expr) -> np.ndarray | None:
+    """Which elements of an expression are NaN where what has left the range of its dtype is; None where nothing has.
+    The names stand for what they do in the `scope`, the steps of a derivation evaluated anew."""
+    host = OverflowHost(scope.host)
+    try:
+        with quiet():
+            found: np.ndarray = np.isnan(wide(scope.evaluated_by(host).array_of(expr)))
+    except (GradcheckError, ValueError):
+        return None
+    return found if host.marked else None
+
+
+def _beyond(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:
+    """Where a result of finite arguments is infinite, or 0, because of its dtype alone; None where that is unknown."""
+    if name in _POLES or not dtypes.is_differentiable(result.dtype):
+        return None
+    numbers = [wide(np.asarray(a)) for a in args if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
+    if any(np.isinf(number).any() for number in numbers):
+        return None
+    made = wide(np.asarray(result))
+    if name not in _NEVER_ZERO:
+        return np.asarray(np.isinf(made))
+    has_zero = np.any([np.broadcast_to(number == 0, made.shape) for number in numbers], axis=0)
+    return np.asarray((np.isinf(made) | (made == 0)) & ~has_zero)
