@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,12 @@ class Scope(dict[str, Any]):
             raise self._broken[name]
         raise KeyError(name)
 
-    def evaluated_by(self, host: Host) -> Scope:
-        """The same with the steps of the derivation as another host has them."""
-        return Scope(self._problem, self.state, host)
+    def evaluated_by(self, host: Host, expr: Expr) -> np.ndarray:
+        """`array_of` an expression and the steps of the derivation that lead to it, as another host has them."""
+        case = self._problem.case
+        steps = {name: claim for name, claim in case.let.items() if name in case.steps_of(expr)}
+        problem = replace(self._problem, case=replace(case, let=steps))
+        return Scope(problem, self.state, host).array_of(expr)
 
     def value_of(self, expr: Expr, host: Host | None = None) -> Any:
         """What an expression comes to. Raises GradcheckError where it comes to nothing."""

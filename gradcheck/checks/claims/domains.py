@@ -43,7 +43,7 @@ def _says_nothing(context: Context, c: Comparison) -> bool:
     way makes of it."""
     if c.what is not ClaimKind.FORMULA or c.status not in UNSETTLED:
         return False
-    return _is_undefined(c) or is_unstable(context, c)
+    return _is_undefined(c) or _is_unstable(context, c)
 
 
 def _is_undefined(c: Comparison) -> bool:
@@ -55,7 +55,7 @@ def _is_undefined(c: Comparison) -> bool:
     return differ is not None and bool(np.isnan(differ[0]).all())
 
 
-def is_unstable(context: Context, c: Comparison) -> bool:
+def _is_unstable(context: Context, c: Comparison) -> bool:
     """Whether a formula differs only where it is NaN or one of its steps leaves the range of its dtype, and the
     gradient does not."""
     differ = _differing(c)
@@ -87,8 +87,9 @@ def _let_pass(context: Context, key: tuple[str, str], listed: Sequence[Compariso
     points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
     where = region(list(_seen([*points, *passed], key[0])))
-    kind = "overflows_at" if any(is_unstable(context, c) for c in undefined) else "undefined_at"
-    note = fact(kind, count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None)
+    about = {"count": shown.mismatched, "elements": shown.elements, "where": where, "own": shown.trial is None}
+    overflows = any(_is_unstable(context, c) for c in undefined)
+    note = fact("overflows_at", **about) if overflows else fact("undefined_at", **about)
 
     def change(c: Comparison) -> Comparison:
         kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in UNSETTLED else c

@@ -56,7 +56,7 @@ def overflowed(scope: Scope, expr: Expr) -> np.ndarray | None:
     host = OverflowHost(scope.host)
     try:
         with quiet():
-            found: np.ndarray = np.isnan(wide(scope.evaluated_by(host).array_of(expr)))
+            found: np.ndarray = np.isnan(wide(scope.evaluated_by(host, expr)))
     except (GradcheckError, ValueError):
         return None
     return found if host.marked else None

@@ -56,3 +56,36 @@ def test_a_formula_that_raises_at_other_numbers_is_undefined_there(check: Check)
         seed=4,
     )
     assert case.status == "passed", failed(case)
+
+
+UNSTABLE = "{inputs: {x: %s}, graph: {y: %s}, backward: {y: [1.0, 2, 3]}, formulas: {x: '%s'}}"
+
+
+@pytest.mark.parametrize(
+    ("x", "graph", "formula", "where"),
+    [
+        ([800.0, 1, -3], "-logsigmoid(-x)", "grad(y) * exp(x) / (1 + exp(x))", "x > "),
+        ([-800.0, 1, -3], "logsigmoid(x)", "grad(y) * exp(-x) / (1 + exp(-x))", "x < "),
+        ([400.0, 1, -3], "tanh(x)", "grad(y) * (1 - ((exp(2*x) - 1) / (exp(2*x) + 1)) ** 2)", "x > "),
+        ([-800.0, 1, -3], "logsigmoid(x) + x", "grad(y) * (1 / (1 + exp(x)) + log(exp(x)) / x)", "x < "),
+    ],
+)
+def test_a_formula_that_overflows_where_the_graph_does_not_is_unstable_not_wrong(
+    check: Check, x: list[float], graph: str, formula: str, where: str
+) -> None:
+    found = check(UNSTABLE % (x, graph, formula))
+    assert found.status == "passed", failed(found)
+    (own,) = [c for c in found.comparisons if c.what == "formula" and c.trial is None]
+    told = [say(note) for note in own.notes if note.kind == "overflows_at"]
+    assert told
+    assert told[0].startswith("overflows on the way at 1 of 3 elements")
+    assert where in told[0]
+    assert check(UNSTABLE % (x, graph, f"1.001 * {formula}")).status == "failed"
+
+
+def test_a_formula_that_is_infinite_by_itself_or_overflows_everywhere_fails(check: Check) -> None:
+    assert (
+        check(UNSTABLE % ([800.0, 900, 850], "-logsigmoid(-x)", "grad(y) * exp(x) / (1 + exp(x))")).status == "failed"
+    )
+    pole = check(UNSTABLE % ([0.0, 1, 2], "x * x", "2 * x * grad(y) + where(x == 0, 1 / x, 0 * x)"))
+    assert pole.status == "failed"
