@@ -121,7 +121,7 @@ def problems(case: CaseResult) -> list[Problem]:
 
 
 #: What a claim holds on condition of, which is always told.
-_CONDITIONS = ("undefined_at", "overflows_at", "needs_sizes")
+_CONDITIONS = ("undefined_at", "needs_sizes")
 
 
 def remarks(case: CaseResult) -> list[Problem]:

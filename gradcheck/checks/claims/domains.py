@@ -87,9 +87,9 @@ def _let_pass(context: Context, key: tuple[str, str], listed: Sequence[Compariso
     points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
     where = region(list(_seen([*points, *passed], key[0])))
-    about = {"count": shown.mismatched, "elements": shown.elements, "where": where, "own": shown.trial is None}
     overflows = any(_is_unstable(context, c) for c in undefined)
-    note = fact("overflows_at", **about) if overflows else fact("undefined_at", **about)
+    note = fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None,
+                overflows=overflows)  # fmt: skip
 
     def change(c: Comparison) -> Comparison:
         kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in UNSETTLED else c

@@ -94,10 +94,8 @@ phrases(
         "not_finite_here": "a value or a gradient is not finite there",
         "ill_conditioned_here": "rounding decides what the graph comes to there",
         "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",
-        "undefined_at": "undefined (NaN) at {count} of {elements} element{elements:s}{own:if | elsewhere}"
-        "{where:if : {where}}",
-        "overflows_at": "overflows on the way at {count} of {elements} element{elements:s}{own:if | elsewhere}"
-        "{where:if : {where}}",
+        "undefined_at": "{overflows:if overflows on the way|undefined (NaN)} at {count} of {elements} "
+        "element{elements:s}{own:if | elsewhere}{where:if : {where}}",
         "where_element": "where {tensor} {condition}",
         "where_some_element": "where some {tensor} {condition}",
         "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",

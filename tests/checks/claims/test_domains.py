@@ -76,7 +76,7 @@ def test_a_formula_that_overflows_where_the_graph_does_not_is_unstable_not_wrong
     found = check(UNSTABLE % (x, graph, formula))
     assert found.status == "passed", failed(found)
     (own,) = [c for c in found.comparisons if c.what == "formula" and c.trial is None]
-    told = [say(note) for note in own.notes if note.kind == "overflows_at"]
+    told = [say(note) for note in own.notes if note.kind == "undefined_at"]
     assert told
     assert told[0].startswith("overflows on the way at 1 of 3 elements")
     assert where in told[0]
