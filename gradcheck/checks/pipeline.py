@@ -22,6 +22,7 @@ from gradcheck.checks.claims import (
 )
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
+from gradcheck.checks.failures import kinks
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison
 from gradcheck.language.case import Case
@@ -45,6 +46,7 @@ STAGES: tuple[Stage, ...] = (
     stated,
     formulas,
     trials,
+    kinks,
     domains,
     certificates,
     numeric,

@@ -135,6 +135,7 @@ class Points:
         self.own: Point = OwnPoint(problem, engines)
         self.trials: list[Point] = []  # those that were drawn and say something, in order
         self.others: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
+        self.at_kinks: list[Point] = []  # those at which something is exactly at a threshold of the graph
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.checks.branches.search import BranchSearch
-from gradcheck.checks.branches.sites import Site, branching, sides
+from gradcheck.checks.branches.sites import Site, branching, margins_at, sides, touches
 from gradcheck.checks.points import Point
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
@@ -21,7 +21,8 @@ class BranchCoverage:
     """The sides that were visited, growing with each point."""
 
     def __init__(self, case: Case) -> None:
-        self._owners = branching(case)
+        self._owners, self._graph = branching(case), case.graph
+        self.at_kinks: list[Point] = []
         self._visited: dict[Site, set[int]] = {}
         self._points: list[Point] = []
 
@@ -31,7 +32,10 @@ class BranchCoverage:
             return
         self._points += points
         for point in points:
-            for site, signs in sides(point.problem, _gradients(point), self._owners).items():
+            margins = margins_at(point.problem, _gradients(point), self._owners)
+            if touches(margins, self._graph):
+                self.at_kinks.append(point)
+            for site, signs in sides(margins).items():
                 self._visited.setdefault(site, set()).update(signs)
 
     def missing(self) -> Iterator[tuple[Site, int]]:

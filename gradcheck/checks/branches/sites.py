@@ -259,10 +259,14 @@ def margins_at(problem: Problem, gradients: Mapping[str, Any], owners: Container
         return margins(problem, leaves, gradients, owners)
 
 
-def sides(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, set[int]]:
-    """On which sides of each comparison some element is at this problem's own numbers."""
-    found = margins_at(problem, gradients, owners)
+def sides(found: Mapping[Site, Margin]) -> dict[Site, set[int]]:
+    """On which sides of each comparison some element is."""
     return {site: _signs(site, margin) for site, margin in found.items() if not margin.is_guard}
+
+
+def touches(found: Mapping[Site, Margin], graph: Container[str]) -> bool:
+    """Whether some element is at a threshold of the graph itself, neither above nor below."""
+    return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
 def as_array(margin: Any) -> np.ndarray:

@@ -282,4 +282,5 @@ class _Elsewhere:
             else:
                 where = condition([self.points.own, *self.points.elsewhere], site, side)
                 self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, where=where))
+        self.points.at_kinks = coverage.at_kinks
         return self.count - before

@@ -11,6 +11,7 @@ from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.doubts import contradict
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_rule
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
@@ -35,6 +36,7 @@ def explain(context: Context) -> None:
         return
     if context.options.oracle != "none" and context.can_be_judged:
         arbitrate(context)
+        contradict(context)
     if not any(c.status == "failed" for c in context.found):
         return
     point = _telling_point(context)
