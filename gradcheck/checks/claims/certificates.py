@@ -6,7 +6,7 @@ that is right at the numbers given and at no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +40,24 @@ def check(context: Context) -> Iterable[Comparison]:
 
     One that is allowed to be off, by a tolerance of the case or of the run, is not refuted for being so.
     """
+    certify(context, _passed_or_rounded(context))
+    return ()
+
+
+def excused(context: Context, failed: Collection[tuple[str, str]]) -> None:
+    """Decide those that have failed, by tensor and text, and do so no more: what excuses a formula at one point says
+    nothing of others."""
+    if applies(context):
+        claims = _passed_or_rounded(context)
+        certify(context, [(name, claim) for name, claim in claims if (name, claim.text) in failed])
+
+
+def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
+    """Ask the exact oracle for these formulas, at the sizes of every trial."""
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
-    claims = _passed_or_rounded(context)
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
-        return ()
+        return
     from gradcheck.oracles.exact.prove import prove  # not for cases without formulas
 
     proofs = [prove(problem, claims, problem.seed) for problem in problems]
@@ -52,7 +65,6 @@ def check(context: Context) -> Iterable[Comparison]:
         of_claim = [of_problem[number] for of_problem in proofs]
         lenient = _is_looser(case, name, context.options.tolerance)
         _amend(context, (name, claim.text), list(zip(of_claim, problems, strict=True)), lenient)
-    return ()
 
 
 def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof, Problem]], lenient: bool) -> None:

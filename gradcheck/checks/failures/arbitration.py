@@ -1,7 +1,7 @@
 """Who is wrong, of two who differ: the numeric oracle, other engines and what the file knows are asked.
 
-A verdict then says who stands alone; what is at a kink has been settled before (`kinks`). Nothing here costs a case that
-passes anything. What it may cost is counted: so many failures of a point, so many elements of each.
+A verdict then says who stands alone; what is at a kink has been settled before (`kinks`). Nothing here costs a case
+that passes anything. What it may cost is counted: so many failures of a point, so many elements of each.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def _not_negative(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         slope = matrix.T @ rest
         slope[chosen] = -np.inf
         best = int(np.argmax(slope))
-        if not slope[best] > max(_NO_GAP * np.linalg.norm(rest), _ROUNDING) * np.linalg.norm(matrix[:, best]):
+        no_gap = max(_NO_GAP * float(np.linalg.norm(rest)), _ROUNDING)
+        if not slope[best] > no_gap * np.linalg.norm(matrix[:, best]):
             break
         chosen[best] = True
         found = _within(matrix, right, found, chosen)

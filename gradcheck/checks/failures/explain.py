@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from gradcheck.checks.claims.certificates import excused
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import localize
@@ -35,7 +36,9 @@ def explain(context: Context) -> None:
     if not context.options.explained:
         return
     if context.options.oracle != "none" and context.can_be_judged:
+        failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
         arbitrate(context)
+        excused(context, failed)
         contradict(context)
     if not any(c.status == "failed" for c in context.found):
         return

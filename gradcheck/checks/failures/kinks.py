@@ -2,8 +2,8 @@
 
 A formula that follows another convention than the reference is excused at the kink, and decided everywhere else like
 any other: the exact oracle is asked of it as well. One that is no subgradient is wrong there, whatever is proved. So is
-one that repeats a mistake of the reference's own, whose rules follow one convention each and together none (the gradient
-of `relu(x) - relu(-x)` at 0).
+one that repeats a mistake of the reference, whose rules follow one convention each and together none (the gradient of
+`relu(x) - relu(-x)` at 0).
 """
 
 from __future__ import annotations
