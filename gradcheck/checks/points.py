@@ -7,7 +7,7 @@ then kept, so that whoever explains a failure looks at the very point at which i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
@@ -167,6 +167,14 @@ class Points:
             return None
         return self._at(problem, number, "incoming" if variation.incoming else "moved")
 
+    def sized(self, sizes: Mapping[str, int], number: int) -> Point | None:
+        """A point at these sizes, as trial `number` (from 1), of ordinary numbers; None where that cannot be."""
+        own = self.own.problem
+        try:
+            return self._at(draw(own.case, own.seed, number - 1, attempt=1, sizes=sizes), number, "drawn")
+        except GradcheckError:
+            return None
+
     def branch(self, problem: Problem, number: int) -> Point:
         """A point that was looked for, as trial `number` (from 1)."""
         return self._at(problem, number, "branch")
@@ -176,20 +184,17 @@ class Points:
         sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
         return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
 
-    def keep(self, point: Point) -> None:
-        """Whoever explains what was found at the point will look at it again."""
-        self.others.append(point)
-
     @property
     def elsewhere(self) -> list[Point]:
         """All points but the case's own numbers."""
         return [*self.trials, *self.others]
 
     def _held(self, attempt: int) -> frozenset[str]:
-        return self._fixed | self._stuck if attempt > 1 else self._fixed
+        return self.fixed_sizes | self._stuck if attempt > 1 else self.fixed_sizes
 
     @cached_property
-    def _fixed(self) -> frozenset[str]:
+    def fixed_sizes(self) -> frozenset[str]:
+        """Those that cannot change: something written out has them."""
         sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
         return sizes | pinned_sizes(self.own.problem)
 

@@ -36,7 +36,13 @@ class BranchCoverage:
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
             for site, signs in sides(margins).items():
-                self._visited.setdefault(site, set()).update(signs)
+                visited = self._visited.setdefault(site, set())
+                visited.update(signs if self._says_something(point) else ())
+
+    def _says_something(self, point: Point) -> bool:
+        """Whether no size is 1 that need not be: there much is equal that is not elsewhere."""
+        own = self._points[0].problem.sizes
+        return all(size != 1 or own[word] == 1 for word, size in point.problem.sizes.items())
 
     def missing(self) -> Iterator[tuple[Site, int]]:
         """Each side that no point is on, asked for anew after each."""
@@ -47,12 +53,13 @@ class BranchCoverage:
 
     def reach(self, site: Site, side: int) -> Iterator[Problem]:
         """Problems with numbers on this side, from several points."""
-        found = (search.find(site, side) for search in self._searches)
+        found = (search.find((site, side)) for search in self._searches)
         return (problem for problem in found if problem is not None)
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
-        return [BranchSearch(point.problem, _gradients(point)) for point in self._points[:_STARTS]]
+        starts = [point for point in self._points if self._says_something(point)]
+        return [BranchSearch(point.problem, _gradients(point)) for point in starts[:_STARTS]]
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:

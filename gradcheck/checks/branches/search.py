@@ -9,9 +9,9 @@ leaves is made again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.sites import Margin, Site, as_array, margins
+from gradcheck.checks.branches.sites import EQUAL, Margin, Site, as_array, margins
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
@@ -29,14 +29,20 @@ from gradcheck.language.sampling import in_file_order, random_parts
 from gradcheck.language.trials import Variation, inner_roots, is_rigid
 
 #: Steps of one search, and how many of them may bring it no nearer; how far beyond a threshold elements are pushed, in
-#: turn, as a share of what is compared.
+#: turn, as a share of what is compared; where that leads nowhere, just beyond it.
 _STEPS = 16
 _PATIENCE = 2
-_BEYOND = (0.05, 3.0, 0.002)
+_BEYOND = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
 #: A case of more numbers is not searched.
 _MOST = 100_000
 #: Creators whose elements lie between 0 and 1, and those that state their bounds.
 _UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
+
+
+#: A grid on which sums are exact.
+_GRID = 2.0**16
+#: A comparison, and a side of it.
+Goal: TypeAlias = tuple[Site, int]
 
 
 class Part(NamedTuple):
@@ -82,42 +88,70 @@ class BranchSearch:
             if root not in inner and root in self.gradients and ((value and is_free(value)) or is_rigid(case, value))
         }
 
-    def find(self, site: Site, side: int) -> Problem | None:
-        """The problem with other numbers, some element of the comparison's margin being on this side of 0."""
-        arrays = dict(self._start)
-        if not self._moving or sum(array.size for array in arrays.values()) > _MOST:
+    def find(self, *goals: Goal) -> Problem | None:
+        """The problem with other numbers, some element of the comparison's margin being on this side of 0; of several
+        comparisons of the same shape the same element of all."""
+        if not self._moving or sum(array.size for array in self._start.values()) > _MOST:
             return None
+        return next((found for beyond in _BEYOND if (found := self._search(goals, beyond)) is not None), None)
+
+    def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
+        arrays, aims = dict(self._start), _Aims(self.problem.seed, goals, beyond)
         found: Problem | None = None
-        aim: _Aim | None = None
         stuck, before = 0, np.inf
         for _ in range(_STEPS):
             tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
-            leaves, margin = self._at(site, tensors)
-            if margin is None:
+            leaves, met = self._at(goals, tensors)
+            if not met:
                 break
-            if aim is None or aim.target.shape != margin.numbers.shape:
-                aim = _Aim.at(site, side, margin, stream(self.problem.seed, "branch", *site, side))
-            if site.is_on(margin.numbers, side):
+            residuals = aims.residuals(met)
+            if are_on(goals, met):
                 found = self._with(leaves, arrays)
-            residual = aim.residual(margin.numbers)
-            left = float(np.linalg.norm(residual))
+            left = float(np.sqrt(sum(np.sum(residual**2) for residual in residuals)))
             stuck, before = stuck + (left > 0.9 * before), left
-            tensor = margin.difference
-            is_there = found is not None and float(np.abs(residual).max(initial=0.0)) <= aim.tolerance
-            if is_there or not left or stuck == _PATIENCE or not (isinstance(tensor, Tensor) and tensor.requires_grad):
+            moving = [(m.difference, r) for m, r in zip(met, residuals, strict=True) if _has_slope(m.difference)]
+            if (found is not None and aims.are_met(residuals)) or not left or stuck == _PATIENCE or not moving:
                 break
-            arrays = self._stepped(tensors, tensor, residual)
-        return found
+            arrays = self._stepped(tensors, moving)
+        return found or self._exactly(goals, arrays)
 
-    def _at(self, site: Site, tensors: Mapping[Part, Tensor]) -> tuple[dict[str, Tensor], Margin | None]:
-        """The leaves that are made of these, and the margin there; None where it has none."""
+    def _exactly(self, goals: Sequence[Goal], arrays: Mapping[Part, np.ndarray]) -> Problem | None:
+        """The same where a single number is to be 0: on a grid on which sums are exact, one element then moved by what
+        is left."""
+        if len(goals) > 1 or goals[0][0].op not in EQUAL or goals[0][0].sign_of(goals[0][1]):
+            return None
+        arrays = {part: np.rint(a * _GRID) / _GRID if part in self._moving else a for part, a in arrays.items()}
+        for _ in range(2):
+            tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
+            leaves, met = self._at(goals, tensors)
+            if not met or met[0].numbers.size != 1 or not _has_slope(met[0].difference):
+                return None
+            if are_on(goals, met):
+                return self._with(leaves, arrays)
+            with quiet():
+                backward([met[0].difference], [np.ones(met[0].numbers.shape)])
+            slopes = {part: _finite(tensors[part].grad) for part in self._moving}
+            part = max(slopes, key=lambda p: float(np.abs(s).max()) if (s := slopes[p]) is not None and s.size else 0.0)
+            slope = slopes[part]
+            if slope is None or not np.any(slope):
+                return None
+            at = int(np.argmax(np.abs(slope)))
+            moved = arrays[part].copy()
+            moved.flat[at] -= met[0].numbers.item() / slope.flat[at]
+            arrays = {**arrays, part: moved}
+        return None
+
+    def _at(self, goals: Sequence[Goal], tensors: Mapping[Part, Tensor]) -> tuple[dict[str, Tensor], list[Margin]]:
+        """The leaves that are made of these, and the margins there; none where one of them has none."""
         incoming = {part.name: tensor for part, tensor in tensors.items() if part.is_incoming}
         try:
             leaves = self._leaves(tensors)
-            found = margins(self.problem, leaves, {**self.gradients, **incoming}, (site.owner,))
+            owners = {site.owner for site, _ in goals}
+            found = margins(self.problem, leaves, {**self.gradients, **incoming}, owners)
         except GradcheckError:
-            return {}, None
-        return leaves, found.get(site)
+            return {}, []
+        met = [found[site] for site, _ in goals if site in found]
+        return leaves, met if len(met) == len(goals) else []
 
     def _leaves(self, tensors: Mapping[Part, Tensor]) -> dict[str, Tensor]:
         found: dict[str, Any] = dict(self.problem.sizes)
@@ -133,12 +167,14 @@ class BranchSearch:
                 found[name] = self._fixed[name]
         return {name: _as_tensor(found[name]) for name in self._values}
 
-    def _stepped(self, tensors: Mapping[Part, Tensor], margin: Tensor, residual: np.ndarray) -> dict[Part, np.ndarray]:
+    def _stepped(
+        self, tensors: Mapping[Part, Tensor], moving: Sequence[tuple[Tensor, np.ndarray]]
+    ) -> dict[Part, np.ndarray]:
         with quiet():
-            backward([margin], [residual.astype(margin.dtype)])
+            backward([margin for margin, _ in moving], [residual.astype(margin.dtype) for margin, residual in moving])
         slopes = {part: _finite(tensor.grad) for part, tensor in tensors.items()}
         square = sum(float(np.sum(slope.astype(np.float64) ** 2)) for slope in slopes.values() if slope is not None)
-        length = float(np.sum(residual**2)) / square if square > 0 else 0.0
+        length = sum(float(np.sum(residual**2)) for _, residual in moving) / square if square > 0 else 0.0
         return {part: self._moved(part, tensor.data, slopes[part], length) for part, tensor in tensors.items()}
 
     def _moved(self, part: Part, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
@@ -205,29 +241,57 @@ def _finite(gradient: Tensor | None) -> np.ndarray | None:
     return np.asarray(np.where(np.isfinite(gradient.data), gradient.data, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Aim:
-    """Which elements of a margin are to move, all or half of them, the nearest included; and to what numbers."""
+class _Aims:
+    """Which elements of margins are to move, all or half of them, the nearest included; and to what numbers."""
 
-    chosen: np.ndarray
-    target: np.ndarray
+    def __init__(self, seed: int, goals: Sequence[Goal], beyond: Sequence[float]) -> None:
+        self.seed, self.goals, self.beyond = seed, goals, beyond
+        self._chosen: list[np.ndarray] = []
+        self._targets: list[np.ndarray] = []
 
-    @classmethod
-    def at(cls, site: Site, side: int, margin: Margin, generator: np.random.Generator) -> _Aim:
-        sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
-        chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
-        if sizes.size:
-            chosen = chosen | (sizes == sizes.min())
-        scale = np.where(margin.scale > 0, margin.scale, 1.0)
-        turn = np.arange(sizes.size).reshape(sizes.shape) % len(_BEYOND)
-        beyond = np.choose(turn, [share * (np.maximum(scale, 1) if share > 1 else scale) for share in _BEYOND])
-        return cls(chosen, site.sign_of(side) * beyond)
-
-    def residual(self, numbers: np.ndarray) -> np.ndarray:
+    def residuals(self, met: Sequence[Margin]) -> list[np.ndarray]:
         """How far off the elements are."""
-        return np.where(self.chosen & np.isfinite(numbers), numbers - self.target, 0.0)
+        numbers = [margin.numbers for margin in met]
+        if [n.shape for n in numbers] != [t.shape for t in self._targets]:
+            self._choose(met)
+        rows = zip(numbers, self._chosen, self._targets, strict=True)
+        return [np.where(chosen & np.isfinite(n), n - target, 0.0) for n, chosen, target in rows]
 
-    @property
-    def tolerance(self) -> float:
-        """Being so close is close enough."""
-        return 0.5 * float(np.abs(self.target).min(initial=np.inf, where=self.chosen)) if np.any(self.target) else 1e-15
+    def are_met(self, residuals: Sequence[np.ndarray]) -> bool:
+        """Whether they are as close to what they are to be as counts."""
+        for residual, chosen, target in zip(residuals, self._chosen, self._targets, strict=True):
+            least = float(np.abs(target).min(initial=np.inf, where=chosen))
+            if float(np.abs(residual).max(initial=0.0)) > (0.5 * least if np.any(target) else 1e-15):
+                return False
+        return True
+
+    def _choose(self, met: Sequence[Margin]) -> None:
+        self._chosen, self._targets = [], []
+        masks: dict[tuple[int, ...], np.ndarray] = {}
+        for (site, side), margin in zip(self.goals, met, strict=True):
+            sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
+            generator = stream(self.seed, "branch", *site, side)
+            chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
+            if sizes.size:
+                chosen = chosen | (sizes == sizes.min())
+            self._chosen.append(masks.setdefault(sizes.shape, chosen) | (abs(side) == 2))
+            scale = np.where(margin.scale > 0, margin.scale, 1.0)
+            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)
+            shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.beyond]
+            self._targets.append(site.sign_of(side) * np.choose(turn, shares))
+
+
+def _has_slope(difference: Any) -> bool:
+    return isinstance(difference, Tensor) and difference.requires_grad
+
+
+def are_on(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
+    """Whether each margin is on its side, and of those of one shape some element in all of them."""
+    if not all(site.is_on(margin.numbers, side) for (site, side), margin in zip(goals, met, strict=True)):
+        return False
+    together: dict[tuple[int, ...], np.ndarray] = {}
+    for (site, side), margin in zip(goals, met, strict=True):
+        if abs(side) != 2:
+            on = site.are_on(margin.numbers, side)
+            together[on.shape] = together.get(on.shape, True) & on
+    return all(bool(on.any()) for on in together.values())

@@ -24,8 +24,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
+_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne"))
 _ORDERED = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin"))
-_EQUAL = frozenset(("eq", "ne"))
+EQUAL = frozenset(("eq", "ne"))
 #: What is no further from a threshold than this, in units of its size or of 1, is near it.
 _NEAR = 0.3
 #: A threshold below this is there for numbers' sake: nobody means to derive what is beyond it.
@@ -41,7 +42,7 @@ _EDGES = {
 
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
 _BRANCHING = {name for name, op in TABLE.items() if op.composite or (op.kinks and op.elementwise)}
-_BRANCHING |= _ORDERED | _EQUAL | _SIGN | _EDGES.keys()
+_BRANCHING |= _ORDERED | EQUAL | _SIGN | _EDGES.keys()
 
 
 class Site(NamedTuple):
@@ -57,19 +58,23 @@ class Site(NamedTuple):
     def sides(self) -> tuple[int, ...]:
         """Which are to be visited: where some element is below or above 0 (-1, 1), or equal and not (0, 1); together,
         where all are below, above or equal (-2, 2)."""
-        some = (0, 1) if self.op in _EQUAL else (-1, 1)
-        return some if not self.together else (*some, 2) if self.op in _EQUAL else (-2, *some, 2)
+        some = (0, 1) if self.op in EQUAL else (-1, 1)
+        return some if not self.together else (*some, 2) if self.op in EQUAL else (-2, *some, 2)
 
     def sign_of(self, side: int) -> int:
         """The sign of the margin on this side."""
-        return (1 if side == 1 else 0) if self.op in _EQUAL else int(np.sign(side))
+        return (1 if side == 1 else 0) if self.op in EQUAL else int(np.sign(side))
 
     def is_on(self, numbers: np.ndarray, side: int) -> bool:
         """Whether a margin of these numbers is on this side; those that are not finite say nothing."""
         known = numbers[np.isfinite(numbers)]
-        signs = np.abs(np.sign(known)) if self.op in _EQUAL else np.sign(known)
-        are = signs == self.sign_of(side)
+        are = self.are_on(known, side)
         return bool(known.size and (np.all(are) if abs(side) == 2 else np.any(are)))
+
+    def are_on(self, numbers: np.ndarray, side: int) -> np.ndarray:
+        """Which elements are."""
+        signs = np.abs(np.sign(numbers)) if self.op in EQUAL else np.sign(numbers)
+        return np.asarray(signs == self.sign_of(side))
 
 
 class Margin(NamedTuple):
@@ -77,6 +82,7 @@ class Margin(NamedTuple):
 
     difference: Any
     scale: np.ndarray
+    is_stated: bool = False  # a claim spells it out
 
     @property
     def numbers(self) -> np.ndarray:
@@ -86,7 +92,7 @@ class Margin(NamedTuple):
     @property
     def is_guard(self) -> bool:
         """Whether something is compared with a number that only guards against a division by 0."""
-        return bool(np.all((self.scale > 0) & (self.scale < _GUARD)))
+        return not self.is_stated and bool(np.all((self.scale > 0) & (self.scale < _GUARD)))
 
 
 @dataclass(slots=True)
@@ -107,7 +113,8 @@ class Log:
 
     def add(self, op: str, left: Any, right: Any) -> None:
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
-        self.margins[Site(self.owner, self._count, op, self._together)] = Margin(left - right, scale)
+        is_stated = self.is_claim and not self.is_in_rule and op in _COMPARISONS
+        self.margins[Site(self.owner, self._count, op, self._together)] = Margin(left - right, scale, is_stated)
         self._count += 1
 
 
@@ -161,7 +168,7 @@ def _watched(value: Any, log: Log) -> Any:
 
 def _note(log: Log, op: Op, args: tuple[Any, ...]) -> None:
     name = op.name
-    if name in _ORDERED or name in _EQUAL:
+    if name in _ORDERED or name in EQUAL:
         if _is_real(args[0]) or _is_real(args[1]):
             log.add(name, args[0], args[1])
     elif name in _SIGN and _is_real(args[0]):

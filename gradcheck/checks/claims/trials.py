@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
@@ -26,8 +27,8 @@ from gradcheck.language.trials import Variation, moves_literals, speaks_of_root,
 _REFUTES = ("shape_mismatch", "index_out_of_range")
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
-#: Comparisons beyond these are not searched for their other sides.
-_MOST_SITES = 64
+#: Sizes at which claims choose otherwise are visited so often.
+_MOST_SIZES = 8
 
 
 def applies(context: Context) -> bool:
@@ -138,7 +139,7 @@ class _Elsewhere:
         self.count = len(numbers)
         others = 0
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = sum((self._incoming(), self._literals(), self._branches()))
+            others = sum((self._sizes(), self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
@@ -179,6 +180,22 @@ class _Elsewhere:
             self.found += found
             self.accepted.append(point.problem.sizes)
 
+    def _sizes(self) -> int:
+        """Trials at sizes at which what claims make of sizes alone comes out otherwise: `n == 6`, `n % 3`."""
+        from gradcheck.checks.branches.of_sizes import SizeBranches  # not for cases that claim nothing in general
+
+        branches, before = SizeBranches(self.case), self.count
+        if branches.nodes:
+            for point in (self.points.own, *self.points.trials):
+                branches.see(point.problem.sizes)
+            unseen = branches.unseen(self.points.own.problem.sizes, self.points.fixed_sizes)
+            for sizes in islice(unseen, 4 * _MOST_SIZES):
+                if self.count - before == _MOST_SIZES:
+                    break
+                if self._add(self.points.sized(sizes, self.count + 1), self._at, of_trials=True):
+                    branches.see(sizes)
+        return self.count - before
+
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
         refutations = [one.refuted for one, was in zip(self.wrong, before, strict=True) if one.refuted is not was]
@@ -204,7 +221,7 @@ class _Elsewhere:
         _try_to_refute(self.wrong, point, self.run_tolerance)
         return found
 
-    def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]]) -> bool:
+    def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False) -> bool:
         """Whether the point says something; then what is found there is kept, and it."""
         if point is None or unusable(point) or not is_finite(point.want):
             return False
@@ -213,7 +230,7 @@ class _Elsewhere:
         if self._hopeless(point, found, before) is not None:
             return False
         self.count += 1
-        self.points.keep(point)
+        (self.points.trials if of_trials else self.points.others).append(point)
         self.found += found
         return True
 

@@ -16,7 +16,7 @@ def found(problem: Problem, op: str, side: int) -> Problem | None:
     sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
     assert sites
     search = BranchSearch(problem, gradients)
-    return next((other for site in sites if (other := search.find(site, side))), None)
+    return next((other for site in sites if (other := search.find((site, side)))), None)
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
     """)
     gradients = {"y": np.ones(())}
     search = BranchSearch(problem, gradients)
-    assert search.find(Site("y", 0, "le"), -1) is None
+    assert search.find((Site("y", 0, "le"), -1)) is None
