@@ -10,6 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claims import (
     certificates,
+    combinations,
     domains,
     engines,
     formulas,
@@ -49,6 +50,8 @@ STAGES: tuple[Stage, ...] = (
     kinks,
     domains,
     certificates,
+    combinations,
+    kinks,
     numeric,
     forward,
     second_order,

@@ -39,12 +39,13 @@ def check(context: Context) -> Iterable[Comparison]:
             Conventions(context, point, believed).settle()
             if point in context.points.at_kinks:
                 doubt_reference(context, point)
+    context.points.at_kinks = []  # each is looked at once
     return ()
 
 
 def _points(context: Context) -> Iterator[Point]:
     """Those at which there is something to look at."""
-    trials = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None}
+    trials = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None and c.verdict is None}
     for point in (context.points.own, *context.points.elsewhere):
         if id(point.trial) in trials or point in context.points.at_kinks:
             yield point
