@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import HALVES, wide
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.points import Point, Points, unusable
 from gradcheck.checks.result import UNSETTLED, Comparison
@@ -20,8 +20,9 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 
-#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
-_UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
+#: Inputs are moved by so many units in the last place, by one in half precision, so often; values that move by more than
+#: this part, and so many times as much as the inputs, are noise.
+_UNITS, _TIMES, _NOISE, _RATIO = 16.0, 2, 1e-3, 32.0
 
 
 def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
@@ -57,7 +58,8 @@ def is_finite(evaluation: Evaluation) -> bool:
 def _is_noise(point: Point) -> bool:
     """Whether the last places of the inputs decide a value. Values are continuous where gradients have kinks."""
     problem = point.problem
-    unit = _UNITS * epsilon(problem.dtype)
+    unit = (1.0 if problem.dtype in HALVES else _UNITS) * epsilon(problem.dtype)
+    noise = max(_NOISE, _RATIO * unit)
     generator = stream(problem.seed, "last places")
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -76,14 +78,14 @@ def _is_noise(point: Point) -> bool:
         if len(again.states) != len(point.want.states):
             return True
         for state, other in zip(point.want.states, again.states, strict=True):
-            if any(_moves(array, other.values.get(name)) for name, array in state.values.items()):
+            if any(_moves(array, other.values.get(name), noise) for name, array in state.values.items()):
                 return True
     return False
 
 
-def _moves(before: np.ndarray, after: np.ndarray | None) -> bool:
+def _moves(before: np.ndarray, after: np.ndarray | None, noise: float) -> bool:
     if after is None or before.dtype.kind not in "fcV" or before.shape != after.shape or not before.size:
         return False
     old, new = wide(before), wide(after)
     far = np.max(np.abs(new - old))
-    return bool(not far <= _NOISE * np.max(np.abs(old)))
+    return bool(not far <= noise * np.max(np.abs(old)))

@@ -15,11 +15,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.sites import EQUAL, Margin, Site, as_array, margins
+from gradcheck.checks.branches.sites import EQUAL, Margin, Site, as_array, in_enough_digits, margins
+from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
@@ -58,20 +61,21 @@ class BranchSearch:
     for the incoming ones."""
 
     def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
-        self.problem, self.gradients = problem, gradients
+        self._own, self.problem, self.gradients = problem, *in_enough_digits(problem, gradients)
+        problem = self.problem
         self._values = dict(in_file_order(problem.case))
         leaves = {**problem.inputs, **problem.constants}
         self._fixed = {name: leaves[name] for name in self._values}
         self._bounds: dict[Part, tuple[float, float]] = {}
         self._start = {**self._drawn(), **self._incoming()}
-        self._moving = {part for part, array in self._start.items() if array.dtype.kind == "f"}
+        self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
 
     def _drawn(self) -> dict[Part, np.ndarray]:
         found: dict[Part, np.ndarray] = {}
         for name, value in self._values.items():
             if value.expr is not None:
-                parts = random_parts(self.problem, name)
-                found |= {Part(name, number): array for number, array in enumerate(parts)}
+                parts = random_parts(self._own, name)
+                found |= {Part(name, number): _like(array, self._fixed[name]) for number, array in enumerate(parts)}
             elif name in self.problem.case.inputs:
                 found[Part(name)] = self._fixed[name]
         return found
@@ -137,7 +141,7 @@ class BranchSearch:
                 return None
             at = int(np.argmax(np.abs(slope)))
             moved = arrays[part].copy()
-            moved.flat[at] -= met[0].numbers.item() / slope.flat[at]
+            moved.flat[at] -= met[0].numbers.item() * slope.flat[at] / abs(slope.flat[at]) ** 2
             arrays = {**arrays, part: moved}
         return None
 
@@ -161,7 +165,7 @@ class BranchSearch:
                 if value.expr is not None:
                     made = evaluate(value.expr, found, _Parts(name, tensors, self._bounds))
                 found[name] = made if made.dtype == self._fixed[name].dtype else self._fixed[name]
-            elif value.expr is not None and self._fixed[name].dtype.kind == "f":
+            elif value.expr is not None and self._fixed[name].dtype.kind in "fc":
                 found[name] = evaluate(value.expr, found)
             else:
                 found[name] = self._fixed[name]
@@ -173,31 +177,32 @@ class BranchSearch:
         with quiet():
             backward([margin for margin, _ in moving], [residual.astype(margin.dtype) for margin, residual in moving])
         slopes = {part: _finite(tensor.grad) for part, tensor in tensors.items()}
-        square = sum(float(np.sum(slope.astype(np.float64) ** 2)) for slope in slopes.values() if slope is not None)
+        square = sum(float(np.sum(np.abs(wide(slope)) ** 2)) for slope in slopes.values() if slope is not None)
         length = sum(float(np.sum(residual**2)) for _, residual in moving) / square if square > 0 else 0.0
         return {part: self._moved(part, tensor.data, slopes[part], length) for part, tensor in tensors.items()}
 
     def _moved(self, part: Part, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
         if slope is None:
             return array
-        low, high = self._bounds.get(part, (-np.inf, np.inf))
-        return np.asarray(np.clip(array - length * slope, low, high)).astype(array.dtype)
+        moved = array - length * slope
+        return np.asarray(np.clip(moved, *self._bounds[part]) if part in self._bounds else moved).astype(array.dtype)
 
     def _with(self, leaves: Mapping[str, Tensor], arrays: Mapping[Part, np.ndarray]) -> Problem:
         """The problem with these numbers; it says so where an incoming gradient that the file writes out is another."""
-        problem, case = self.problem, self.problem.case
+        problem, case = self._own, self.problem.case
         incoming = {part.name: array for part, array in arrays.items() if part.is_incoming}
         changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}
         seeds = problem.seeds
         if changed:
-            seeds = ({**seeds[0], **{root: incoming[root] for root in changed}},)
+            given = {root: incoming[root].astype(_dtype_of(seeds[0][root], incoming[root])) for root in changed}
+            seeds = ({**seeds[0], **given},)
         drawn = problem.drawn
         if any(is_rigid(case, case.steps[0].roots[root]) for root in changed):
             drawn = replace(drawn, variation=Variation(drawn.variation.literals, incoming=True))
         return replace(
             problem,
-            inputs={name: leaves[name].data for name in problem.inputs},
-            constants={name: leaves[name].data for name in problem.constants},
+            inputs={name: leaves[name].data.astype(array.dtype) for name, array in problem.inputs.items()},
+            constants={name: leaves[name].data.astype(array.dtype) for name, array in problem.constants.items()},
             seeds=seeds,
             drawn=drawn,
         )
@@ -223,6 +228,15 @@ class _Parts(NumPy):
             limits = [float(as_array(limit)) for limit in args[first : first + 2] if np.ndim(as_array(limit)) == 0]
             self._bounds[part] = (limits[0], limits[1]) if len(limits) == 2 else (-np.inf, np.inf)
         return self._tensors[part]
+
+
+def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+    """In double precision, if the leaf is."""
+    return raise_array(array) if array.dtype in dtypes.HALVES and leaf.dtype not in dtypes.HALVES else array
+
+
+def _dtype_of(seed: np.ndarray | None, otherwise: np.ndarray) -> np.dtype:
+    return otherwise.dtype if seed is None else seed.dtype
 
 
 def _leaf(array: np.ndarray, moves: bool) -> Tensor:

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import convert
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
@@ -261,9 +263,17 @@ def _plain(value: Any) -> Any:
 
 def margins_at(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, Margin]:
     """The margins at this problem's own numbers. Raises GradcheckError."""
+    problem, gradients = in_enough_digits(problem, gradients)
     with no_grad():
         leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
         return margins(problem, leaves, gradients, owners)
+
+
+def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
+    """The same in double precision, if the problem is in half: there differences are too coarse to be followed."""
+    if problem.dtype not in HALVES:
+        return problem, gradients
+    return raise_precision(problem), {n: None if g is None else raise_array(g) for n, g in gradients.items()}
 
 
 def sides(found: Mapping[Site, Margin]) -> dict[Site, set[int]]:
