@@ -20,8 +20,8 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 
-#: Inputs are moved by so many units in the last place, by one in half precision, so often; values that move by more than
-#: this part, and so many times as much as the inputs, are noise.
+#: Inputs are moved by so many units in the last place, by one in half precision, so often; values that move by more
+#: than this part, and so many times as much as the inputs, are noise.
 _UNITS, _TIMES, _NOISE, _RATIO = 16.0, 2, 1e-3, 32.0
 
 

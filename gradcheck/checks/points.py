@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.other_numbers import scaled, varied
@@ -167,11 +168,11 @@ class Points:
             return None
         return self._at(problem, number, "incoming" if variation.incoming else "moved")
 
-    def sized(self, sizes: Mapping[str, int], number: int) -> Point | None:
-        """A point at these sizes, as trial `number` (from 1), of ordinary numbers; None where that cannot be."""
+    def sized(self, sizes: Mapping[str, int], number: int, attempt: int) -> Point | None:
+        """A point at these sizes, as trial `number` (from 1), drawn in this attempt; None where that cannot be."""
         own = self.own.problem
         try:
-            return self._at(draw(own.case, own.seed, number - 1, attempt=1, sizes=sizes), number, "drawn")
+            return self._at(draw(own.case, own.seed, number - 1, attempt=attempt, sizes=sizes), number, "drawn")
         except GradcheckError:
             return None
 
@@ -289,3 +290,11 @@ def unusable(point: Point) -> Fact | None:
         if kind != step.raises:
             return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
     return None
+
+
+def is_telling(point: Point) -> bool:
+    """Whether the gradients that formulas claim have elements other than 0."""
+    if not point.is_complete:
+        return False
+    gradients = point.scope(point.last).gradients
+    return all(bool(np.any(wide(gradients[name]))) for name in point.problem.case.formulas if name in gradients)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.sites import Site, branching, margins_at, sides, touches
-from gradcheck.checks.points import Point
+from gradcheck.checks.points import Point, is_telling
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 
@@ -26,20 +26,27 @@ class BranchCoverage:
         self._visited: dict[Site, set[int]] = {}
         self._points: list[Point] = []
 
-    def visit(self, points: Sequence[Point]) -> None:
-        """Note on which sides these are."""
+    def visit(self, points: Sequence[Point]) -> bool:
+        """Note on which sides these are; whether the last of them tells right from wrong there.
+
+        One that does not, for its gradients are 0, counts only if it was looked for.
+        """
         if not self._owners:
-            return
+            return True
         self._points += points
+        telling = True
         for point in points:
             margins = margins_at(point.problem, _gradients(point), self._owners)
+            telling = self._is_usual(point) and is_telling(point)
+            was_looked_for = point.trial is not None and point.trial.kind == "branch"
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
             for site, signs in sides(margins).items():
-                visited = self._visited.setdefault(site, set())
-                visited.update(signs if self._says_something(point) else ())
+                counted = telling or (was_looked_for and self._is_usual(point))
+                self._visited.setdefault(site, set()).update(signs if counted else ())
+        return telling
 
-    def _says_something(self, point: Point) -> bool:
+    def _is_usual(self, point: Point) -> bool:
         """Whether no size is 1 that need not be: there much is equal that is not elsewhere."""
         own = self._points[0].problem.sizes
         return all(size != 1 or own[word] == 1 for word, size in point.problem.sizes.items())
@@ -58,7 +65,7 @@ class BranchCoverage:
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
-        starts = [point for point in self._points if self._says_something(point)]
+        starts = [point for point in self._points if self._is_usual(point)]
         return [BranchSearch(point.problem, _gradients(point)) for point in starts[:_STARTS]]
 
 

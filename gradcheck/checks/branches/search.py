@@ -9,6 +9,7 @@ leaves is made again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
@@ -24,8 +25,10 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.sites import EQUAL, Margin, Site, as_array, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.nodes import Call
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order, random_parts
@@ -82,14 +85,15 @@ class BranchSearch:
 
     def _incoming(self) -> dict[Part, np.ndarray]:
         """Those of a single pass that are random, or that a claim which speaks of them must hold for all of."""
-        case = self.problem.case
-        if len(case.steps) != 1:
+        case, inner = self.problem.case, inner_roots(self.problem.case)
+        if any(step.action != "backward" for step in case.steps):
             return {}
-        inner = inner_roots(case)
+        times = Counter(root for step in case.steps for root in step.roots)
         return {
             Part(root, is_incoming=True): np.asarray(self.gradients[root])
-            for root, value in case.steps[0].roots.items()
-            if root not in inner and root in self.gradients and ((value and is_free(value)) or is_rigid(case, value))
+            for step in case.steps
+            for root, value in step.roots.items()
+            if times[root] == 1 and root not in inner and root in self.gradients and _varies(case, value)
         }
 
     def find(self, *goals: Goal) -> Problem | None:
@@ -192,12 +196,12 @@ class BranchSearch:
         problem, case = self._own, self.problem.case
         incoming = {part.name: array for part, array in arrays.items() if part.is_incoming}
         changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}
-        seeds = problem.seeds
-        if changed:
-            given = {root: incoming[root].astype(_dtype_of(seeds[0][root], incoming[root])) for root in changed}
-            seeds = ({**seeds[0], **given},)
+        seeds = tuple(
+            {r: incoming[r].astype(_dtype_of(s, incoming[r])) if r in changed else s for r, s in of_step.items()}
+            for of_step in problem.seeds
+        )
         drawn = problem.drawn
-        if any(is_rigid(case, case.steps[0].roots[root]) for root in changed):
+        if any(is_rigid(case, step.roots[root]) for step in case.steps for root in changed & step.roots.keys()):
             drawn = replace(drawn, variation=Variation(drawn.variation.literals, incoming=True))
         return replace(
             problem,
@@ -228,6 +232,14 @@ class _Parts(NumPy):
             limits = [float(as_array(limit)) for limit in args[first : first + 2] if np.ndim(as_array(limit)) == 0]
             self._bounds[part] = (limits[0], limits[1]) if len(limits) == 2 else (-np.inf, np.inf)
         return self._tensors[part]
+
+
+def _varies(case: Case, incoming: Value | None) -> bool:
+    """Whether an incoming gradient is drawn at random by itself, or written out, so that a claim must hold for all."""
+    if incoming is None or incoming.expr is None:
+        return is_rigid(case, incoming)
+    is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
+    return is_free(incoming) or is_drawn or is_rigid(case, incoming)
 
 
 def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
@@ -287,7 +299,8 @@ class _Aims:
             generator = stream(self.seed, "branch", *site, side)
             chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
             if sizes.size:
-                chosen = chosen | (sizes == sizes.min())
+                nearest = sizes == sizes.min()
+                chosen = chosen | nearest if len(self.beyond) > 1 or abs(side) == 2 else nearest
             self._chosen.append(masks.setdefault(sizes.shape, chosen) | (abs(side) == 2))
             scale = np.where(margin.scale > 0, margin.scale, 1.0)
             turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)

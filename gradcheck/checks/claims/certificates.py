@@ -99,7 +99,7 @@ def _rounds(context: Context, c: Comparison) -> bool:
     may not."""
     if c.status == "undecided":
         return c.mismatch is None or c.mismatch.kind != "kinks_not_searched_further"
-    if c.verdict is not None:  # no subgradient
+    if c.verdict is not None or context.points.at(c.trial) in context.points.at_kinks:  # or nobody has looked
         return False
     if c.mask is None or c.got_array is None or not np.isfinite(wide(c.got_array)[c.mask]).all():
         return False

@@ -9,19 +9,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
-from gradcheck.checks.points import Point, unusable
+from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim, StatedTolerance
 from gradcheck.language.trials import Variation, moves_literals, speaks_of_root, spread_of, trials, varies_incoming
+
+if TYPE_CHECKING:
+    from gradcheck.checks.branches.of_sizes import SizeBranches
 
 #: Of these kinds of error a derivation is refuted: its shape is wrong.
 _REFUTES = ("shape_mismatch", "index_out_of_range")
@@ -186,15 +190,21 @@ class _Elsewhere:
 
         branches, before = SizeBranches(self.case), self.count
         if branches.nodes:
-            for point in (self.points.own, *self.points.trials):
+            for point in filter(is_telling, (self.points.own, *self.points.trials)):
                 branches.see(point.problem.sizes)
             unseen = branches.unseen(self.points.own.problem.sizes, self.points.fixed_sizes)
             for sizes in islice(unseen, 4 * _MOST_SIZES):
-                if self.count - before == _MOST_SIZES:
+                if self.count - before >= _MOST_SIZES:
                     break
-                if self._add(self.points.sized(sizes, self.count + 1), self._at, of_trials=True):
-                    branches.see(sizes)
+                self._at_sizes(sizes, branches)
         return self.count - before
+
+    def _at_sizes(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
+        for attempt in (1, 3, 5):  # of ordinary numbers
+            point = self.points.sized(sizes, self.count + 1, attempt)
+            if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
+                branches.see(sizes)
+                return
 
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
@@ -293,8 +303,7 @@ class _Elsewhere:
             for problem in coverage.reach(site, side):
                 point = self.points.branch(problem, self.count + 1)
                 other = problem.drawn.variation.incoming
-                if self._add(point, self._under_incoming if other else self._beyond):
-                    coverage.visit([point])
+                if self._add(point, self._under_incoming if other else self._beyond) and coverage.visit([point]):
                     break
             else:
                 where = condition([self.points.own, *self.points.elsewhere], site, side)
