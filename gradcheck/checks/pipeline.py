@@ -51,7 +51,6 @@ STAGES: tuple[Stage, ...] = (
     domains,
     certificates,
     combinations,
-    kinks,
     numeric,
     forward,
     second_order,

@@ -42,7 +42,7 @@ class BranchCoverage:
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
             for site, signs in sides(margins).items():
-                counted = telling or (was_looked_for and self._is_usual(point))
+                counted = telling or (was_looked_for and (self._is_usual(point) or says_something(point)))
                 self._visited.setdefault(site, set()).update(signs if counted else ())
         return telling
 
@@ -65,8 +65,9 @@ class BranchCoverage:
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
-        starts = [point for point in self._points if self._is_usual(point)]
-        return [BranchSearch(point.problem, _gradients(point)) for point in starts[:_STARTS]]
+        usual = [point for point in self._points if self._is_usual(point)]
+        others = [point for point in self._points if not self._is_usual(point)]
+        return [BranchSearch(p.problem, _gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: More op applications than this, over all points, are left to numbers alone.
 MAX_WORK = 20_000
+#: A difference of this size is small, beside 1 and the largest element.
+_SMALL = 1e-6
 
 
 def applies(context: Context) -> bool:
@@ -99,13 +101,21 @@ def _rounds(context: Context, c: Comparison) -> bool:
     may not."""
     if c.status == "undecided":
         return c.mismatch is None or c.mismatch.kind != "kinks_not_searched_further"
-    if c.verdict is not None or context.points.at(c.trial) in context.points.at_kinks:  # or nobody has looked
+    if c.verdict is not None:  # no subgradient
         return False
     if c.mask is None or c.got_array is None or not np.isfinite(wide(c.got_array)[c.mask]).all():
+        return False
+    if not context.options.explained and not _is_small(c):  # nobody has looked whether it is at a kink
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     moves = explained(context.points.at(c.trial), c.step, c.tensor, claim)
     return moves is not None and moves.shape == c.mask.shape and bool((moves[c.mask] > 0).all())
+
+
+def _is_small(c: Comparison) -> bool:
+    assert c.got_array is not None
+    got, want = wide(c.got_array), np.zeros(()) if c.want_array is None else wide(c.want_array)
+    return bool(np.all(np.abs(got - want) <= _SMALL * (1 + np.abs(want).max(initial=0.0))))
 
 
 def _off_by_rounding(context: Context, c: Comparison) -> Comparison:
