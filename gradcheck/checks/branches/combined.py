@@ -10,7 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gradcheck.checks.branches.search import BranchSearch, Goal, are_on
+from gradcheck.checks.branches.aims import Goal, are_on
+from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.sites import Margin, Site, margins_at
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.sites import EQUAL, Margin, Site, as_array, in_enough_digits, margins
+from gradcheck.checks.branches.aims import Aims, Goal, are_on
+from gradcheck.checks.branches.sites import EQUAL, Margin, as_array, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
@@ -30,7 +31,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free, stream
+from gradcheck.language.random import RANDOM, is_free
 from gradcheck.language.sampling import in_file_order, random_parts
 from gradcheck.language.trials import Variation, inner_roots, is_rigid
 
@@ -47,8 +48,6 @@ _UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
 
 #: A grid on which sums are exact.
 _GRID = 2.0**16
-#: A comparison, and a side of it.
-Goal: TypeAlias = tuple[Site, int]
 
 
 class Part(NamedTuple):
@@ -104,7 +103,7 @@ class BranchSearch:
         return next((found for beyond in _BEYOND if (found := self._search(goals, beyond)) is not None), None)
 
     def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
-        arrays, aims = dict(self._start), _Aims(self.problem.seed, goals, beyond)
+        arrays, aims = dict(self._start), Aims(self.problem.seed, goals, beyond)
         found: Problem | None = None
         stuck, before = 0, np.inf
         for _ in range(_STEPS):
@@ -242,6 +241,10 @@ def _varies(case: Case, incoming: Value | None) -> bool:
     return is_free(incoming) or is_drawn or is_rigid(case, incoming)
 
 
+def _has_slope(difference: Any) -> bool:
+    return isinstance(difference, Tensor) and difference.requires_grad
+
+
 def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
     """In double precision, if the leaf is."""
     return raise_array(array) if array.dtype in dtypes.HALVES and leaf.dtype not in dtypes.HALVES else array
@@ -265,60 +268,3 @@ def _finite(gradient: Tensor | None) -> np.ndarray | None:
     if gradient is None:
         return None
     return np.asarray(np.where(np.isfinite(gradient.data), gradient.data, 0))
-
-
-class _Aims:
-    """Which elements of margins are to move, all or half of them, the nearest included; and to what numbers."""
-
-    def __init__(self, seed: int, goals: Sequence[Goal], beyond: Sequence[float]) -> None:
-        self.seed, self.goals, self.beyond = seed, goals, beyond
-        self._chosen: list[np.ndarray] = []
-        self._targets: list[np.ndarray] = []
-
-    def residuals(self, met: Sequence[Margin]) -> list[np.ndarray]:
-        """How far off the elements are."""
-        numbers = [margin.numbers for margin in met]
-        if [n.shape for n in numbers] != [t.shape for t in self._targets]:
-            self._choose(met)
-        rows = zip(numbers, self._chosen, self._targets, strict=True)
-        return [np.where(chosen & np.isfinite(n), n - target, 0.0) for n, chosen, target in rows]
-
-    def are_met(self, residuals: Sequence[np.ndarray]) -> bool:
-        """Whether they are as close to what they are to be as counts."""
-        for residual, chosen, target in zip(residuals, self._chosen, self._targets, strict=True):
-            least = float(np.abs(target).min(initial=np.inf, where=chosen))
-            if float(np.abs(residual).max(initial=0.0)) > (0.5 * least if np.any(target) else 1e-15):
-                return False
-        return True
-
-    def _choose(self, met: Sequence[Margin]) -> None:
-        self._chosen, self._targets = [], []
-        masks: dict[tuple[int, ...], np.ndarray] = {}
-        for (site, side), margin in zip(self.goals, met, strict=True):
-            sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
-            generator = stream(self.seed, "branch", *site, side)
-            chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
-            if sizes.size:
-                nearest = sizes == sizes.min()
-                chosen = chosen | nearest if len(self.beyond) > 1 or abs(side) == 2 else nearest
-            self._chosen.append(masks.setdefault(sizes.shape, chosen) | (abs(side) == 2))
-            scale = np.where(margin.scale > 0, margin.scale, 1.0)
-            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)
-            shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.beyond]
-            self._targets.append(site.sign_of(side) * np.choose(turn, shares))
-
-
-def _has_slope(difference: Any) -> bool:
-    return isinstance(difference, Tensor) and difference.requires_grad
-
-
-def are_on(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
-    """Whether each margin is on its side, and of those of one shape some element in all of them."""
-    if not all(site.is_on(margin.numbers, side) for (site, side), margin in zip(goals, met, strict=True)):
-        return False
-    together: dict[tuple[int, ...], np.ndarray] = {}
-    for (site, side), margin in zip(goals, met, strict=True):
-        if abs(side) != 2:
-            on = site.are_on(margin.numbers, side)
-            together[on.shape] = together.get(on.shape, True) & on
-    return all(bool(on.any()) for on in together.values())
