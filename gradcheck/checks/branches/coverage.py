@@ -42,7 +42,7 @@ class BranchCoverage:
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
             for site, signs in sides(margins).items():
-                counted = telling or (was_looked_for and (self._is_usual(point) or says_something(point)))
+                counted = telling or (was_looked_for and (self._is_usual(point) or is_telling(point)))
                 self._visited.setdefault(site, set()).update(signs if counted else ())
         return telling
 
