@@ -6,7 +6,7 @@ A formula that is right at one point may be right by accident; a wrong one must 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
+from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
 from gradcheck.checks.points import Point, is_telling, unusable
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim, StatedTolerance
 from gradcheck.language.trials import Variation, moves_literals, speaks_of_root, spread_of, trials, varies_incoming
 
 if TYPE_CHECKING:
     from gradcheck.checks.branches.of_sizes import SizeBranches
 
-#: Of these kinds of error a derivation is refuted: its shape is wrong.
-_REFUTES = ("shape_mismatch", "index_out_of_range")
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
 #: Sizes at which claims choose otherwise are visited so often.
@@ -48,7 +46,7 @@ def check(context: Context) -> Iterator[Comparison]:
     case, own = context.case, context.points.own
     wrong = [WrongFormula(name, claim) for name, listed in case.wrong_formulas.items() for claim in listed]
     if own.is_complete:
-        _try_to_refute(wrong, own, context.options.tolerance)
+        try_to_refute(wrong, own, context.options.tolerance)
     elsewhere = _Elsewhere(context, wrong)
     if case.generalize is not None or wrong:
         elsewhere.run()
@@ -58,64 +56,6 @@ def check(context: Context) -> Iterator[Comparison]:
         context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes, *elsewhere.unvisited_by(c)))
     yield from (c.noted(*notes, *elsewhere.unvisited_by(c)) for c in found)
     yield from elsewhere.found
-
-
-# Wrong formulas --------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class WrongFormula:
-    """A derivation that is to be refuted: at how many points it held, and the comparison that refuted it."""
-
-    name: str
-    claim: Claim
-    held: int = 0
-    last: Comparison | None = None
-    refuted: Comparison | None = None
-
-    def attempt(self, claims: Claims) -> None:
-        """Try it at one more point, unless it is refuted already."""
-        if self.refuted is not None:
-            return
-        found = check_formula(claims, self.name, self.claim, ClaimKind.WRONG_FORMULA)
-        self.last = found
-        if found.status == "failed" and _is_refutation(found):
-            self.refuted = found
-        elif not _says_nothing(found):
-            self.held += 1
-
-    def verdict(self) -> Comparison:
-        """Passed if it was wrong somewhere."""
-        if self.refuted is not None:
-            how = self.refuted.mismatch
-            if how is None:
-                how = fact("elements_differ", mismatched=self.refuted.mismatched, elements=self.refuted.elements)
-            return replace(self.refuted, status="passed", mismatch=fact("refuted", how=how))
-        assert self.last is not None
-        if self.last.status == "failed":
-            return self.last
-        return replace(self.last, status="failed", mismatch=fact("not_refuted", points=self.held)).about(trial=None)
-
-
-def _is_refutation(found: Comparison) -> bool:
-    """A difference in numbers or shape; not an op called with arguments that it does not take."""
-    if found.mask is not None or found.got_array is not None:
-        return True
-    mismatch = found.mismatch
-    return mismatch is not None and mismatch.kind == "claim_raised" and mismatch["error"] in _REFUTES
-
-
-def _says_nothing(found: Comparison) -> bool:
-    """Whether every element is NaN on both sides, or there are none."""
-    if found.elements == 0:
-        return True
-    return any(note.kind == "nans_agree" and note["count"] == found.elements for note in found.notes)
-
-
-def _try_to_refute(wrong: Sequence[WrongFormula], point: Point, run: StatedTolerance | None) -> None:
-    claims = Claims(point, point.last, run)
-    for one in wrong:
-        one.attempt(claims)
 
 
 # Elsewhere -------------------------------------------------------------------------------------------
@@ -169,7 +109,7 @@ class _Elsewhere:
                 why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
-                empty = any(_says_nothing(c) for c in found if c.what.is_general)
+                empty = any(says_nothing(c) for c in found if c.what.is_general)
                 if empty and all(c.status == "passed" for c in found):
                     why = fact("all_is_nan")
                 why = why or self._hopeless(point, found, before)
@@ -228,7 +168,7 @@ class _Elsewhere:
             claims = Claims(point, index, self.run_tolerance) if step.checks else None
             found += [check_identity(claims, claim) for claim in step.checks if claims]
         found += check_general(point, self.run_tolerance)
-        _try_to_refute(self.wrong, point, self.run_tolerance)
+        try_to_refute(self.wrong, point, self.run_tolerance)
         return found
 
     def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False) -> bool:
@@ -280,7 +220,7 @@ class _Elsewhere:
         return int(near)
 
     def _moved(self, point: Point) -> list[Comparison]:
-        _try_to_refute(self.wrong, point, self.run_tolerance)
+        try_to_refute(self.wrong, point, self.run_tolerance)
         found = check_formulas(Claims(point, point.last, self.run_tolerance))
         elsewhere = fact("not_at_other_numbers")
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
