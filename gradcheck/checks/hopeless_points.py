@@ -15,14 +15,15 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.points import Point, Points, unusable
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.raised import raise_precision, raised
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 
-#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise,
-#: where that is so many times as far as the inputs: in half precision these move by more themselves.
-_UNITS, _TIMES, _NOISE, _TIMES_AS_FAR = 16.0, 2, 1e-3, 32.0
+#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
+_UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
 
 
 def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
@@ -56,35 +57,35 @@ def is_finite(evaluation: Evaluation) -> bool:
 
 
 def _is_noise(point: Point) -> bool:
-    """Whether the last places of the inputs decide a value. Values are continuous where gradients have kinks."""
-    problem = point.problem
-    unit = _UNITS * epsilon(problem.dtype)
+    """Whether the last places of the inputs decide a value, in double precision: what less of it does is measured.
+    Values are continuous where gradients have kinks."""
+    problem, reference, want = raise_precision(point.problem), point.engines.reference, point.want
+    if problem is not point.problem and isinstance(reference, DefineByRun):
+        reference = raised(reference)
+        want = reference.evaluate(problem)
     generator = stream(problem.seed, "last places")
-
-    def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {
-            name: np.asarray(wide(array) * (1 + unit * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
-            if array.dtype.kind in "fcV"
-            else array
-            for name, array in arrays.items()
-        }
-
     for _ in range(_TIMES):
-        there = replace(
-            problem, inputs=moved(problem.inputs), forwards=tuple(moved(arrays) for arrays in problem.forwards)
-        )
-        again = point.engines.reference.evaluate(there)
-        if len(again.states) != len(point.want.states):
+        moved = tuple(_moved(arrays, generator) for arrays in (problem.inputs, *problem.forwards))
+        again = reference.evaluate(replace(problem, inputs=moved[0], forwards=moved[1:]))
+        if len(again.states) != len(want.states):
             return True
-        for state, other in zip(point.want.states, again.states, strict=True):
-            if any(_moves(array, other.values.get(name), unit) for name, array in state.values.items()):
+        for state, other in zip(want.states, again.states, strict=True):
+            if any(_moves(array, other.values.get(name)) for name, array in state.values.items()):
                 return True
     return False
 
 
-def _moves(before: np.ndarray, after: np.ndarray | None, unit: float) -> bool:
+def _moved(arrays: Mapping[str, np.ndarray], generator: np.random.Generator) -> dict[str, np.ndarray]:
+    def shaken(array: np.ndarray) -> np.ndarray:
+        factors = 1 + _UNITS * epsilon(array.dtype) * generator.uniform(-1, 1, array.shape)
+        return np.asarray(wide(array) * factors).astype(array.dtype)
+
+    return {name: shaken(array) if array.dtype.kind in "fcV" else array for name, array in arrays.items()}
+
+
+def _moves(before: np.ndarray, after: np.ndarray | None) -> bool:
     if after is None or before.dtype.kind not in "fcV" or before.shape != after.shape or not before.size:
         return False
     old, new = wide(before), wide(after)
     far = np.max(np.abs(new - old))
-    return bool(not far <= max(_NOISE, _TIMES_AS_FAR * unit) * np.max(np.abs(old)))
+    return bool(not far <= _NOISE * np.max(np.abs(old)))

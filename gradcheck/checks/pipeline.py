@@ -12,6 +12,7 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks import own_dtype
 from gradcheck.checks.claims import (
     certificates,
+    combinations,
     domains,
     engines,
     formulas,
@@ -24,6 +25,7 @@ from gradcheck.checks.claims import (
 )
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
+from gradcheck.checks.failures import kinks
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison, Failure
 from gradcheck.errors import InvalidCase
@@ -50,8 +52,10 @@ STAGES: tuple[Stage, ...] = (
     stated,
     formulas,
     trials,
+    kinks,
     domains,
     certificates,
+    combinations,
     numeric,
     forward,
     second_order,

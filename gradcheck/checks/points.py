@@ -7,13 +7,14 @@ then kept, so that whoever explains a failure looks at the very point at which i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.other_numbers import scaled, varied
@@ -135,6 +136,7 @@ class Points:
         self.own: Point = OwnPoint(problem, engines)
         self.trials: list[Point] = []  # those that were drawn and say something, in order
         self.others: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
+        self.at_kinks: list[Point] = []  # those at which something is exactly at a threshold of the graph
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
@@ -166,6 +168,14 @@ class Points:
             return None
         return self._at(problem, number, "incoming" if variation.incoming else "moved")
 
+    def sized(self, sizes: Mapping[str, int], number: int, attempt: int) -> Point | None:
+        """A point at these sizes, as trial `number` (from 1), drawn in this attempt; None where that cannot be."""
+        own = self.own.problem
+        try:
+            return self._at(draw(own.case, own.seed, number - 1, attempt=attempt, sizes=sizes), number, "drawn")
+        except GradcheckError:
+            return None
+
     def branch(self, problem: Problem, number: int) -> Point:
         """A point that was looked for, as trial `number` (from 1)."""
         return self._at(problem, number, "branch")
@@ -175,20 +185,17 @@ class Points:
         sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
         return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
 
-    def keep(self, point: Point) -> None:
-        """Whoever explains what was found at the point will look at it again."""
-        self.others.append(point)
-
     @property
     def elsewhere(self) -> list[Point]:
         """All points but the case's own numbers."""
         return [*self.trials, *self.others]
 
     def _held(self, attempt: int) -> frozenset[str]:
-        return self._fixed | self._stuck if attempt > 1 else self._fixed
+        return self.fixed_sizes | self._stuck if attempt > 1 else self.fixed_sizes
 
     @cached_property
-    def _fixed(self) -> frozenset[str]:
+    def fixed_sizes(self) -> frozenset[str]:
+        """Those that cannot change: something written out has them."""
         sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
         return sizes | pinned_sizes(self.own.problem)
 
@@ -283,3 +290,11 @@ def unusable(point: Point) -> Fact | None:
         if kind != step.raises:
             return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
     return None
+
+
+def is_telling(point: Point) -> bool:
+    """Whether the gradients that formulas claim have elements other than 0."""
+    if not point.is_complete:
+        return False
+    gradients = point.scope(point.last).gradients
+    return all(bool(np.any(wide(gradients[name]))) for name in point.problem.case.formulas if name in gradients)

@@ -94,7 +94,7 @@ def test_a_branch_keeps_the_numbers_that_were_found() -> None:
     point = points.branch(points.own.problem, 9)
     assert point.trial is not None
     assert (point.trial.number, point.trial.kind) == (9, "branch")
-    points.keep(point)
+    points.others.append(point)
     assert points.elsewhere == [point]
     assert points.at(point.trial) is point
 

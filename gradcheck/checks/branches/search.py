@@ -9,34 +9,45 @@ leaves is made again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.sites import Margin, Site, as_array, margins
+from gradcheck.checks.branches.aims import Aims, Goal, are_on
+from gradcheck.checks.branches.sites import EQUAL, Margin, as_array, in_enough_digits, margins
+from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.nodes import Call
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free, stream
+from gradcheck.language.random import RANDOM, is_free
 from gradcheck.language.sampling import in_file_order, random_parts
 from gradcheck.language.trials import Variation, inner_roots, is_rigid
 
 #: Steps of one search, and how many of them may bring it no nearer; how far beyond a threshold elements are pushed, in
-#: turn, as a share of what is compared.
+#: turn, as a share of what is compared; where that leads nowhere, just beyond it.
 _STEPS = 16
 _PATIENCE = 2
-_BEYOND = (0.05, 3.0, 0.002)
+_BEYOND = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
 #: A case of more numbers is not searched.
 _MOST = 100_000
 #: Creators whose elements lie between 0 and 1, and those that state their bounds.
 _UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
+
+
+#: A grid on which sums are exact.
+_GRID = 2.0**16
 
 
 class Part(NamedTuple):
@@ -52,72 +63,102 @@ class BranchSearch:
     for the incoming ones."""
 
     def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
-        self.problem, self.gradients = problem, gradients
+        self._own, self.problem, self.gradients = problem, *in_enough_digits(problem, gradients)
+        problem = self.problem
         self._values = dict(in_file_order(problem.case))
         leaves = {**problem.inputs, **problem.constants}
         self._fixed = {name: leaves[name] for name in self._values}
         self._bounds: dict[Part, tuple[float, float]] = {}
         self._start = {**self._drawn(), **self._incoming()}
-        self._moving = {part for part, array in self._start.items() if array.dtype.kind == "f"}
+        self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
 
     def _drawn(self) -> dict[Part, np.ndarray]:
         found: dict[Part, np.ndarray] = {}
         for name, value in self._values.items():
             if value.expr is not None:
-                parts = random_parts(self.problem, name)
-                found |= {Part(name, number): array for number, array in enumerate(parts)}
+                parts = random_parts(self._own, name)
+                found |= {Part(name, number): _like(array, self._fixed[name]) for number, array in enumerate(parts)}
             elif name in self.problem.case.inputs:
                 found[Part(name)] = self._fixed[name]
         return found
 
     def _incoming(self) -> dict[Part, np.ndarray]:
         """Those of a single pass that are random, or that a claim which speaks of them must hold for all of."""
-        case = self.problem.case
-        if len(case.steps) != 1:
+        case, inner = self.problem.case, inner_roots(self.problem.case)
+        if any(step.action != "backward" for step in case.steps):
             return {}
-        inner = inner_roots(case)
+        times = Counter(root for step in case.steps for root in step.roots)
         return {
             Part(root, is_incoming=True): np.asarray(self.gradients[root])
-            for root, value in case.steps[0].roots.items()
-            if root not in inner and root in self.gradients and ((value and is_free(value)) or is_rigid(case, value))
+            for step in case.steps
+            for root, value in step.roots.items()
+            if times[root] == 1 and root not in inner and root in self.gradients and _varies(case, value)
         }
 
-    def find(self, site: Site, side: int) -> Problem | None:
-        """The problem with other numbers, some element of the comparison's margin being on this side of 0."""
-        arrays = dict(self._start)
-        if not self._moving or sum(array.size for array in arrays.values()) > _MOST:
+    def find(self, *goals: Goal) -> Problem | None:
+        """The problem with other numbers, some element of the comparison's margin being on this side of 0; of several
+        comparisons of the same shape the same element of all."""
+        if not self._moving or sum(array.size for array in self._start.values()) > _MOST:
             return None
+        return next((found for beyond in _BEYOND if (found := self._search(goals, beyond)) is not None), None)
+
+    def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
+        arrays, aims = dict(self._start), Aims(self.problem.seed, goals, beyond)
         found: Problem | None = None
-        aim: _Aim | None = None
         stuck, before = 0, np.inf
         for _ in range(_STEPS):
             tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
-            leaves, margin = self._at(site, tensors)
-            if margin is None:
+            leaves, met = self._at(goals, tensors)
+            if not met:
                 break
-            if aim is None or aim.target.shape != margin.numbers.shape:
-                aim = _Aim.at(site, side, margin, stream(self.problem.seed, "branch", *site, side))
-            if site.is_on(margin.numbers, side):
+            residuals = aims.residuals(met)
+            if are_on(goals, met):
                 found = self._with(leaves, arrays)
-            residual = aim.residual(margin.numbers)
-            left = float(np.linalg.norm(residual))
+            left = float(np.sqrt(sum(np.sum(residual**2) for residual in residuals)))
             stuck, before = stuck + (left > 0.9 * before), left
-            tensor = margin.difference
-            is_there = found is not None and float(np.abs(residual).max(initial=0.0)) <= aim.tolerance
-            if is_there or not left or stuck == _PATIENCE or not (isinstance(tensor, Tensor) and tensor.requires_grad):
+            moving = [(m.difference, r) for m, r in zip(met, residuals, strict=True) if _has_slope(m.difference)]
+            if (found is not None and aims.are_met(residuals)) or not left or stuck == _PATIENCE or not moving:
                 break
-            arrays = self._stepped(tensors, tensor, residual)
-        return found
+            arrays = self._stepped(tensors, moving)
+        return found or self._exactly(goals, arrays)
 
-    def _at(self, site: Site, tensors: Mapping[Part, Tensor]) -> tuple[dict[str, Tensor], Margin | None]:
-        """The leaves that are made of these, and the margin there; None where it has none."""
+    def _exactly(self, goals: Sequence[Goal], arrays: Mapping[Part, np.ndarray]) -> Problem | None:
+        """The same where a single number is to be 0: on a grid on which sums are exact, one element then moved by what
+        is left."""
+        if len(goals) > 1 or goals[0][0].op not in EQUAL or goals[0][0].sign_of(goals[0][1]):
+            return None
+        arrays = {part: np.rint(a * _GRID) / _GRID if part in self._moving else a for part, a in arrays.items()}
+        for _ in range(2):
+            tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
+            leaves, met = self._at(goals, tensors)
+            if not met or met[0].numbers.size != 1 or not _has_slope(met[0].difference):
+                return None
+            if are_on(goals, met):
+                return self._with(leaves, arrays)
+            with quiet():
+                backward([met[0].difference], [np.ones(met[0].numbers.shape)])
+            slopes = {part: _finite(tensors[part].grad) for part in self._moving}
+            part = max(slopes, key=lambda p: float(np.abs(s).max()) if (s := slopes[p]) is not None and s.size else 0.0)
+            slope = slopes[part]
+            if slope is None or not np.any(slope):
+                return None
+            at = int(np.argmax(np.abs(slope)))
+            moved = arrays[part].copy()
+            moved.flat[at] -= met[0].numbers.item() * slope.flat[at] / abs(slope.flat[at]) ** 2
+            arrays = {**arrays, part: moved}
+        return None
+
+    def _at(self, goals: Sequence[Goal], tensors: Mapping[Part, Tensor]) -> tuple[dict[str, Tensor], list[Margin]]:
+        """The leaves that are made of these, and the margins there; none where one of them has none."""
         incoming = {part.name: tensor for part, tensor in tensors.items() if part.is_incoming}
         try:
             leaves = self._leaves(tensors)
-            found = margins(self.problem, leaves, {**self.gradients, **incoming}, (site.owner,))
+            owners = {site.owner for site, _ in goals}
+            found = margins(self.problem, leaves, {**self.gradients, **incoming}, owners)
         except GradcheckError:
-            return {}, None
-        return leaves, found.get(site)
+            return {}, []
+        met = [found[site] for site, _ in goals if site in found]
+        return leaves, met if len(met) == len(goals) else []
 
     def _leaves(self, tensors: Mapping[Part, Tensor]) -> dict[str, Tensor]:
         found: dict[str, Any] = dict(self.problem.sizes)
@@ -127,41 +168,44 @@ class BranchSearch:
                 if value.expr is not None:
                     made = evaluate(value.expr, found, _Parts(name, tensors, self._bounds))
                 found[name] = made if made.dtype == self._fixed[name].dtype else self._fixed[name]
-            elif value.expr is not None and self._fixed[name].dtype.kind == "f":
+            elif value.expr is not None and self._fixed[name].dtype.kind in "fc":
                 found[name] = evaluate(value.expr, found)
             else:
                 found[name] = self._fixed[name]
         return {name: _as_tensor(found[name]) for name in self._values}
 
-    def _stepped(self, tensors: Mapping[Part, Tensor], margin: Tensor, residual: np.ndarray) -> dict[Part, np.ndarray]:
+    def _stepped(
+        self, tensors: Mapping[Part, Tensor], moving: Sequence[tuple[Tensor, np.ndarray]]
+    ) -> dict[Part, np.ndarray]:
         with quiet():
-            backward([margin], [residual.astype(margin.dtype)])
+            backward([margin for margin, _ in moving], [residual.astype(margin.dtype) for margin, residual in moving])
         slopes = {part: _finite(tensor.grad) for part, tensor in tensors.items()}
-        square = sum(float(np.sum(slope.astype(np.float64) ** 2)) for slope in slopes.values() if slope is not None)
-        length = float(np.sum(residual**2)) / square if square > 0 else 0.0
+        square = sum(float(np.sum(np.abs(wide(slope)) ** 2)) for slope in slopes.values() if slope is not None)
+        length = sum(float(np.sum(residual**2)) for _, residual in moving) / square if square > 0 else 0.0
         return {part: self._moved(part, tensor.data, slopes[part], length) for part, tensor in tensors.items()}
 
     def _moved(self, part: Part, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
         if slope is None:
             return array
-        low, high = self._bounds.get(part, (-np.inf, np.inf))
-        return np.asarray(np.clip(array - length * slope, low, high)).astype(array.dtype)
+        moved = array - length * slope
+        return np.asarray(np.clip(moved, *self._bounds[part]) if part in self._bounds else moved).astype(array.dtype)
 
     def _with(self, leaves: Mapping[str, Tensor], arrays: Mapping[Part, np.ndarray]) -> Problem:
         """The problem with these numbers; it says so where an incoming gradient that the file writes out is another."""
-        problem, case = self.problem, self.problem.case
+        problem, case = self._own, self.problem.case
         incoming = {part.name: array for part, array in arrays.items() if part.is_incoming}
         changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}
-        seeds = problem.seeds
-        if changed:
-            seeds = ({**seeds[0], **{root: incoming[root] for root in changed}},)
+        seeds = tuple(
+            {r: incoming[r].astype(_dtype_of(s, incoming[r])) if r in changed else s for r, s in of_step.items()}
+            for of_step in problem.seeds
+        )
         drawn = problem.drawn
-        if any(is_rigid(case, case.steps[0].roots[root]) for root in changed):
+        if any(is_rigid(case, step.roots[root]) for step in case.steps for root in changed & step.roots.keys()):
             drawn = replace(drawn, variation=Variation(drawn.variation.literals, incoming=True))
         return replace(
             problem,
-            inputs={name: leaves[name].data for name in problem.inputs},
-            constants={name: leaves[name].data for name in problem.constants},
+            inputs={name: leaves[name].data.astype(array.dtype) for name, array in problem.inputs.items()},
+            constants={name: leaves[name].data.astype(array.dtype) for name, array in problem.constants.items()},
             seeds=seeds,
             drawn=drawn,
         )
@@ -189,6 +233,27 @@ class _Parts(NumPy):
         return self._tensors[part]
 
 
+def _varies(case: Case, incoming: Value | None) -> bool:
+    """Whether an incoming gradient is drawn at random by itself, or written out, so that a claim must hold for all."""
+    if incoming is None or incoming.expr is None:
+        return is_rigid(case, incoming)
+    is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
+    return is_free(incoming) or is_drawn or is_rigid(case, incoming)
+
+
+def _has_slope(difference: Any) -> bool:
+    return isinstance(difference, Tensor) and difference.requires_grad
+
+
+def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+    """In double precision, if the leaf is."""
+    return raise_array(array) if array.dtype in dtypes.HALVES and leaf.dtype not in dtypes.HALVES else array
+
+
+def _dtype_of(seed: np.ndarray | None, otherwise: np.ndarray) -> np.dtype:
+    return otherwise.dtype if seed is None else seed.dtype
+
+
 def _leaf(array: np.ndarray, moves: bool) -> Tensor:
     tensor = Tensor.wrap(array)
     tensor.requires_grad = moves
@@ -203,31 +268,3 @@ def _finite(gradient: Tensor | None) -> np.ndarray | None:
     if gradient is None:
         return None
     return np.asarray(np.where(np.isfinite(gradient.data), gradient.data, 0))
-
-
-@dataclass(frozen=True, slots=True)
-class _Aim:
-    """Which elements of a margin are to move, all or half of them, the nearest included; and to what numbers."""
-
-    chosen: np.ndarray
-    target: np.ndarray
-
-    @classmethod
-    def at(cls, site: Site, side: int, margin: Margin, generator: np.random.Generator) -> _Aim:
-        sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
-        chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
-        if sizes.size:
-            chosen = chosen | (sizes == sizes.min())
-        scale = np.where(margin.scale > 0, margin.scale, 1.0)
-        turn = np.arange(sizes.size).reshape(sizes.shape) % len(_BEYOND)
-        beyond = np.choose(turn, [share * (np.maximum(scale, 1) if share > 1 else scale) for share in _BEYOND])
-        return cls(chosen, site.sign_of(side) * beyond)
-
-    def residual(self, numbers: np.ndarray) -> np.ndarray:
-        """How far off the elements are."""
-        return np.where(self.chosen & np.isfinite(numbers), numbers - self.target, 0.0)
-
-    @property
-    def tolerance(self) -> float:
-        """Being so close is close enough."""
-        return 0.5 * float(np.abs(self.target).min(initial=np.inf, where=self.chosen)) if np.any(self.target) else 1e-15

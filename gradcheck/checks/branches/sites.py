@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import convert
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
@@ -24,8 +26,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
+_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne"))
 _ORDERED = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin"))
-_EQUAL = frozenset(("eq", "ne"))
+EQUAL = frozenset(("eq", "ne"))
 #: What is no further from a threshold than this, in units of its size or of 1, is near it.
 _NEAR = 0.3
 #: A threshold below this is there for numbers' sake: nobody means to derive what is beyond it.
@@ -41,7 +44,7 @@ _EDGES = {
 
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
 _BRANCHING = {name for name, op in TABLE.items() if op.composite or (op.kinks and op.elementwise)}
-_BRANCHING |= _ORDERED | _EQUAL | _SIGN | _EDGES.keys()
+_BRANCHING |= _ORDERED | EQUAL | _SIGN | _EDGES.keys()
 
 
 class Site(NamedTuple):
@@ -57,19 +60,23 @@ class Site(NamedTuple):
     def sides(self) -> tuple[int, ...]:
         """Which are to be visited: where some element is below or above 0 (-1, 1), or equal and not (0, 1); together,
         where all are below, above or equal (-2, 2)."""
-        some = (0, 1) if self.op in _EQUAL else (-1, 1)
-        return some if not self.together else (*some, 2) if self.op in _EQUAL else (-2, *some, 2)
+        some = (0, 1) if self.op in EQUAL else (-1, 1)
+        return some if not self.together else (*some, 2) if self.op in EQUAL else (-2, *some, 2)
 
     def sign_of(self, side: int) -> int:
         """The sign of the margin on this side."""
-        return (1 if side == 1 else 0) if self.op in _EQUAL else int(np.sign(side))
+        return (1 if side == 1 else 0) if self.op in EQUAL else int(np.sign(side))
 
     def is_on(self, numbers: np.ndarray, side: int) -> bool:
         """Whether a margin of these numbers is on this side; those that are not finite say nothing."""
         known = numbers[np.isfinite(numbers)]
-        signs = np.abs(np.sign(known)) if self.op in _EQUAL else np.sign(known)
-        are = signs == self.sign_of(side)
+        are = self.are_on(known, side)
         return bool(known.size and (np.all(are) if abs(side) == 2 else np.any(are)))
+
+    def are_on(self, numbers: np.ndarray, side: int) -> np.ndarray:
+        """Which elements are."""
+        signs = np.abs(np.sign(numbers)) if self.op in EQUAL else np.sign(numbers)
+        return np.asarray(signs == self.sign_of(side))
 
 
 class Margin(NamedTuple):
@@ -77,6 +84,7 @@ class Margin(NamedTuple):
 
     difference: Any
     scale: np.ndarray
+    is_stated: bool = False  # a claim spells it out
 
     @property
     def numbers(self) -> np.ndarray:
@@ -86,7 +94,7 @@ class Margin(NamedTuple):
     @property
     def is_guard(self) -> bool:
         """Whether something is compared with a number that only guards against a division by 0."""
-        return bool(np.all((self.scale > 0) & (self.scale < _GUARD)))
+        return not self.is_stated and bool(np.all((self.scale > 0) & (self.scale < _GUARD)))
 
 
 @dataclass(slots=True)
@@ -107,7 +115,8 @@ class Log:
 
     def add(self, op: str, left: Any, right: Any) -> None:
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
-        self.margins[Site(self.owner, self._count, op, self._together)] = Margin(left - right, scale)
+        is_stated = self.is_claim and not self.is_in_rule and op in _COMPARISONS
+        self.margins[Site(self.owner, self._count, op, self._together)] = Margin(left - right, scale, is_stated)
         self._count += 1
 
 
@@ -161,7 +170,7 @@ def _watched(value: Any, log: Log) -> Any:
 
 def _note(log: Log, op: Op, args: tuple[Any, ...]) -> None:
     name = op.name
-    if name in _ORDERED or name in _EQUAL:
+    if name in _ORDERED or name in EQUAL:
         if _is_real(args[0]) or _is_real(args[1]):
             log.add(name, args[0], args[1])
     elif name in _SIGN and _is_real(args[0]):
@@ -254,15 +263,27 @@ def _plain(value: Any) -> Any:
 
 def margins_at(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, Margin]:
     """The margins at this problem's own numbers. Raises GradcheckError."""
+    problem, gradients = in_enough_digits(problem, gradients)
     with no_grad():
         leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
         return margins(problem, leaves, gradients, owners)
 
 
-def sides(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, set[int]]:
-    """On which sides of each comparison some element is at this problem's own numbers."""
-    found = margins_at(problem, gradients, owners)
+def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
+    """The same in double precision, if the problem is in half: there differences are too coarse to be followed."""
+    if problem.dtype not in HALVES:
+        return problem, gradients
+    return raise_precision(problem), {n: None if g is None else raise_array(g) for n, g in gradients.items()}
+
+
+def sides(found: Mapping[Site, Margin]) -> dict[Site, set[int]]:
+    """On which sides of each comparison some element is."""
     return {site: _signs(site, margin) for site, margin in found.items() if not margin.is_guard}
+
+
+def touches(found: Mapping[Site, Margin], graph: Container[str]) -> bool:
+    """Whether some element is at a threshold of the graph itself, neither above nor below."""
+    return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
 def as_array(margin: Any) -> np.ndarray:

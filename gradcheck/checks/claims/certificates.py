@@ -6,7 +6,7 @@ that is right at the numbers given and at no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import explained
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: More op applications than this, over all points, are left to numbers alone.
 MAX_WORK = 20_000
+#: A difference of this size is small, beside 1 and the largest element.
+_SMALL = 1e-6
 
 
 def applies(context: Context) -> bool:
@@ -40,11 +42,24 @@ def check(context: Context) -> Iterable[Comparison]:
 
     One that is allowed to be off, by a tolerance of the case or of the run, is not refuted for being so.
     """
+    certify(context, _passed_or_rounded(context))
+    return ()
+
+
+def excused(context: Context, failed: Collection[tuple[str, str]]) -> None:
+    """Decide those that have failed, by tensor and text, and do so no more: what excuses a formula at one point says
+    nothing of others."""
+    if applies(context):
+        claims = _passed_or_rounded(context)
+        certify(context, [(name, claim) for name, claim in claims if (name, claim.text) in failed])
+
+
+def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
+    """Ask the exact oracle for these formulas, at the sizes of every trial."""
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
-    claims = _passed_or_rounded(context)
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
-        return ()
+        return
     from gradcheck.oracles.exact.prove import prove  # not for cases without formulas
 
     proofs = [prove(problem, claims, problem.seed) for problem in problems]
@@ -52,7 +67,6 @@ def check(context: Context) -> Iterable[Comparison]:
         of_claim = [of_problem[number] for of_problem in proofs]
         lenient = _is_looser(case, name, context.options.tolerance)
         _amend(context, (name, claim.text), list(zip(of_claim, problems, strict=True)), lenient)
-    return ()
 
 
 def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof, Problem]], lenient: bool) -> None:
@@ -63,39 +77,56 @@ def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof,
 
     if all(proof.status == "proved" for proof, _ in proofs):
         context.amend(
-            lambda c: c.what is ClaimKind.FORMULA and c.status != "passed" and (c.tensor, c.formula) == key,
+            lambda c: c.what is ClaimKind.FORMULA and c.status in UNSETTLED and (c.tensor, c.formula) == key,
             lambda c: _off_by_rounding(context, c),
         )
-    if all(c.status == "passed" for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key):
-        context.amend(is_it, lambda c: _judged(c, proofs, lenient))
+    of_it = [c for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key]
+    repeated = [c.verdict for c in of_it if c.verdict is not None and c.verdict.kind == "repeats_reference"]
+    if not any(c.status in UNSETTLED for c in of_it):
+        context.amend(is_it, lambda c: _judged(c, proofs, lenient) if not repeated else c.noted(repeated[0]))
 
 
 def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
-    """Each formula, with its tensor, that passed wherever it was tried, or is off where rounding moves the numbers."""
+    """Each formula, with its tensor, that passed wherever it was tried, follows another convention at a kink, or is off
+    where rounding moves the numbers."""
     formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
-    failed = {(c.tensor, c.formula) for c in formulas if c.status != "passed" and not _rounds(context, c)}
+    failed = {(c.tensor, c.formula) for c in formulas if c.status in UNSETTLED and not _rounds(context, c)}
     own = {(c.tensor, c.formula) for c in formulas if c.trial is None} - failed
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     return [(name, claim) for name, claim in listed if (name, claim.text) in own]
 
 
 def _rounds(context: Context, c: Comparison) -> bool:
-    """Whether a formula that is off may be so by rounding, however far: where rounding moves nothing, as at a kink, it
+    """Whether a formula that is off may be so by rounding, however far: where rounding moves nothing, or at a kink, it
     may not."""
     if c.status == "undecided":
-        return True
+        return c.mismatch is None or c.mismatch.kind != "kinks_not_searched_further"
+    if c.verdict is not None:  # no subgradient
+        return False
     if c.mask is None or c.got_array is None or not np.isfinite(wide(c.got_array)[c.mask]).all():
+        return False
+    if not context.options.explained and not _is_small(c):  # nobody has looked whether it is at a kink
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     moves = explained(context.points.at(c.trial), c.step, c.tensor, claim)
     return moves is not None and moves.shape == c.mask.shape and bool((moves[c.mask] > 0).all())
 
 
+def _is_small(c: Comparison) -> bool:
+    assert c.got_array is not None
+    got, want = wide(c.got_array), np.zeros(()) if c.want_array is None else wide(c.want_array)
+    return bool(np.all(np.abs(got - want) <= _SMALL * (1 + np.abs(want).max(initial=0.0))))
+
+
 def _off_by_rounding(context: Context, c: Comparison) -> Comparison:
     """Passed, with a note on who is off by how much: the formula, if another engine says what the reference says."""
     note = fact("off_by_rounding", who=_who_is_off(context, c), by=abs(complex(c.got or 0) - complex(c.want or 0)))
-    kept = replace(c, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
-    return kept.noted(note)
+    return replace(_without_numbers(c), status="passed").noted(note)
+
+
+def _without_numbers(c: Comparison) -> Comparison:
+    """The comparison without what differs in numbers, which does not count any more."""
+    return replace(c, mismatch=None, verdict=None, mismatched=0, got_array=None, want_array=None, mask=None)
 
 
 def _who_is_off(context: Context, c: Comparison) -> str:
@@ -121,13 +152,14 @@ def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], len
         if proof.status == "refuted" and lenient:
             return comparison.noted(fact("within_tolerance_not_exact"))
         if proof.status == "refuted":
-            return replace(
-                comparison, status="failed", mismatch=fact("refuted_by_proof", sizes=tuple(problem.sizes.items()))
-            )
+            refuted = fact("refuted_by_proof", sizes=tuple(problem.sizes.items()))
+            return replace(_without_numbers(comparison), status="failed", mismatch=refuted, certificate=None)
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.noted(fact("not_proved", why=unproved[0].why))
     decided = tuple(note for note in comparison.notes if note.kind != "branch_not_visited")
+    if comparison.status != "passed":  # at a kink, of which its own certificate speaks
+        return replace(comparison, notes=decided)
     return replace(comparison, certificate=_certificate(proofs), notes=decided)
 
 

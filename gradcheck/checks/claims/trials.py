@@ -6,28 +6,31 @@ A formula that is right at one point may be right by accident; a wrong one must 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
+from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
-from gradcheck.checks.points import Point, unusable
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.points import Point, is_telling, unusable
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim, StatedTolerance
 from gradcheck.language.trials import Variation, moves_literals, speaks_of_root, spread_of, trials, varies_incoming
 
-#: Of these kinds of error a derivation is refuted: its shape is wrong.
-_REFUTES = ("shape_mismatch", "index_out_of_range")
+if TYPE_CHECKING:
+    from gradcheck.checks.branches.of_sizes import SizeBranches
+
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
-#: Comparisons beyond these are not searched for their other sides.
-_MOST_SITES = 64
+#: Sizes at which claims choose otherwise are visited so often.
+_MOST_SIZES = 8
 
 
 def applies(context: Context) -> bool:
@@ -43,7 +46,7 @@ def check(context: Context) -> Iterator[Comparison]:
     case, own = context.case, context.points.own
     wrong = [WrongFormula(name, claim) for name, listed in case.wrong_formulas.items() for claim in listed]
     if own.is_complete:
-        _try_to_refute(wrong, own, context.options.tolerance)
+        try_to_refute(wrong, own, context.options.tolerance)
     elsewhere = _Elsewhere(context, wrong)
     if case.generalize is not None or wrong:
         elsewhere.run()
@@ -53,64 +56,6 @@ def check(context: Context) -> Iterator[Comparison]:
         context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes, *elsewhere.unvisited_by(c)))
     yield from (c.noted(*notes, *elsewhere.unvisited_by(c)) for c in found)
     yield from elsewhere.found
-
-
-# Wrong formulas --------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class WrongFormula:
-    """A derivation that is to be refuted: at how many points it held, and the comparison that refuted it."""
-
-    name: str
-    claim: Claim
-    held: int = 0
-    last: Comparison | None = None
-    refuted: Comparison | None = None
-
-    def attempt(self, claims: Claims) -> None:
-        """Try it at one more point, unless it is refuted already."""
-        if self.refuted is not None:
-            return
-        found = check_formula(claims, self.name, self.claim, ClaimKind.WRONG_FORMULA)
-        self.last = found
-        if found.status == "failed" and _is_refutation(found):
-            self.refuted = found
-        elif not _says_nothing(found):
-            self.held += 1
-
-    def verdict(self) -> Comparison:
-        """Passed if it was wrong somewhere."""
-        if self.refuted is not None:
-            how = self.refuted.mismatch
-            if how is None:
-                how = fact("elements_differ", mismatched=self.refuted.mismatched, elements=self.refuted.elements)
-            return replace(self.refuted, status="passed", mismatch=fact("refuted", how=how))
-        assert self.last is not None
-        if self.last.status == "failed":
-            return self.last
-        return replace(self.last, status="failed", mismatch=fact("not_refuted", points=self.held)).about(trial=None)
-
-
-def _is_refutation(found: Comparison) -> bool:
-    """A difference in numbers or shape; not an op called with arguments that it does not take."""
-    if found.mask is not None or found.got_array is not None:
-        return True
-    mismatch = found.mismatch
-    return mismatch is not None and mismatch.kind == "claim_raised" and mismatch["error"] in _REFUTES
-
-
-def _says_nothing(found: Comparison) -> bool:
-    """Whether every element is NaN on both sides, or there are none."""
-    if found.elements == 0:
-        return True
-    return any(note.kind == "nans_agree" and note["count"] == found.elements for note in found.notes)
-
-
-def _try_to_refute(wrong: Sequence[WrongFormula], point: Point, run: StatedTolerance | None) -> None:
-    claims = Claims(point, point.last, run)
-    for one in wrong:
-        one.attempt(claims)
 
 
 # Elsewhere -------------------------------------------------------------------------------------------
@@ -138,7 +83,7 @@ class _Elsewhere:
         self.count = len(numbers)
         others = 0
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = sum((self._incoming(), self._literals(), self._branches()))
+            others = sum((self._sizes(), self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
@@ -164,7 +109,7 @@ class _Elsewhere:
                 why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
-                empty = any(_says_nothing(c) for c in found if c.what.is_general)
+                empty = any(says_nothing(c) for c in found if c.what.is_general)
                 if empty and all(c.status == "passed" for c in found):
                     why = fact("all_is_nan")
                 why = why or self._hopeless(point, found, before)
@@ -178,6 +123,28 @@ class _Elsewhere:
         else:
             self.found += found
             self.accepted.append(point.problem.sizes)
+
+    def _sizes(self) -> int:
+        """Trials at sizes at which what claims make of sizes alone comes out otherwise: `n == 6`, `n % 3`."""
+        from gradcheck.checks.branches.of_sizes import SizeBranches  # not for cases that claim nothing in general
+
+        branches, before = SizeBranches(self.case), self.count
+        if branches.nodes:
+            for point in filter(is_telling, (self.points.own, *self.points.trials)):
+                branches.see(point.problem.sizes)
+            unseen = branches.unseen(self.points.own.problem.sizes, self.points.fixed_sizes)
+            for sizes in islice(unseen, 4 * _MOST_SIZES):
+                if self.count - before >= _MOST_SIZES:
+                    break
+                self._at_sizes(sizes, branches)
+        return self.count - before
+
+    def _at_sizes(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
+        for attempt in (1, 3, 5):  # of ordinary numbers
+            point = self.points.sized(sizes, self.count + 1, attempt)
+            if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
+                branches.see(sizes)
+                return
 
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
@@ -201,10 +168,10 @@ class _Elsewhere:
             claims = Claims(point, index, self.run_tolerance) if step.checks else None
             found += [check_identity(claims, claim) for claim in step.checks if claims]
         found += check_general(point, self.run_tolerance)
-        _try_to_refute(self.wrong, point, self.run_tolerance)
+        try_to_refute(self.wrong, point, self.run_tolerance)
         return found
 
-    def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]]) -> bool:
+    def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False) -> bool:
         """Whether the point says something; then what is found there is kept, and it."""
         if point is None or unusable(point) or not is_finite(point.want):
             return False
@@ -213,7 +180,7 @@ class _Elsewhere:
         if self._hopeless(point, found, before) is not None:
             return False
         self.count += 1
-        self.points.keep(point)
+        (self.points.trials if of_trials else self.points.others).append(point)
         self.found += found
         return True
 
@@ -253,7 +220,7 @@ class _Elsewhere:
         return int(near)
 
     def _moved(self, point: Point) -> list[Comparison]:
-        _try_to_refute(self.wrong, point, self.run_tolerance)
+        try_to_refute(self.wrong, point, self.run_tolerance)
         found = check_formulas(Claims(point, point.last, self.run_tolerance))
         elsewhere = fact("not_at_other_numbers")
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
@@ -276,10 +243,10 @@ class _Elsewhere:
             for problem in coverage.reach(site, side):
                 point = self.points.branch(problem, self.count + 1)
                 other = problem.drawn.variation.incoming
-                if self._add(point, self._under_incoming if other else self._beyond):
-                    coverage.visit([point])
+                if self._add(point, self._under_incoming if other else self._beyond) and coverage.visit([point]):
                     break
             else:
                 where = condition([self.points.own, *self.points.elsewhere], site, side)
                 self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, where=where))
+        self.points.at_kinks = coverage.at_kinks
         return self.count - before

@@ -1,7 +1,7 @@
 """Who is wrong, of two who differ: the numeric oracle, other engines and what the file knows are asked.
 
-A verdict then says who stands alone; where the function has no derivative, `subgradients` decides. Nothing here costs a
-case that passes anything. What it may cost is counted: so many failures of a point, so many elements of each.
+A verdict then says who stands alone; what is at a kink has been settled before (`kinks`). Nothing here costs a case
+that passes anything. What it may cost is counted: so many failures of a point, so many elements of each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.conventions import Conventions
 from gradcheck.checks.failures.one_sided import at_a_kink
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.points import Point
@@ -49,13 +48,12 @@ _FORMULA, _FILE = fact("the_formula"), fact("the_file")
 
 
 def arbitrate(context: Context) -> None:
-    """Give what failed at the case's own numbers, and at its trials, a verdict; or its place among the kinks."""
-    believed: list[bool] = []
+    """Give what failed at the case's own numbers, and at its trials, a verdict."""
     for point in (context.points.own, *context.points.elsewhere):
         if any(c.status == "failed" and c.trial == point.trial for c in context.found):
             raised = raise_precision(point.problem)
             with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-                _Arbitration(context, point, believed).run()
+                _Arbitration(context, point).run()
 
 
 @dataclass(slots=True)
@@ -64,13 +62,11 @@ class _Arbitration:
 
     context: Context
     point: Point
-    _believed: list[bool]  # as for `Conventions`
     _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
     _budget: Budget = field(default_factory=lambda: Budget(ALL_WORK))
 
     def run(self) -> None:
-        """Kinks, however many; then each failure in turn, as far as the budget goes; what is left has no verdict."""
-        Conventions(self.context, self.point, self._believed).settle()
+        """Each failure in turn, as far as the budget goes; what is left has no verdict."""
         looked_at = 0
         for place, c in enumerate(self.context.found):
             if looked_at < MOST and not self._budget.is_spent and self._is_mine(c):

@@ -72,7 +72,7 @@ class Conventions:
             return c.tensor, None
         if c.step not in self._known:
             near = GraphNearby(self.point, c.step)
-            held = _gradients(self.point.want, c.step)
+            held = gradients_of(self.point.want, c.step)
             if not self.believed:
                 self.believed.append(near.is_believable())
             tensors = {name: held[name] for name in near.moved if name in held}
@@ -86,9 +86,9 @@ class Conventions:
             got, want = (_by_number(side.gradients) for side in (c.operation.mine, c.operation.theirs))
         elif c.what is ClaimKind.GRADIENT:
             engine = next(e for e in self.context.engines.all if e.name == c.engine)
-            got, want = _gradients(self.point.evaluation(engine), c.step), _gradients(self.point.want, c.step)
+            got, want = gradients_of(self.point.evaluation(engine), c.step), gradients_of(self.point.want, c.step)
         else:
-            want = _gradients(self.point.want, c.step)
+            want = gradients_of(self.point.want, c.step)
             got = self._formulas(c)
         alike = [n for n, shape in found.shapes.items() if n in got and n in want and got[n].shape == shape]
         return {name: got[name] for name in alike}, {name: want[name] for name in alike}
@@ -120,7 +120,7 @@ def _by_number(gradients: Sequence[np.ndarray | None]) -> dict[str, np.ndarray]:
     return {str(number): wide(g) for number, g in enumerate(gradients) if g is not None}
 
 
-def _gradients(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
+def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
     """In double precision; zeros where none has arrived."""
     state = evaluation.states[step]
     return {

@@ -18,8 +18,10 @@ ROUNDS = 48
 FEW = 64
 #: So many vectors are begun with.
 MOST = 128
-#: Gaps below this part of a direction's length are rounding.
-_NO_GAP = 1e-9
+#: So many rounds in a row are to show that a direction separates.
+_SLOW = 2
+#: Gaps below this part of a direction's length are rounding, and all that are smaller than this.
+_NO_GAP, _ROUNDING = 1e-9, 1e-15
 
 Place = Literal["inside", "outside", "unknown"]
 
@@ -40,10 +42,12 @@ def _not_negative(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     size = matrix.shape[1]
     found, chosen = np.zeros(size), np.zeros(size, dtype=bool)
     for _ in range(3 * size):
-        slope = matrix.T @ (right - matrix @ found)
+        rest = right - matrix @ found
+        slope = matrix.T @ rest
         slope[chosen] = -np.inf
         best = int(np.argmax(slope))
-        if not slope[best] > _NO_GAP * np.linalg.norm(matrix[:, best]):
+        no_gap = max(_NO_GAP * float(np.linalg.norm(rest)), _ROUNDING)
+        if not slope[best] > no_gap * np.linalg.norm(matrix[:, best]):
             break
         chosen[best] = True
         found = _within(matrix, right, found, chosen)
@@ -95,7 +99,18 @@ def place_of(
             return "outside"
     if np.any(np.all(np.abs(np.array(vectors) - point) <= near, axis=1)):
         return "inside"
-    vectors = _unlike(vectors, near)
+    return _nearest(point, _unlike(vectors, near), more, near, rounds)
+
+
+def _nearest(
+    point: np.ndarray,
+    vectors: list[np.ndarray],
+    more: Callable[[np.ndarray], Sequence[np.ndarray]],
+    near: float,
+    rounds: int,
+) -> Place:
+    """Where it lies, by the nearest point of the hull."""
+    slow = 0
     for _ in range(rounds):
         rows = np.array(vectors)
         shares = weights(rows, point)
@@ -103,9 +118,11 @@ def place_of(
         gap = point - nearest
         if np.all(np.abs(gap) <= near):
             return "inside"
-        least = near * float(np.linalg.norm(gap))
-        found = [one for one in more(gap) if float(gap @ (one - nearest)) > least]
-        if not found:
+        length = float(np.linalg.norm(gap))
+        further = [(float(gap @ (one - nearest)), one) for one in more(gap)]
+        found = [one for gain, one in further if gain > near * length]
+        slow = slow + 1 if all(gain <= length**2 / 2 for gain, _ in further) else 0
+        if not found or slow == _SLOW:  # nothing that was found comes half as far as the point
             return "outside" if point.size <= FEW else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
     return "unknown"

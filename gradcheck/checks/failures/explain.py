@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from gradcheck.checks.claims.certificates import excused
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.doubts import contradict
 from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_rule
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
@@ -34,7 +36,10 @@ def explain(context: Context) -> None:
     if not context.options.explained:
         return
     if context.options.oracle != "none" and context.can_be_judged:
+        failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
         arbitrate(context)
+        excused(context, failed)
+        contradict(context)
     if not any(c.status == "failed" for c in context.found):
         return
     point = _telling_point(context)

@@ -31,8 +31,9 @@ from gradcheck.oracles.numeric.perturbed import ForwardPass
 
 #: By how much a number is moved, relative to itself; in low precision so many units in its last place.
 _NEAR, _UNITS = 2.0**-30, 4.0
-#: By how much less what is not to be moved is moved.
-_ALL = 2.0**-12
+#: By how much less what is not to be moved is moved; a zero may be by less, and then hardly turns a direction.
+_ALL, _ZEROS = 2.0**-16, 2.0**-26
+_TINY = float(np.finfo(float).tiny)
 #: How much finer differences are taken there, and how near to them gradients must come to be believed.
 _FINER, _BELIEVED = 2.0**-6, 1e-2
 #: So often, for of many elements at kinks some lie on the other side of theirs a little further.
@@ -64,18 +65,37 @@ class Nearby(ABC):
         """A direction for every number."""
         return {name: self._generator.standard_normal(array.shape) for name, array in self.moved.items()}
 
-    def moves(self, direction: Arrays) -> dict[str, np.ndarray]:
+    def moves(self, direction: Arrays, is_straight: bool = False) -> dict[str, np.ndarray]:
         """Moves in a direction, whose length does not count: each number by a part of itself, a zero by one of the
-        largest. All are moved, if only a little, for one that stands still may stay at its kink."""
+        largest; or straight in this direction, none by more than that. All are moved, if only a little, for one that
+        stands still may stay at its kink."""
+        given = {name: direction[name].real for name in self.moved if name in direction}
+        parts = self._straight(given) if is_straight else {n: g / (largest_finite(g) or 1.0) for n, g in given.items()}
         found = {}
         for name, array in self.moved.items():
-            along = self._generator.uniform(-_ALL, _ALL, array.shape)
-            given = direction.get(name)
-            if given is not None:
-                along = along + given.real / (largest_finite(given) or 1.0)
-            sizes = np.where(array == 0, largest_finite(array) or 1.0, np.abs(array))
-            found[name] = self.distance * np.where(np.isfinite(sizes), sizes, 0.0) * along
+            along = parts.get(name, 0.0) + (0.0 if is_straight and name in parts else self._a_little(array))
+            found[name] = self.distance * _sizes(array) * along
         return found
+
+    def _a_little(self, array: np.ndarray) -> np.ndarray:
+        return self._generator.uniform(-1, 1, array.shape) * np.where(array == 0, _ZEROS, _ALL)
+
+    def _straight(self, given: Arrays) -> Arrays:
+        """The same direction, and a little more, in parts of the numbers' sizes, the largest of which is 1."""
+        longest = max((largest_finite(g) for g in given.values()), default=0.0)
+        parts = {}
+        for name, g in given.items():
+            sizes = _sizes(self.moved[name])
+            along = g + longest * self._a_little(self.moved[name])
+            parts[name] = np.where(sizes > 0, along / np.maximum(sizes, _TINY), 0.0)
+        largest = max((largest_finite(part) for part in parts.values()), default=0.0) or 1.0
+        return {name: part / largest for name, part in parts.items()}
+
+
+def _sizes(array: np.ndarray) -> np.ndarray:
+    """How large each number is taken for: a zero as large as the largest; 0 for what is not finite."""
+    sizes = np.where(array == 0, largest_finite(array) or 1.0, np.abs(array))
+    return np.where(np.isfinite(sizes), sizes, 0.0)
 
 
 class GraphNearby(Nearby):

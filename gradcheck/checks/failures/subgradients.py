@@ -133,7 +133,8 @@ class Subgradients:
     def _place(self, claim: np.ndarray, chosen: np.ndarray, rounds: int) -> Place:
         seen = self._seen
         sizes = np.maximum.reduce([np.abs(seen.low), np.abs(seen.high), np.abs(claim)])[chosen]
-        leaning = np.sign(claim - (seen.low + seen.high) / 2)[chosen]
+        off = (claim - (seen.low + seen.high) / 2)[chosen]
+        leaning = np.sign(off)
 
         def scaled(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
             return [row[chosen] / sizes for row in rows]
@@ -141,9 +142,12 @@ class Subgradients:
         def more(gap: np.ndarray) -> list[np.ndarray]:
             known = len(seen.rows)
             signs = np.where(np.abs(gap) > self.jump / 4, np.sign(gap), leaning / 2)
-            directions = np.zeros((2, claim.size))
-            directions[:, chosen] = gap / sizes, signs
-            self._ask_further(*directions)
+            directions = np.zeros((5, claim.size))
+            ahead = gap / sizes, _unit(off) + _unit(gap / sizes), off + gap * sizes
+            directions[:, chosen] = gap / sizes, signs, *ahead
+            self._ask_further(*directions[:2])
+            for row in directions[2:]:
+                self._ask_along(self._parts(row), is_straight=True)
             return scaled(seen.rows[known:])
 
         return place_of(claim[chosen] / sizes, scaled(seen.rows), more, self.jump / 4, rounds)
@@ -162,10 +166,14 @@ class Subgradients:
                 self._ask_along(signs)
                 self._ask_along({name: sign for name, sign in signs.items() if name in self.nearby.inner})
 
-    def _ask_along(self, direction: Arrays) -> Sequence[Arrays | None]:
+    def _ask_along(self, direction: Arrays, is_straight: bool = False) -> Sequence[Arrays | None]:
         """Ask in a direction and against it."""
-        moves = self.nearby.moves(direction)
+        moves = self.nearby.moves(direction, is_straight)
         sides = [self.nearby.gradients({name: part * m for name, m in moves.items()}) for part in (1.0, -1.0)]
         for side in sides:
             self._seen.add(None if side is None else self._row(side))
         return sides
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / (float(np.linalg.norm(vector)) or 1.0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.branches.conditions import condition
-from gradcheck.checks.branches.sites import Site, branching, sides
+from gradcheck.checks.branches.sites import Site, branching, margins_at, sides
 from gradcheck.checks.points import Point
 from tests.checks.build import context_of, point_of
 
 
 def sites(point: Point, op: str) -> list[Site]:
-    found = sides(point.problem, point.scope(point.last).gradients, branching(point.problem.case))
+    found = sides(margins_at(point.problem, point.scope(point.last).gradients, branching(point.problem.case)))
     return [site for site in found if site.op == op]
 
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.branches.search import BranchSearch
-from gradcheck.checks.branches.sites import Site, branching, sides
+from gradcheck.checks.branches.sites import Site, branching, margins_at, sides
 from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
 
 
 def found(problem: Problem, op: str, side: int) -> Problem | None:
     gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
-    sites = [site for site in sides(problem, gradients, branching(problem.case)) if site.op == op]
+    sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
     assert sites
     search = BranchSearch(problem, gradients)
-    return next((other for site in sites if (other := search.find(site, side))), None)
+    return next((other for site in sites if (other := search.find((site, side)))), None)
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
     """)
     gradients = {"y": np.ones(())}
     search = BranchSearch(problem, gradients)
-    assert search.find(Site("y", 0, "le"), -1) is None
+    assert search.find((Site("y", 0, "le"), -1)) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.sites import Site, branching, sides
+from gradcheck.checks.branches.sites import Site, branching, margins_at, sides
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
 
@@ -13,7 +13,7 @@ from tests.from_text import problem_from as problem_of
 def visited(graph: str, numbers: list[float], formula: str = "x") -> dict[tuple[str, str], set[int]]:
     text = f"{{inputs: {{x: {numbers}}}, graph: {{y: '{graph}'}}, backward: {{y: ones_like(y)}}"
     problem = problem_of(text + f", formulas: {{x: '{formula}'}}}}")
-    found = sides(problem, {"y": np.ones(len(numbers))}, branching(problem.case))
+    found = sides(margins_at(problem, {"y": np.ones(len(numbers))}, branching(problem.case)))
     return {(site.owner, site.op): signs for site, signs in found.items()}
 
 

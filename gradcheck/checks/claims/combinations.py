@@ -1,0 +1,66 @@
+"""Formulas that passed and are not proved, where two comparisons come out together as they have nowhere yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import hopeless, is_finite
+from gradcheck.checks.points import Point, unusable
+from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
+from gradcheck.language.case import Claim
+from gradcheck.language.trials import speaks_of_root
+
+
+def applies(context: Context) -> bool:
+    """Where a formula that must hold in general is neither proved nor refuted."""
+    is_general = context.case.generalize is not None and context.options.trials != 0
+    return is_general and any(c.has_note("not_proved") for c in context.found)
+
+
+def check(context: Context) -> Iterator[Comparison]:
+    """Each such formula at these numbers, until it fails."""
+    from gradcheck.checks.branches.combined import unvisited_pairs
+    from gradcheck.checks.branches.sites import branching
+
+    owners = branching(context.case)
+    for name, listed in context.case.formulas.items() if owners else ():
+        for claim in listed:
+            of_claim = {*context.case.steps_of(claim.expr), claim.text} & owners
+            if not of_claim or not _is_open(context, name, claim):
+                continue
+            known = [p for p in (context.points.own, *context.points.elsewhere) if p.is_complete]
+            places = [p for p in known if p.problem.sizes == context.points.own.problem.sizes or p.trial is None]
+            among = {*of_claim, *(owners & context.case.graph.keys())}
+            for problem in unvisited_pairs([*places, *known[len(places) :]][:12], among, of_claim):
+                found = _at(context, problem, name, claim)
+                if found is not None and found.status == "failed":
+                    yield found
+                    break
+
+
+def _is_open(context: Context, name: str, claim: Claim) -> bool:
+    of_it = [c for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == (name, claim.text)]
+    return any(c.has_note("not_proved") for c in of_it) and not any(c.status in UNSETTLED for c in of_it)
+
+
+def _at(context: Context, problem: object, name: str, claim: Claim) -> Comparison | None:
+    """The formula there; None where the point says nothing, or the formula is only undefined."""
+    points = context.points
+    number = 1 + max((point.trial.number for point in points.elsewhere if point.trial), default=0)
+    point: Point = points.branch(problem, number)  # type: ignore[arg-type]
+    moved = point.problem.drawn.variation.incoming
+    if unusable(point) or not is_finite(point.want) or (moved and not speaks_of_root(context.case, claim.expr)):
+        return None
+    found = check_formula(Claims(point, point.last, context.options.tolerance), name, claim)
+    if found.status != "failed" or hopeless(point, [found]) is not None:
+        return None
+    if found.mask is None or found.got_array is None or np.isnan(wide(found.got_array)[found.mask]).all():
+        return None
+    points.others.append(point)
+    return found

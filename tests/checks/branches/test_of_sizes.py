@@ -1,0 +1,39 @@
+"""Sizes at which what claims make of sizes comes out otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.branches.of_sizes import SizeBranches
+from tests.checks.build import context_of
+from tests.checks.conftest import Check
+
+GRAPH = "dims: {n: 4, m: 3}, inputs: {x: 'randn(n, m)'}, graph: {y: x * x}, backward: {y: 'randn(n, m)'}"
+
+
+def branches(factor: str) -> SizeBranches:
+    return SizeBranches(context_of(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * {factor}'}}}}").case)
+
+
+def test_what_is_smooth_in_sizes_has_no_branches() -> None:
+    assert branches("(n * m / n / m)").nodes == []
+
+
+def test_the_smallest_sizes_at_which_something_else_comes_out() -> None:
+    found = branches("(1 + (n == 6))")
+    assert found.see({"n": 4, "m": 3})
+    assert not found.see({"n": 5, "m": 3})
+    assert next(found.unseen({"n": 4, "m": 3}, ())) == {"n": 6, "m": 1}
+    assert next(found.unseen({"n": 4, "m": 3}, ("m",))) == {"n": 6, "m": 3}
+
+
+@pytest.mark.parametrize(
+    "wrong", ["(n == 6)", "(n == m + 1) * (m > 5)", "(n % 5 == 0)", "(n > 20)", "(arange(m) > 9)", "(n + m == 12)"]
+)
+def test_a_formula_that_is_wrong_for_some_sizes_fails(check: Check, wrong: str) -> None:
+    case = check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * (1 + {wrong})'}}}}")
+    assert case.status == "failed"
+
+
+def test_one_that_is_right_for_all_passes(check: Check) -> None:
+    assert check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * max(n, 7) / max(7, n)'}}}}").status == "passed"

@@ -1,0 +1,35 @@
+"""Formulas that repeat a mistake of the reference."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.reports.phrases import say
+from tests.checks.conftest import Check, failed, those
+
+CANCELS = "inputs: {x: [0, 1, -2]}, graph: {y: relu(x) - relu(-x)}, backward: {y: [1.0, 2, 3]}"
+
+
+@pytest.mark.parametrize("factor", ["(x != 0)", "((x > 0) + (x < 0))"])
+def test_conventions_that_cancel_are_no_derivative(check: Check, factor: str) -> None:
+    case = check(f"{{{CANCELS}, formulas: {{x: grad(y) * {factor}}}}}")
+    (own,) = [c for c in failed(case, "formula") if c.status == "failed"]
+    assert say(own.verdict) == "it repeats a mistake of torch: 0 is no derivative here, which is 1"
+
+
+def test_the_right_one_passes_and_the_reference_is_said_to_be_wrong(check: Check) -> None:
+    case = check(f"{{{CANCELS}, formulas: {{x: grad(y)}}}}")
+    assert case.status == "passed"
+    assert case.wrong_references == ("torch",)
+
+
+def test_a_near_miss_of_the_right_one_fails(check: Check) -> None:
+    assert check(f"{{{CANCELS}, formulas: {{x: grad(y) * 1.00000000001}}}}").status == "failed"
+
+
+def test_at_numbers_that_nobody_chose_it_is_told_and_not_proved(check: Check) -> None:
+    graph = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x) - relu(-x)}, backward: {y: 'randn(n)'}"
+    case = check(f"{{{graph}, formulas: {{x: grad(y) * (x != 0)}}}}")
+    own = next(c for c in those(case, "formula") if c.trial is None)
+    assert own.certificate is None
+    assert own.has_note("repeats_reference")
