@@ -17,6 +17,20 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
+class Hint(str):
+    """A hint that knows the edit it proposes: what stands in the file, and what to write instead. It stands where the
+    error does, unless `place` says otherwise."""
+
+    old: str
+    new: str
+    place: Place | None
+
+    def __new__(cls, text: str = "", old: str = "", new: str = "", place: Place | None = None) -> Hint:
+        made = super().__new__(cls, text)
+        made.old, made.new, made.place = old, new, place
+        return made
+
+
 class GradcheckError(Exception):
     """The base of everything that gradcheck raises on purpose."""
 

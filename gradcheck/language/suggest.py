@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from gradcheck.errors import Hint
+
 _LONGEST = 60
 
 
@@ -21,4 +23,4 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """As a hint: `did you mean 'keepdim'?`, or `otherwise` where nothing is near."""
     found = nearest(word, known)
-    return f"did you mean '{found}'?" if found else otherwise
+    return Hint(f"did you mean '{found}'?", word, found) if found else otherwise

@@ -7,6 +7,7 @@ here, and an entry in `FUNCTIONS` or `METHODS`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,9 @@ from functools import partial
 from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
-from gradcheck.errors import ArgumentError, InvalidCase
+from gradcheck.errors import ArgumentError, Hint, InvalidCase
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
-from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMPY, find_op, torch_dtype
+from gradcheck.language.expr.notation import FOREIGN, INSTEAD, LAYERS, NAMESPACES, NUMPY, find_op, torch_dtype
 from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
 from gradcheck.language.suggest import did_you_mean
 
@@ -159,14 +160,25 @@ def plan_call(site: CallSite) -> Plan:
         read = FUNCTIONS.get(func.id)
         return (read(site) if read else None) or _function(site, "", func.id)
     if not isinstance(func, ast.Attribute):
-        raise site.error("only a function or a method can be called")
+        raise site.error("only a function or a method can be called", _layer_hint(func))
     owner = dotted(func.value)
-    if owner in NAMESPACES or owner in NUMPY:
+    if owner.partition(".")[0] in NUMPY or (owner in LAYERS and lookup(func.attr) is None):
+        if "." in owner or not _reads_as_method(node, owner, func.attr):
+            return _function(site, owner, func.attr)
+    elif owner in NAMESPACES:
         if owner == "torch" and func.attr == "numel" and node.args:
             return _measure(site, "numel")
         if "." in owner or not _reads_as_method(node, owner, func.attr):
             return _function(site, owner, func.attr)
     return _method(site, func)
+
+
+def _layer_hint(func: ast.expr) -> str:
+    """`nn.ReLU()(x)` makes a layer and calls it."""
+    made = func.func if isinstance(func, ast.Call) else func
+    name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
+    instead = FOREIGN.get(name) or (f"{snake(name)}(x)" if lookup(snake(name)) else "")
+    return f"write {instead}" if instead else ""
 
 
 def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
@@ -186,12 +198,24 @@ def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
 
 
 def _function(site: CallSite, namespace: str, name: str) -> Plan:
-    op = find_op(namespace, name) if namespace not in NUMPY else None
+    op = find_op(namespace, name)
     if op is None:
         called = f"{namespace}.{name}" if namespace else name
+        hint = _foreign(name, called) or _instead(name, "{}") or _op_hint(namespace, name, called)
+        if isinstance(hint, Hint) and hint.old == called:
+            hint = Hint(hint, called, hint.new, site.source.place_of(site.source.at(site.node.func)))
         at = site.source.name_at(site.node.func, name)
-        raise site.source.error(at, f"there is no op '{called}'", _instead(name, "{}") or _op_hint(namespace, name))
+        raise site.source.error(at, f"there is no op '{called}'", hint)
     return _op_call(site, op, [(arg, site.depth + 1) for arg in site.node.args])
+
+
+def _foreign(name: str, called: str) -> str:
+    """How an op of another library is written here, where torch has another name for it."""
+    written = FOREIGN.get(name, "")
+    if not written or lookup(name):
+        return ""
+    same = re.fullmatch(r"(\w+)\(x\)", written)
+    return Hint(f"write {written}", called, same[1]) if same else f"write {written}"
 
 
 def _instead(name: str, written: str) -> str:
@@ -202,9 +226,10 @@ def _instead(name: str, written: str) -> str:
     return f"an op in place is not part of the language; write {written.format(plain)}"
 
 
-def _op_hint(namespace: str, name: str) -> str:
-    if namespace and (found := lookup(name)):
-        return f"write {found.name}(…)"
+def _op_hint(namespace: str, name: str, called: str) -> str:
+    """What an op may be called instead: `called` is the name with all that stands before it."""
+    if namespace and (found := lookup(name) or lookup(snake(name))):
+        return Hint(f"write {found.name}(…)", called, found.name)
     if name in PROPERTIES:
         return f"write x.{name}"
     words = [*TABLE, *ALIASES, *FUNCTIONS]
@@ -221,15 +246,23 @@ def _method(site: CallSite, func: ast.Attribute) -> Plan:
     if op is None and torch_dtype(name):
         return _cast(site, func.value, torch_dtype(name))
     if name in PROPERTIES:
-        raise site.source.error(at, f"'{name}' is not called", f"write x.{name}")
+        raise site.source.error(at, f"'{name}' is not called", Hint(f"write x.{name}", f"{name}()", name))
     if op is None:
-        raise site.source.error(at, f"there is no method '{name}'", _instead(name, ".{}(…)") or _method_hint(name))
+        hint = _foreign(name, name) or _instead(name, ".{}(…)") or _method_hint(name)
+        raise site.source.error(at, f"there is no method '{name}'", hint)
     if not op.method:
         raise site.source.error(at, f"'{name}' is no method", f"it is a function: {op.signature}")
     args = [(func.value, site.depth), *((arg, site.depth + 1) for arg in site.node.args)]
     if op.name == "where" and len(args) > 1:  # x.where(condition, y) is where(condition, x, y)
         args[0], args[1] = args[1], args[0]
     return _op_call(site, op, args)
+
+
+def snake(name: str) -> str:
+    """`log_softmax` for `LogSoftmax`, `relu` for `ReLU`: an op's name for a layer's."""
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)
+    joined = "_".join(words).lower()
+    return joined if lookup(joined) else name.lower()
 
 
 def _method_hint(name: str) -> str:
@@ -257,6 +290,15 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     return name
 
 
+#: What to write for an op that is given a tensor alone.
+_OF_ONE = {
+    "transpose": "write x.T",
+    "permute": "write x.T, or x.permute(1, 0)",
+    "softmax": "write softmax(x, dim=1), or whichever dimension is to add up to 1",
+    "log_softmax": "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
+}
+
+
 def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> Expr:
     positional = len(parts) - len(keys)
     args, kwargs = tuple(parts[:positional]), tuple(zip(keys, parts[positional:], strict=True))
@@ -265,5 +307,6 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     try:
         op.bind(args, dict(kwargs))
     except ArgumentError as error:
-        raise site.error(error.message, error.hint) from None
+        lone = len(parts) == 1
+        raise site.error(error.message, (lone and _OF_ONE.get(op.name)) or error.hint) from None
     return Call(op.name, args, kwargs, at=site.at)

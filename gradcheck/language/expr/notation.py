@@ -42,13 +42,61 @@ NAMESPACES = {
     **dict.fromkeys(("torch.linalg", "linalg"), ("linalg.",)),
     **dict.fromkeys(("torch.special", "special"), ("special.", "")),
 }
-#: Names of NumPy, whose functions are not the language's.
-NUMPY = frozenset({"np", "numpy", "jnp"})
+#: Names of NumPy and its like, whose functions are not the language's.
+NUMPY = frozenset({"np", "numpy", "jnp", "tf", "jax", "scipy", "keras"})
+#: Where torch and its like keep layers.
+LAYERS = frozenset({"nn", "torch.nn", "K"})
+#: The same, and what may as well be a tensor's name.
+LIBRARIES = NUMPY | {"K", "nn", "torch", "F", "sp", "math", "linalg", "mx"}
+#: What they call an op that torch calls otherwise, and how it is written here.
+FOREIGN = {
+    **dict.fromkeys(("array", "asarray", "constant", "convert_to_tensor", "Variable"), "tensor([…])"),
+    "ln": "log(x)",
+    "power": "x ** 2",
+    "reduce_sum": "sum(x)",
+    "reduce_mean": "mean(x)",
+    "reduce_max": "amax(x)",
+    "reduce_min": "amin(x)",
+    "reduce_prod": "prod(x)",
+    "reduce_logsumexp": "logsumexp(x, dim=0)",
+    "expand_dims": "unsqueeze(x, 0)",
+    "swapaxes": "transpose(x, 0, 1)",
+    "moveaxis": "permute(x, (1, 0))",
+    "batch_dot": "bmm(x, y)",
+    "vdot": "dot(x, y)",
+    "inner": "dot(x, y)",
+    "tr": "trace(x)",
+    "sigm": "sigmoid(x)",
+    "logistic": "sigmoid(x)",
+    "sgn": "sign(x)",
+    "fabs": "abs(x)",
+    "sqr": "x ** 2",
+    "relu6": "clamp(x, 0, 6)",
+    "average": "mean(x)",
+    "divide": "x / y",
+    "rdivide": "x / y",
+    "times": "x * y",
+    "mtimes": "x @ y",
+    "stop_gradient": "detach(x)",
+    "softmax_cross_entropy_with_logits": "cross_entropy(z, t)",
+    "sparse_softmax_cross_entropy_with_logits": "cross_entropy(z, t)",
+    "sigmoid_cross_entropy_with_logits": "binary_cross_entropy_with_logits(z, t)",
+    "Linear": "x @ W.T + b",
+    "Dense": "x @ W + b",
+    "CrossEntropyLoss": "cross_entropy(z, t)",
+    "NLLLoss": "nll_loss(z, t)",
+    "MSELoss": "mse_loss(x, y)",
+    "L1Loss": "l1_loss(x, y)",
+    "BCELoss": "binary_cross_entropy(p, t)",
+    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits(z, t)",
+    "LayerNorm": "layer_norm(x, (d,))",
+    "BatchNorm1d": "batch_norm(x, None, None, training=True)",
+}
 
 
 def find_op(namespace: str, name: str) -> Op | None:
     """The op that `namespace.name` calls, or None; `name` alone where the namespace is empty."""
-    for prefix in NAMESPACES.get(namespace, ("",)):
+    for prefix in NAMESPACES.get(namespace, ()) if namespace else ("",):
         found = lookup(prefix + name)
         if found is not None:
             return found if namespace != "math" or found.elementwise else None

@@ -14,10 +14,11 @@ from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
-from gradcheck.errors import InvalidCase, Place
+from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.calls import CallSite, plan_call
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
+from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Plan, Source, dotted, fits, signed, unsigned
 from gradcheck.language.suggest import nearest
 
@@ -50,7 +51,7 @@ UNARY: dict[type[ast.AST], str] = {ast.USub: "neg", ast.Invert: "bitwise_not"}
 
 #: What Python has and the language has not: how it is called, and what to write instead.
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Lambda: ("a lambda", ""),
+    ast.Lambda: ("a lambda", "write the formula itself where it is used, or give it a name in `graph`"),
     ast.ListComp: ("a comprehension", "write the elements out, or use `arange`"),
     **dict.fromkeys((ast.SetComp, ast.DictComp, ast.GeneratorExp), ("a comprehension", "")),
     ast.NamedExpr: ("an assignment", "give it a name of its own, in `graph` or `let`"),
@@ -103,7 +104,13 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
 
 def _refused(source: Source, node: ast.expr, kind: type[ast.AST]) -> InvalidCase:
     what, hint = REFUSED.get(kind, (f"a {kind.__name__}", ""))
-    return source.error(source.at(node), f"{what} is not part of the language", hint)
+    if kind is not ast.BitXor:
+        return source.error(source.at(node), f"{what} is not part of the language", hint)
+    slip = find_slip(source.text)
+    if slip is not None:
+        return source.error(slip.at, slip.message, slip.hint)
+    at = source.text.index("^", source.at(node))
+    return source.error(at, f"{what} is not part of the language", Hint(hint, "^", "**"))
 
 
 def _constant(source: Source, node: ast.Constant, depth: int) -> Plan:

@@ -9,9 +9,10 @@ import warnings
 from collections.abc import Callable
 from typing import TypeAlias, TypeGuard
 
-from gradcheck.errors import InvalidCase, Place
+from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr, Literal
 from gradcheck.language.expr.notation import member
+from gradcheck.language.expr.slips import find_slip
 
 MAX_LENGTH = 10_000
 MAX_NESTING = 100
@@ -24,7 +25,6 @@ Build: TypeAlias = Callable[[list[Expr]], Expr]
 Plan: TypeAlias = tuple[list[tuple[ast.expr, int]], Build]
 
 _SPLIT_HINT = "give its parts names, in `graph` or `let`"
-_FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression there needs quotes: {z: "randn(n, m)"}'
 
 #: Texts (also unfinished ones), and what is looked at outside of them.
 _TOKEN = re.compile(
@@ -33,9 +33,15 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CLOSES = {")": "(", "]": "[", "}": "{"}
+_OPENS = {opening: closing for closing, opening in _CLOSES.items()}
+_OPERATORS, _PART = frozenset("+-*/@%<>=&|~"), re.compile(r"\w+|\S")
 _BLANKS = str.maketrans(dict.fromkeys("\n\r\t\f\v", " "))
 #: What makes Python's parser warn, on standard error: an odd escape, a keyword right after a number.
 _WARNS = re.compile(r"\\|\d[a-z]")
+
+
+class Unbalanced(InvalidCase):
+    """Brackets that do not match: those of an expression that a comma has cut off, or the author's own."""
 
 
 class Source:
@@ -51,8 +57,11 @@ class Source:
 
     def error(self, at: int, message: str, hint: str = "") -> InvalidCase:
         """An error that stands `at` characters into the text."""
-        place = Place(self.place.file, self.place.line, self.place.column + max(at, 0))
-        return InvalidCase(message, place=place, hint=hint)
+        return InvalidCase(message, place=self.place_of(at), hint=hint)
+
+    def place_of(self, at: int) -> Place:
+        """The place of a character."""
+        return Place(self.place.file, self.place.line, self.place.column + max(at, 0))
 
     def offset(self, column: int) -> int:
         """Where in the text a column of its syntax tree is; Python counts UTF-8 bytes there."""
@@ -94,11 +103,23 @@ class Source:
     def _syntax_error(self, error: SyntaxError) -> InvalidCase:
         if error.msg.startswith("Exceeds the limit"):  # of digits that Python converts; it has no other way to say so
             return self.error(self._indent, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
+        slip = find_slip(self.text)
+        if slip is not None:
+            return self.error(slip.at, slip.message, slip.hint)
         if not error.offset:
-            return self.error(len(self.text.rstrip()), "the expression ends too early")
+            return self.error(len(self.text.rstrip()), "the expression ends too early", "an operand is missing")
         at = error.offset - 1 + self._indent
-        hint = "equality is written ==, and keywords stand in calls" if self.text[at : at + 1] == "=" else ""
-        return self.error(at, f"not an expression: {error.msg}", hint)
+        if self.text[at : at + 1] == "=":
+            hint = Hint("equality is written ==, and keywords stand in calls", "=", "==")
+            return self.error(at, "not an expression: a single =", hint)
+        return self.error(at, f"not an expression: {error.msg}", self._near(at))
+
+    def _near(self, at: int) -> str:
+        """What stands where Python's parser has given up."""
+        if self.text[:at].rstrip()[-1:] in _OPERATORS and self.text[at : at + 1] in _OPERATORS:
+            return f"two operators in a row, '{self.text[:at].rstrip()[-1]}' and '{self.text[at]}'"
+        found = _PART.match(self.text, at)
+        return f"it is read up to '{found[0]}'" if found else ""
 
     def _check_characters(self) -> None:
         if not self.text.strip():
@@ -118,10 +139,12 @@ class Source:
                 if len(opened) > MAX_NESTING:
                     raise self.error(at, f"an expression nested more than {MAX_NESTING} levels deep")
             elif mark in _CLOSES and (not opened or opened.pop()[0] != _CLOSES[mark]):
-                raise self.error(at, f"unbalanced brackets: '{mark}' closes nothing", _FLOW_HINT)
+                message = f"unbalanced brackets: '{mark}' closes nothing"
+                raise Unbalanced(message, place=self.place_of(at), hint=f"take it away, or open it with '{_CLOSES[mark]}'")
         if opened:
             mark, at = opened[-1]
-            raise self.error(at, f"unbalanced brackets: '{mark}' is never closed", _FLOW_HINT)
+            message = f"unbalanced brackets: '{mark}' is never closed"
+            raise Unbalanced(message, place=self.place_of(at), hint=f"close it with '{_OPENS[mark]}'")
 
 
 # Questions about a node -------------------------------------------------------------------------

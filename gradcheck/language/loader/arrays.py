@@ -99,6 +99,8 @@ def _text_hint(text: str) -> str:
     """What was probably meant by text where a number belongs."""
     if text.lower() in ("yes", "no", "on", "off"):
         return "booleans are true and false"
+    if ";" in text:
+        return "each row is a list of its own: [[1, 2], [3, 4]]"
     words = text.split()
     if len(words) > 1 and all(word.lstrip("+-").replace(".", "").isdigit() for word in words):
         return "numbers of a list have commas between them"

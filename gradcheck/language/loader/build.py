@@ -13,7 +13,7 @@ from gradcheck.language.loader.document import Document, Limits, Path, way
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
-from gradcheck.language.loader.validate import Checked, check
+from gradcheck.language.loader.validate import Checked, check, is_misplaced
 from gradcheck.language.loader.values import Values, read_tolerances
 from gradcheck.language.suggest import did_you_mean
 
@@ -40,6 +40,7 @@ class _Reader:
         self.document, self.checked = document, checked
         self.said = said = checked.model
         self.scope = scope = Scope(document, checked.errors, checked.excused, said.dims)
+        self._refuse_misplaced()
         self.expressions = Expressions(scope, limits.elements)
         self.values = Values(self.expressions, said.dtype)
         for section in ("dims", "inputs", "constants", "graph", "let"):
@@ -49,6 +50,16 @@ class _Reader:
         self.leaves = {*self.sizes, *said.inputs, *said.constants}
         self.tensors = {*self.leaves, *said.graph}
         self.known = {*self.tensors, *said.let}
+
+    def _refuse_misplaced(self) -> None:
+        """Keys of the case itself among the entries of a section: their indentation is wrong."""
+        for section in ("inputs", "constants", "graph", "let", "formulas", "expected"):
+            entries = getattr(self.said, section)
+            for name in [name for name, data in entries.items() if is_misplaced(name, data)]:
+                hint = f"indent it as far as '{section}'"
+                self.scope.refuse(f"'{name}' is a key of the case itself", (section, name), hint, key=True)
+                self.checked.meant.add(name)
+                self.checked.excused.update(map(str, entries.pop(name)))
 
     def case(self, file: str, name: str) -> Case:
         """The case, as far as it can be read; it is whole if there are no errors."""

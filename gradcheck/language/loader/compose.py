@@ -20,8 +20,9 @@ from yaml.parser import Parser as EventParser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
-from gradcheck.errors import InvalidCase, Place
+from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.loader.document import BROKEN, Branch, Document, Limits, Mark, Spot
+from gradcheck.language.loader.slips import find_slips
 from gradcheck.language.loader.text import resolve
 
 
@@ -64,7 +65,9 @@ class Composer:
         try:
             data, root = self._build(Parser(text))
         except yaml.YAMLError as error:
-            raise self._syntax_error(error) from None
+            *others, first = self._slips(text, error) or [self._syntax_error(error)]
+            self.errors += others
+            raise first from None
         if root is None:
             return None
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
@@ -176,6 +179,18 @@ class Composer:
 
     def _error(self, message: str, mark: Any, hint: str = "") -> InvalidCase:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
+
+    def _slips(self, text: str, error: yaml.YAMLError) -> list[InvalidCase]:
+        """The slips that are probably behind what the parser says."""
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        errors: list[InvalidCase] = []
+        for found in find_slips(text, mark.line if mark else text.count("\n")):
+            hint = found.hint
+            if isinstance(hint, Hint) and hint.place:
+                place = Place(self.file, hint.place.line + self.first, hint.place.column + 1)
+                hint = Hint(hint, hint.old, hint.new, place)
+            errors.append(self._error(found.message, found, hint))
+        return errors
 
     def _syntax_error(self, error: yaml.YAMLError) -> InvalidCase:
         """What the parser says, which has no kinds of error but its words, with a hint where these are known."""

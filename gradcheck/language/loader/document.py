@@ -98,6 +98,16 @@ class Document:
         line_start = self.text.rfind("\n", 0, begin) + 1
         return Place(self.file, self.first + self.text.count("\n", 0, begin), begin - line_start + 1)
 
+    def is_verbatim(self, path: Path, text: str) -> bool:
+        """Whether the value at `path` stands in the file as it is read: on one line, and without escapes."""
+        mark = self._mark(path)
+        return self.text.startswith(text, mark.index + (self.text[mark.index] in "'\""))
+
+    def is_cut(self, path: Path, text: str) -> bool:
+        """Whether a comma of YAML's flow style ends the value at `path`."""
+        mark = self._mark(path)
+        return self.text[mark.index + len(text) :].lstrip()[:1] in (",", "}", "]") and self.is_verbatim(path, text)
+
     def _at(self, mark: Mark) -> Place:
         return Place(self.file, mark.line + self.first, mark.column + 1)
 

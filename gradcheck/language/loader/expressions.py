@@ -8,18 +8,22 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from gradcheck.autograd.op import TABLE, lookup
-from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
+from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.expr.notation import constant
+from gradcheck.language.expr.notation import LIBRARIES, constant
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.slips import find_slip
+from gradcheck.language.expr.syntax import Unbalanced
 from gradcheck.language.expr.traverse import Mentions, free_names, mentions
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
-from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, listing
+from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
 from gradcheck.language.random import RANDOM
+from gradcheck.language.suggest import nearest
 
+_FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression there needs quotes: {z: "randn(n, m)"}'
 #: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
@@ -58,9 +62,13 @@ class Expressions:
             read = _read(text)
         except InvalidCase as error:
             place = self.document.locate(path, text, error.place.column - 1)
-            self.scope.refuse(error.message, place, error.hint)
+            cut = isinstance(error, Unbalanced) and self.document.is_cut(path, text)
+            hint = error.hint
+            if isinstance(hint, Hint) and hint.place:
+                hint = Hint(hint, hint.old, hint.new, self.document.locate(path, text, hint.place.column - 1))
+            self.scope.refuse(error.message, place, _FLOW_HINT if cut else hint)
             return None
-        site = _Site(self, path, text)
+        site = _Site(self, path, text, gradients)
         good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
         good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
@@ -74,6 +82,7 @@ class _Site(NamedTuple):
     expressions: Expressions
     path: Path
     text: str
+    gradients: bool = False  # whether it may speak of them
 
     @property
     def scope(self) -> Scope:
@@ -89,8 +98,10 @@ class _Site(NamedTuple):
         if section is None and (constant(name) is not None or name in scope.excused):
             return True
         place = self.place(at)
-        if section is None:
-            scope.refuse(f"the name '{name}' is unknown", place, scope.near(name, self._visible(names)))
+        if section is None and not self.text.isascii() and (slip := find_slip(self.text)):
+            scope.refuse(slip.message, self.place(slip.at), slip.hint)
+        elif section is None:
+            self._unknown(name, place, names)
         elif path == (section, name):
             hint = "a graph has no cycles; give the result a name of its own"
             scope.refuse(f"'{name}' is used in its own definition", place, hint)
@@ -100,6 +111,30 @@ class _Site(NamedTuple):
         else:
             scope.refuse(f"'{name}' is {KINDS[section]}, which is not known here", place, listing(self._visible(names)))
         return False
+
+    def _unknown(self, name: str, place: Place, names: Names) -> None:
+        """Add the error that a name is unknown: a size, a gradient as a hand writes it, a word of another library."""
+        scope = self.scope
+        if name in scope.missing:
+            return
+        if len(scope.errors) >= MOST_HINTS:
+            scope.refuse(f"the name '{name}' is unknown", place)
+            return
+        visible = self._visible(names)
+        sized = (part for call in _read(self.text).creators for part in call.children)
+        if not nearest(name, visible) and any(name in free_names(part) for part in sized):
+            scope.lacks(name, place)
+            return
+        tensor = gradient_of(name, [one for one in scope.defined if scope.defined[one] in ("inputs", "graph")])
+        hint = scope.near(name, visible)
+        if tensor and self.gradients:
+            hint = Hint(f"did you mean grad({tensor})?", name, f"grad({tensor})")
+        elif name in LIBRARIES:
+            hint = f"ops are called by their names alone, without '{name}.'"
+        elif hint and not isinstance(hint, Hint) and name in scope.told:
+            return  # a list of what there is helps once
+        scope.told.add(name)
+        scope.refuse(f"the name '{name}' is unknown", place, hint)
 
     def _visible(self, names: Names) -> list[str]:
         """The first of these names, as the file orders them."""

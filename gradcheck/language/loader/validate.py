@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from gradcheck.errors import InvalidCase
+from gradcheck.autograd import dtypes
+from gradcheck.errors import Hint, InvalidCase
 from gradcheck.language.loader import model
 from gradcheck.language.loader.document import BROKEN, Document, describe, shorten, way
+from gradcheck.language.loader.slips import in_text
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.model_fields)
@@ -18,11 +21,36 @@ _GENERALIZE_KEYS = tuple(model.Generalize.model_fields)
 _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
 #: The words that a key takes, where it takes nothing else.
 _CHOICES: dict[Any, tuple[str, ...]] = {"dtype": get_args(model.Dtype), "raises": get_args(model.ErrorKind)}
+#: What other tools, and people, call a key.
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    word: tuple(meant.split())
+    for meant, words in {
+        "formulas expected": "gradients gradient grads grad derivatives derivative jacobian jacobians backprop",
+        "inputs": "parameters params weights variables vars leaves tensors arguments args",
+        "constants": "data consts buffers targets target labels masks",
+        "graph": "forward computation compute model ops operations nodes expressions functions program",
+        "dims": "sizes size dimensions dim symbols",
+        "backward": "loss root roots output outputs incoming",
+        "checks": "asserts assert assertions tests identities invariants properties",
+        "name": "title id",
+        "description": "desc comment comments notes doc summary",
+        "dtype": "type precision datatype",
+        "let": "intermediates intermediate derivation definitions define where",
+        "wrong_formulas": "wrong incorrect wrong_gradients mistakes",
+        "tolerance": "rtol atol tol tolerances eps",
+    }.items()
+    for word in words.split()
+}
 #: Of very many errors, only the first get a hint, which costs more than the error.
 _MOST_HINTS = 50
 _validate = model.Case.__pydantic_validator__.validate_python
 #: What a document comes to of which nothing can be kept.
 _EMPTY = model.Case()
+
+
+def is_misplaced(name: str, data: Any) -> bool:
+    """Whether an entry of a section is a whole section."""
+    return name in _CASE_KEYS and isinstance(data, dict) and bool(data) and not data.keys() & {"values", "shape"}
 
 
 class Everything(set[str]):
@@ -96,6 +124,7 @@ class _Explanation:
     def __init__(self, document: Document, checked: Checked) -> None:
         self.document, self.checked = document, checked
         self.hints = _MOST_HINTS  # how many more may be given
+        self.empty = {key: value for key, value in document.data.items() if value is None}
         self.is_listed = False
 
     def explain(self, details: list[ErrorDetails]) -> None:
@@ -110,25 +139,49 @@ class _Explanation:
         if detail["type"] == "extra_forbidden":
             return self._unknown_key(loc)
         what, hint = _expectation(detail)
+        slip = self._slip(loc, found, what)
+        if slip is not None:
+            return slip
         if found is None:
             message = f"{way(loc)} has no value, it takes {what}"
             return InvalidCase(message, place=self.document.key_place(loc), hint="leave it out or fill it in")
         if detail["type"] == "literal_error" and isinstance(found, str):
-            close = nearest(found, _CHOICES[loc[-1]])
-            hint = f"did you mean '{close}'?" if close else ""
+            hint = _choice(found, _CHOICES[loc[-1]])
+        if what == "an integer" and isinstance(found, float) and found.is_integer():
+            hint = Hint(f"write {int(found)}", repr(found), str(int(found)))
         if what == _LIST[0] and isinstance(found, str):
             hint = f"write [{shorten(found, 40)}]"
         shown = f"{len(found)}" if detail["type"] in ("too_short", "too_long") else describe(found)
         return InvalidCase(f"{way(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
+    def _slip(self, loc: tuple[str | int, ...], found: Any, what: str) -> InvalidCase | None:
+        """A colon that lacks its space, or is none: in a text where a mapping belongs, or in a key without a value."""
+        place = None
+        if what == _MAPPING[0] and isinstance(found, str):
+            slip = in_text(found)
+            place = slip and self.document.locate(loc, found, slip.column)
+        else:
+            slip = in_text(str(loc[-1])) if found is None else None
+            place = slip and replace(key := self.document.key_place(loc), column=key.column + slip.column)
+        if slip is None or place is None:
+            return None
+        self.checked.excused.add(str(loc[-1]).partition(":")[0])
+        return InvalidCase(slip.message, place=place, hint=slip.hint)
+
     def _unknown_key(self, loc: tuple[str | int, ...]) -> InvalidCase:
         """The error for the key that ends `loc`, which the model does not have there."""
         key, is_top = str(loc[-1]), len(loc) == 1
         known = _CASE_KEYS if is_top else _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS
-        close = nearest(key, known) if self.hints > 0 else ""
+        meant = _SYNONYMS.get(key.lower(), ()) if is_top else ()
+        close = nearest(key, known) if self.hints > 0 and not meant else ""
         hint = ""
-        if close:
-            hint = f"did you mean '{close}'?"
+        if above := self._empty_above(key) if is_top else "":
+            self.checked.excused.add(key)
+            hint = Hint(f"it stands below '{above}:' without being indented", key, f"  {key}")
+        elif meant:
+            hint = self._meant(key, meant)
+        elif close:
+            hint = Hint(f"did you mean '{close}'?", key, close)
             if is_top:
                 self.checked.meant.add(close)
         elif not is_top and key in _CASE_KEYS:
@@ -137,6 +190,40 @@ class _Explanation:
             hint = f"the keys here are {', '.join(known)}"
             self.is_listed = True
         return InvalidCase(f"unknown key '{shorten(key, 40)}'", place=self.document.key_place(loc), hint=hint)
+
+
+    def _empty_above(self, key: str) -> str:
+        """The section without entries right above a top-level key, if there is one."""
+        if not self.empty or self.hints <= 0:
+            return ""
+        keys = list(self.document.key_places(()))
+        before = [name for name in keys[: keys.index(key)] if name in _CASE_KEYS] if key in keys else []
+        section = before[-1] if before else ""
+        return section if section in _DEFINING and self.empty.get(section, 0) is None else ""
+
+    def _meant(self, key: str, meant: tuple[str, ...]) -> str:
+        """The keys that a word of other libraries stands for; of formulas and numbers, which it is."""
+        self.checked.meant.update(meant)
+        if key.lower() in ("rtol", "atol"):
+            return f"write tolerance: {{{key.lower()}: {self.document.data[key]}}}"
+        listed = " or ".join(f"'{name}'" for name in meant)
+        value = self.document.data.get(key)
+        entries = list(value.values()) if isinstance(value, dict) else []
+        if len(meant) == 1:
+            new = meant[0]
+        elif entries and all(isinstance(one, str) for one in entries):
+            new = "formulas"
+        else:
+            new = "expected" if entries and not any(isinstance(one, str) for one in entries) else ""
+        return Hint(f"did you mean {listed}?", key if new else "", new)
+
+
+def _choice(found: str, known: tuple[str, ...]) -> str:
+    """A word for one that is none of the known: spelled otherwise, as torch has it, or in full."""
+    word = found.removeprefix("torch.").removeprefix("np.").lower()
+    word = word if word in (*known, "float") else dtypes.ALIASES.get(word, word)
+    close = word if word in known else nearest(word, known)
+    return Hint(f"did you mean '{close}'?", found, close) if close else ""
 
 
 def _expectation(detail: ErrorDetails) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def test_documents_and_their_names() -> None:
     cases, errors = load_text(f"{VALID}---\n# nothing\n---\n{VALID}---\ninputs: [\n---\n{VALID}...\n", "dir/a.b.yaml")
     assert [case.name for case in cases] == ["a.b", "a.b-2", "a.b-4"]
     assert [case.place.line for case in cases] == [1, 9, 17]
-    assert [error.place.line for error in errors] == [16]
+    assert [error.place.line for error in errors] == [15]
 
 
 def test_a_folder_without_cases_is_no_error(tmp_path: Path) -> None:

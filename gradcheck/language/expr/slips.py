@@ -1,0 +1,167 @@
+"""What people write who think in mathematics, LaTeX, Matlab or another library: found in an expression that cannot be
+read, and told as it is written here. A further habit is a line in `HABITS`, or in `SIGNS` if it is one character."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gradcheck.autograd.op import lookup
+from gradcheck.errors import Hint
+
+
+class Slip(NamedTuple):
+    """What stands `at` characters into a text, what is said of it, and what to write: a `Hint` where one thing alone
+    can be meant."""
+
+    at: int
+    message: str
+    hint: str
+
+
+#: Characters that an editor or a paper puts in the place of others.
+SIGNS: dict[str, str] = {
+    **dict.fromkeys("“”„‟«»", '"'),
+    **dict.fromkeys("‘’‚‛`´", "'"),
+    **dict.fromkeys("−–—‐‑", "-"),
+    **dict.fromkeys("×·⋅∗⊙∘∙•", " * "),
+    **dict.fromkeys("ᵀ⊤", ".T"),
+    "÷": " / ",
+    "⁄": " / ",
+    "²": " ** 2",
+    "³": " ** 3",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "∞": "inf",
+    "，": ", ",
+    "（": "(",
+    "）": ")",
+    "＝": "=",
+    "\u00a0": " ",
+}
+#: Characters that stand for a function.
+_FUNCTIONS = {"√": "sqrt(x)", "∑": "x.sum()", "∏": "x.prod()", "∂": "grad(x)", "∇": "grad(x)", "‖": "linalg.norm(x)"}
+#: LaTeX's words, and how they are written here.
+_LATEX = {
+    "sigma": "sigmoid(x)",
+    "sum": "x.sum()",
+    "prod": "x.prod()",
+    "frac": "a / b",
+    "sqrt": "sqrt(x)",
+    "odot": "*",
+    "cdot": "* or @",
+    "times": "*",
+    "partial": "grad(x)",
+    "nabla": "grad(x)",
+    "top": ".T",
+    "intercal": ".T",
+    "lambda": "a name without the backslash",
+    "mathbf": "the name alone",
+    "left": "(",
+    "right": ")",
+    "infty": "inf",
+    "operatorname": "the name alone",
+}
+_MISSING = "an operator is missing: a product is written * by elements, @ of matrices"
+#: Whatever stands in closed quotation marks, unless the first ends a word, as Matlab's transpose does.
+_QUOTED = re.compile(r"(?<![\w)\]])(['\"]).*?\1")
+_WORDS = frozenset("and or not in is if else for lambda await async None True False".split())
+
+#: A habit: what it looks like, and what is said of what matched.
+_Habit = tuple[re.Pattern[str], Callable[[re.Match[str]], Slip | None]]
+
+
+def find_slip(text: str) -> Slip | None:
+    """The first thing in a text, which is no expression, that is known as a habit from elsewhere."""
+    plain = _QUOTED.sub(lambda found: "0" * len(found[0]), text)
+    found = [slip for pattern, tell in HABITS for match in pattern.finditer(plain) if (slip := tell(match))]
+    return min(found, key=lambda slip: slip.at, default=None)
+
+
+def _says(message: str, hint: str, new: str | None = None) -> Callable[[re.Match[str]], Slip]:
+    return lambda found: Slip(found.start(), message, hint if new is None else Hint(hint, found[0], new))
+
+
+def _transposed(found: re.Match[str]) -> Slip:
+    mark, owner = found[2], found[1] or "X"
+    hint = Hint(f"transpose is {owner}.T, product is @", mark, ".T")
+    return Slip(found.start(2), f"{mark} is not part of the language", hint)
+
+
+def _sign(found: re.Match[str]) -> Slip:
+    sign = found[0]
+    if sign in _FUNCTIONS:
+        return Slip(found.start(), f"the character {sign} is not part of the language", f"write {_FUNCTIONS[sign]}")
+    new = SIGNS[sign]
+    what = "the no-break space" if sign == "\u00a0" else f"the character {sign}"
+    hint = f"write {new.strip()}" if new.strip() else "write a plain one"
+    return Slip(found.start(), f"{what} is not part of the language", Hint(hint, sign, new))
+
+
+def _latex(found: re.Match[str]) -> Slip:
+    word = found[1]
+    written = _LATEX.get(word) or (f"{word}(x)" if lookup(word) else "it as in PyTorch: sigmoid(x), X.T @ Y")
+    return Slip(found.start(), f"LaTeX's \\{word} is not part of the language", f"write {written}")
+
+
+def _juxtaposed(found: re.Match[str]) -> Slip | None:
+    left, right = found["left"], found["right"]
+    if left in _WORDS or right in _WORDS:
+        return None
+    where = found.start("right")
+    if lookup(left) and not left[-1].isdigit() and len(left) > 1:
+        return Slip(found.start(), f"the function '{left}' is not called", f"write {left}({right})")
+    shown = f"'{left}' and '{right}'" if right != "(" else f"'{left}' and the bracket"
+    return Slip(where, f"nothing stands between {shown}", _MISSING)
+
+
+def _stuck(found: re.Match[str]) -> Slip | None:
+    """`2X`, `0.5x`; exponents such as `1e` are no product."""
+    number, word = found[1], found[2]
+    if word.lower() in ("e", "j") or (word[0] in "eExXoObBjJ" and word[1:].isdigit()):
+        return None
+    hint = Hint(_MISSING, word, f" * {word}")
+    return Slip(found.start(2), f"nothing stands between '{number}' and '{word}'", hint)
+
+
+def _norm(found: re.Match[str]) -> Slip:
+    new = f"linalg.norm({found[1].strip()})"
+    return Slip(found.start(), "bars are no norm", Hint(f"write {new}", found[0], new))
+
+
+def _bars(found: re.Match[str]) -> Slip:
+    new = f"abs({found[1].strip()})"
+    return Slip(found.start(), "bars are no absolute value", Hint(f"write {new}", found[0], new))
+
+
+def _keyword(found: re.Match[str]) -> Slip:
+    return Slip(found.start(2), "a keyword has '=', not ':'", Hint(f"write {found[1]}={found[3]}", found[2], "="))
+
+
+HABITS: tuple[_Habit, ...] = (
+    (re.compile(r"(\w*)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))"), _transposed),
+    (re.compile(r"(\w+|(?<=[)\]]))(\.?')(?!\w)"), _transposed),
+    (re.compile(r"\.\^"), _says(".^ is not part of the language", "a power is written **", "**")),
+    (re.compile(r"(?<![\d.])\.\*\*?"), _says(".* is not part of the language", "a product by elements is written *",
+                                            "*")),
+    (re.compile(r"(?<![\d.])\./"), _says("./ is not part of the language", "a quotient by elements is written /", "/")),
+    (re.compile(r"\\(\w+)"), _latex),
+    (re.compile("|".join(map(re.escape, (*SIGNS, *_FUNCTIONS)))), _sign),
+    (re.compile(r"\|\|([^|]+)\|\|"), _norm),
+    (re.compile(r"(?<![\w)\]] )(?<![\w)\]])\|([^|]+)\|"), _bars),
+    (re.compile(r"&&"), _says("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
+    (re.compile(r"(?<=[\w)\]\d] )\|\|(?= ?[\w(])(?![^|]*\|\|)"),
+     _says("|| is not part of the language", "write |, with brackets: (x < 0) | (x > 1)", "|")),
+    (re.compile(r"!(?!=)"), _says("! is not part of the language", "the opposite of a mask is ~mask")),
+    (re.compile(r"\?"), _says("a conditional with ? is not part of the language", "write where(condition, x, y)")),
+    (re.compile(r"\s*;\s*\Z"), _says("a semicolon ends no expression", "leave it out", "")),
+    (re.compile(r";"), _says("a semicolon parts no expressions", "write each on a line of its own, with a name")),
+    (re.compile(r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)"), _keyword),
+    (re.compile(r"->|=>"), _says("an arrow is not part of the language", "write the result alone")),
+    (re.compile(r"[-+*/@]="), _says("an assignment is not part of the language", "give the result a name of its own")),
+    (re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([A-Za-z_]\w*)"), _stuck),
+    (re.compile(r"(?P<left>\w+|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))"), _juxtaposed),
+    (re.compile(r"(?P<left>[)\]]) *(?P<right>(?:[^\W\d]\w*|\d+))"), _juxtaposed),
+)  # fmt: skip
