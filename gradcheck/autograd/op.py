@@ -98,7 +98,8 @@ class Op(Signature):
     def _listed(self, tensors: Any) -> Any:
         """The argument that is a sequence of tensors; a tensor is none, although it can be iterated over."""
         if not isinstance(tensors, (list, tuple)):
-            raise ArgumentError(f"{self.name} takes a list of tensors, not {tensors!r:.60}")
+            what = "one tensor" if hasattr(tensors, "dtype") else f"{tensors!r:.60}"
+            raise ArgumentError(f"{self.name} takes a list of tensors, not {what}", hint=f"write {self.name}([x, y])")
         return tensors
 
     def compute(self, args: Sequence[Any]) -> Any:
@@ -113,9 +114,16 @@ class Op(Signature):
         except (ShapeMismatch, DtypeMismatch, DomainError, ArgumentError):
             raise
         except ValueError as error:
-            raise ShapeMismatch(f"{self.name}: {error}") from error
+            raise ShapeMismatch(self._mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
             raise DtypeMismatch(f"{self.name}: {error}") from error
+
+    def _mismatch(self, args: Sequence[Any], error: ValueError) -> str:
+        """What shapes do not go together; NumPy's own words where it is about something else."""
+        shapes = [f"[{', '.join(map(str, arg.shape))}]" for arg in args if isinstance(arg, ARRAYS)]
+        if self.elementwise and "broadcast" in str(error) and len(shapes) > 1:
+            return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} do not broadcast"
+        return f"{self.name}: {error}"
 
     def _promoted(self, args: list[Any]) -> Any:
         target: np.dtype | None = None

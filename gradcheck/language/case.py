@@ -32,6 +32,7 @@ class Claim:
     text: str
     expr: Expr
     place: Place = field(default_factory=Place, compare=False)
+    verbatim: bool = field(default=False, compare=False)  # whether the text stands at its place just as it is
 
     @classmethod
     def of(cls, expr: Expr) -> Claim:

@@ -35,6 +35,10 @@ def explain(context: Context) -> None:
     """Verdicts, causes, consequences, diagnoses and suggestions for what failed; nothing unless the run explains."""
     if not context.options.explained:
         return
+    if context.errors:
+        from gradcheck.checks.failures.refusals import explain_refusals
+
+        explain_refusals(context)
     if context.options.oracle != "none" and context.can_be_judged:
         failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
         arbitrate(context)

@@ -14,6 +14,8 @@ from gradcheck.language.trials import is_general
 
 #: What cannot be tried over and over.
 _HOPELESS = ("timeout", "memory")
+#: What is the file's own mistake, in one entry that is known.
+_MISTAKES = ("refused", "root_of_many", "root_of_none", "step_refused")
 #: Facts whose `error` is a kind of error, not what it said.
 _OF_ERRORS = ("raised", "claim_raised", "step_raised")
 #: Facts whose `text` is what an op says of its arguments, in which numbers are sizes.
@@ -56,7 +58,7 @@ def signature_of(result: CaseResult) -> Signature | None:
 
 
 def _of_error(failure: Failure) -> Signature | None:
-    if failure.kind in _HOPELESS:
+    if failure.kind in _HOPELESS or failure.message.kind in _MISTAKES:
         return None
     return Signature(None, (failure.kind, *_raised(failure.message)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from gradcheck.autograd import dtypes
@@ -44,6 +45,22 @@ _NO_OPERANDS = frozenset({str, list, tuple})
 _NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
 
 
+#: Operands that torch takes as tensors alone: an op's first where it is called so, but of these ops.
+_TENSORS = frozenset({"input", "x1", "anchor"})
+_NUMBER_FIRST = frozenset({"xlogy", "special.xlog1py", "special.zeta", "float_power", "clone", "positive"})
+#: Ops whose second operand, `other`, is a tensor too; and what parameters of other names take.
+_OF_TENSORS = frozenset(
+    "maximum minimum fmax fmin atan2 hypot logaddexp logaddexp2 logical_and logical_or logical_xor dist".split()
+)
+_TAKEN = {
+    **dict.fromkeys(("target", "x2", "tensor1", "tensor2", "positive", "negative"), "tensor"),
+    **dict.fromkeys(("alpha", "lambd", "negative_slope", "beta", "threshold", "fill_value", "eps"), "number"),
+    "tensors": "list",
+}
+#: Which side of `clamp` a number beside a tensor stands for.
+_BOUNDS = {**dict.fromkeys(("max", "maximum", "fmax"), "min"), **dict.fromkeys(("min", "minimum", "fmin"), "max")}
+
+
 class Application(NamedTuple):
     """An op with what is known of its call beforehand."""
 
@@ -55,6 +72,8 @@ class Application(NamedTuple):
     measured: bool  # its result may be larger than its arguments
     needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
     repeats: bool  # it is written in Python's operators, which would repeat a list
+    tensor_first: bool  # its first argument is a tensor, where any is one
+    kinds: tuple[tuple[int, str], ...]  # what else torch takes as a tensor, a number or a list alone, and where
 
     @classmethod
     def of(cls, name: str, positional: int, keys: tuple[str, ...]) -> Application:
@@ -63,6 +82,7 @@ class Application(NamedTuple):
         if op is None:
             raise InvalidCase(f"there is no op '{name}'")
         operator = name in _OPERATORS and not keys
+        first = op.parameters[0].name if op.parameters else ""
         of_tensors = op.method or op.composite or any(op.rules)
         return cls(
             op,
@@ -73,6 +93,8 @@ class Application(NamedTuple):
             measured=op.elements is not None or positional + len(keys) > 1 or not op.elementwise,
             needs_tensor=of_tensors or (bool(op.parameters) and op.parameters[0].name == "input"),
             repeats=op.composite and not any(parameter.name in ("size", op.variadic) for parameter in op.parameters),
+            tensor_first=name not in _NUMBER_FIRST and name not in ARITHMETIC and first in _TENSORS,
+            kinds=() if operator else tuple(_kinds(op)),
         )
 
 
@@ -106,6 +128,8 @@ def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
             _check_operands(op, args)
         elif call.repeats:
             _check_repetition(op, (*args, *kwargs.values()), limit)
+        if call.kinds:
+            _check_kinds(call, args)
         budget.check(op, args, kwargs, limit)
     return _hand(host, op, args, kwargs)
 
@@ -115,6 +139,50 @@ def _check_operands(op: Op, args: tuple[Any, ...]) -> None:
         if type(arg) in _NO_OPERANDS:
             message = f"{op.name} takes tensors and numbers, not {scalars.kind(arg)}"
             raise ArgumentError(message, hint=scalars.tensor_hint(arg))
+
+
+def _kinds(op: Op) -> Iterator[tuple[int, str]]:
+    """The places of parameters that take a tensor, a number or a list alone."""
+    for place, parameter in enumerate(op.parameters):
+        if parameter.name in _TAKEN and place != op.sequence:
+            yield place, _TAKEN[parameter.name]
+        elif parameter.name == "other" and op.name in _OF_TENSORS:
+            yield place, "tensor"
+
+
+def _check_kinds(call: Application, args: tuple[Any, ...]) -> None:
+    """Refuse what torch refuses: a number for a tensor, a tensor for a number, a tensor for a list of them."""
+    op = call.op
+    for place, wanted in call.kinds:
+        arg = args[place] if place < len(args) else None
+        if wanted == "tensor" and type(arg) in PLAIN:
+            raise _no_tensor(op, args, place)
+        if wanted == "number" and shape_of(arg):
+            message = f"{op.name} takes a number as {op.parameters[place].name}, not a tensor"
+            raise ArgumentError(message, hint=f"its signature is {op.signature}")
+        if wanted == "list" and shape_of(arg) is not None:
+            raise ArgumentError(f"{op.name} takes a list of tensors", hint=f"write {op.name}([x, y])")
+
+
+def _no_tensor(op: Op, args: tuple[Any, ...], place: int) -> ArgumentError:
+    """A number where torch takes a tensor alone, as in `max(0, x)`."""
+    number = args[place]
+    message = f"{op.name} takes a tensor as its {ordinal(place)} argument, not {scalars.kind(number)}"
+    return ArgumentError(message, hint=instead_of_number(op.name, number, "x"))
+
+
+def ordinal(place: int) -> str:
+    """`first` for 0."""
+    return ("first", "second", "third", "fourth")[min(place, 3)]
+
+
+def instead_of_number(name: str, number: Any, tensor: str) -> str:
+    """What to write for an op between a number and a tensor, of which torch takes tensors alone."""
+    bound = _BOUNDS.get(name)
+    if bound is None:
+        return f"write full_like({tensor}, {number!r}) for {number!r}"
+    clamped = f"clamp({tensor}, {bound}={number!r})"
+    return f"write relu({tensor}) or {clamped}" if bound == "min" and number == 0 else f"write {clamped}"
 
 
 def _check_repetition(op: Op, args: tuple[Any, ...], limit: int) -> None:
@@ -147,6 +215,8 @@ def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any
             return scalars.extreme(op.name, args)
     elif call.operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
         return scalars.among_sequences(op.name, *args)
+    if call.tensor_first and type(args[0]) in PLAIN and any(hasattr(arg, "dtype") for arg in args):
+        raise _no_tensor(op, args, 0)
     if call.needs_tensor and not any(map(_holds_tensor, (*args, *kwargs.values()))):
         raise ArgumentError(f"{op.name} takes a tensor, not {scalars.kind(args[0])}", hint=scalars.tensor_hint(*args))
     return _NOT_PLAIN

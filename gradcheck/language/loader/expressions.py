@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -12,12 +12,13 @@ from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.notation import LIBRARIES, constant
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import Unbalanced
-from gradcheck.language.expr.traverse import Mentions, free_names, mentions
+from gradcheck.language.expr.traverse import Mentions, free_names, mentions, replace_part
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
 from gradcheck.language.random import RANDOM
@@ -29,6 +30,10 @@ Names: TypeAlias = Collection[str]
 
 #: The ops that make a tensor of any size out of none.
 _CREATORS = frozenset(name for name, op in TABLE.items() if op.elements is not None and not op.method)
+#: The larger and the smaller of two tensors.
+_EXTREMES = frozenset({"max", "min", "maximum", "minimum", "fmax", "fmin"})
+#: Sections whose entries are tensors.
+TENSORS = frozenset({"inputs", "constants", "graph", "let"})
 #: Sections whose entries may use those above them.
 _ORDERED = frozenset({"inputs", "constants", "graph", "let"})
 
@@ -73,7 +78,10 @@ class Expressions:
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
         good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
         good += [site.is_affordable(call) for call in read.creators]
-        return Claim(text, read.expr, self.document.text_place(path)) if all(good) else None
+        good += [site.takes_a_number(call) for call in read.extremes]
+        if not all(good):
+            return None
+        return Claim(text, read.expr, self.document.text_place(path), self.document.is_verbatim(path, text))
 
 
 class _Site(NamedTuple):
@@ -193,12 +201,51 @@ class _Site(NamedTuple):
         return True
 
 
+    def takes_a_number(self, call: Call) -> bool:
+        """Whether `max(0, x)` is about sizes: of a tensor, torch takes no number there."""
+        scope = self.scope
+        for number, other in (call.args, call.args[::-1]):
+            plain = isinstance(number, Literal) and isinstance(number.value, (int, float))
+            if not plain or not any(scope.defined.get(name) in TENSORS for name in _tensors_in(other)):
+                continue
+            if call.op in ("max", "min") and number is call.args[1]:
+                return True  # along a dimension
+            clamped = clamp_for(call.op, number, other)
+            hint = f"write {' or '.join(map(to_text, clamped))}"
+            if self.scope.document.is_verbatim(self.path, self.text):
+                whole = to_text(replace_part(_read(self.text).expr, call, clamped[0]))
+                hint = Hint(hint, self.text, whole, self.place(0))
+            scope.refuse(f"{call.op} takes tensors, not the number {to_text(number)}", self.place(call.at), hint)
+            return False
+        return True
+
+
+def _tensors_in(expr: Expr) -> Iterator[str]:
+    """The names whose values it is made of: not those of which it asks the shape alone."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Name):
+            yield node.name
+        elif not isinstance(node, Attribute):
+            stack += node.children
+
+
+def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
+    """What is written for the larger, or the smaller, of a number and a tensor."""
+    is_lower = op in ("max", "maximum", "fmax")
+    clamped = Call("clamp", (tensor,), (("min" if is_lower else "max", number),))
+    return (Call("relu", (tensor,)), clamped) if is_lower and number == Literal(0) else (clamped,)
+
+
 class _Read(NamedTuple):
-    """An expression, what it mentions, and the calls in it that make tensors out of sizes."""
+    """An expression, what it mentions, and the calls in it that make tensors out of sizes, or take the larger of two
+    things."""
 
     expr: Expr
     mentions: Mentions
     creators: list[Call]
+    extremes: list[Call]
 
 
 @lru_cache(maxsize=4096)
@@ -206,7 +253,10 @@ def _read(text: str) -> _Read:
     """An expression by its text: cases of one suite say the same things over and over."""
     expr = parse(text, Place(column=1))
     found = mentions(expr)
-    creators = []
+    creators, extremes = [], []
     if not _CREATORS.isdisjoint(found.ops):
         creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in _CREATORS]
-    return _Read(expr, found, creators)
+    if not _EXTREMES.isdisjoint(found.ops):
+        extremes = [n for n in expr.walk() if isinstance(n, Call) and n.op in _EXTREMES and len(n.children) == 2]
+        extremes = [call for call in extremes if len(call.args) == 2]
+    return _Read(expr, found, creators, extremes)

@@ -5,7 +5,14 @@ a template cannot do. A new kind of fact is an entry in the module of its subjec
 behaviour: nothing below `reports` can import this package, and nothing reads what it says.
 """
 
-from gradcheck.reports.phrases import claims, diagnoses, engines, formulas, verdicts  # noqa: F401 (they fill the table)
+from gradcheck.reports.phrases import (  # noqa: F401 (they fill the table)
+    claims,
+    diagnoses,
+    engines,
+    formulas,
+    refusals,
+    verdicts,
+)
 from gradcheck.reports.phrases.table import PHRASES, phrases, say
 
 __all__ = ["PHRASES", "phrases", "say"]
