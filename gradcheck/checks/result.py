@@ -294,6 +294,7 @@ class CaseResult:
     smallest: Reproduction | None = None
     power: Power | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
+    warnings: tuple[Fact, ...] = ()  # what libraries warned of meanwhile, each once
 
     @property
     def wrong_references(self) -> tuple[str, ...]:

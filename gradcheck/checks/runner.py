@@ -15,6 +15,7 @@ from types import FrameType
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
+from gradcheck.checks.warned import listening
 from gradcheck.engines.base import Engine
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
@@ -28,7 +29,13 @@ Further = Callable[[CaseResult, Case, Options, Engines], CaseResult]
 
 def check_one(case: Case, options: Options, engines: Engines, further: Sequence[Further] = ()) -> CaseResult:
     """The result of one case, whatever happens; a KeyboardInterrupt alone passes through. `further` adds to it what is
-    told of a case beyond its verdict."""
+    told of a case beyond its verdict. What libraries warn of meanwhile is part of it."""
+    with listening() as warned:
+        found = _checked(case, options, engines, further)
+    return replace(found, warnings=tuple(warned)) if warned else found
+
+
+def _checked(case: Case, options: Options, engines: Engines, further: Sequence[Further]) -> CaseResult:
     start = time.perf_counter()
     limit = limit_of(options.timeout, engines.tested)
     status: CaseStatus = "crashed"

@@ -17,6 +17,7 @@ from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import say
+from gradcheck.reports.text import plain
 
 SCHEMA = 1
 
@@ -59,6 +60,7 @@ def _case(case: CaseResult) -> dict[str, Any]:
         **_fields(case, "id", "file"),
         "line": case.place.line or None,
         **_fields(case, "name", "status", "seconds", "seed", "reproduce", "reason", "tags", "output"),
+        "warnings": [plain(say(warning)) for warning in case.warnings],
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
         **_power(case),

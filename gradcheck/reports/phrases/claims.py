@@ -18,6 +18,12 @@ def _outcome_of_op(came: Fact) -> str:
     return f"raised {came['error']}: {came['text']}" if came.kind == "raised" else say(came)
 
 
+def _warned(found: Fact) -> str:
+    """The first sentence of it, which is what a line has room for."""
+    first = found["text"].partition(". ")[0].rstrip(".")
+    return f"{found['by']} warns: {first if len(first) <= 160 else first[:159] + '…'}"
+
+
 phrases(
     {
         # How two arrays differ, and what agreed
@@ -85,6 +91,7 @@ phrases(
         "step_not_run": "step {step} was not run: {entry} could not be evaluated in the first place",
         "ran_out_of_time": "ran out of time after {seconds:g} seconds",
         "ran_out_of_memory": "ran out of memory: {text}",
+        "warned": _warned,
         "crashed": "{error}{text:if : {text}}",
         # At other points
         "cannot_be_drawn": "values cannot be drawn: {error}",

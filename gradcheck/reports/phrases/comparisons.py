@@ -36,7 +36,7 @@ _BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.JVP, ClaimKin
 #: Between the names of engines that are told of as one.
 TOGETHER = " and "
 #: Diagnoses that say what may have been meant.
-_SUGGESTIONS = ("did_you_mean", "derived")
+_SUGGESTIONS = ("did_you_mean", "derived", "these_numbers_only")
 #: Beyond this many units in the last place, the count says nothing that the relative error does not.
 _MANY_ULP = 1e6
 #: How many of the tensors that are wrong only because of another are named.

@@ -60,6 +60,15 @@ def suggest(context: Context, points: ExplainingPoints) -> None:
             suggester.case = mended(context, c)
             step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
             _tell(context, place, suggester.suggestion(c.tensor, claim, step))
+            if c.trial is not None and not step and _holds_here(context, c):
+                _tell(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))
+
+
+def _holds_here(context: Context, c: Comparison) -> bool:
+    """Whether the formula of a comparison holds at the numbers of the file."""
+    same = (c.what, c.tensor, c.formula)
+    own = [one for one in context.found if one.trial is None and (one.what, one.tensor, one.formula) == same]
+    return bool(own) and all(one.status == "passed" for one in own)
 
 
 def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
