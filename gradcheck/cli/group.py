@@ -3,6 +3,7 @@ expected errors from bugs: a person's mistake gets a line and exit code 2, a bug
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,7 +13,7 @@ import click
 from gradcheck import __version__
 from gradcheck.cli.output import silence_stdout, write_stderr
 from gradcheck.errors import GradcheckError
-from gradcheck.language.suggest import did_you_mean
+from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.text import plain
 
 USAGE, CRASH, EMPTY, INTERRUPTED = 2, 3, 5, 130
@@ -26,6 +27,31 @@ COMMANDS: dict[str, str] = {
     "conform": "gradcheck.cli.conform:command",
     "ops": "gradcheck.cli.vocabulary:ops",
     "schema": "gradcheck.cli.vocabulary:print_schema",
+    "init": "gradcheck.cli.init:command",
+}
+#: Other names by which a command may be called.
+ALIASES = {"new": "init"}
+#: What people type who know other tools, and what they mean by it; likewise of options.
+_SYNONYMS = {
+    **dict.fromkeys(("check", "test", "verify", "prove"), "run"),
+    **dict.fromkeys(("lint", "parse"), "validate"),
+    **dict.fromkeys(("derive", "show", "grad", "gradient"), "explain"),
+    **dict.fromkeys(("create", "start"), "init"),
+    **dict.fromkeys(("op", "functions"), "ops"),
+    "ls": "list",
+    "help": "--help",
+    "version": "--version",
+}
+_OPTIONS = {
+    "--format": "--output-format",
+    "--out": "--output",
+    "--tolerance": "--rtol",
+    "--tol": "--rtol",
+    "--filter": "-k",
+    "--select": "-k",
+    "--precision": "--dtype",
+    "--max-fail": "--maxfail",
+    "--device": "--engine",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -43,6 +69,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
@@ -53,10 +80,20 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            hint = did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
-            raise click.UsageError(f"unknown command '{name}'; {hint}", ctx)
-        return super().resolve_command(ctx, args)
+        if name in COMMANDS or name in ALIASES or (name.startswith("-") and name != "-"):
+            return super().resolve_command(ctx, args)
+        if _is_path(name):
+            return "run", self.get_command(ctx, "run"), args
+        hint = did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+        if name in _SYNONYMS:
+            hint = f"did you mean '{_SYNONYMS[name]}'?"
+        raise click.UsageError(f"unknown command '{name}'; {hint}", ctx)
+
+
+def _is_path(word: str) -> bool:
+    """Whether a word where a command belongs is a case file or a folder: it is then run."""
+    file = word.partition("::")[0]
+    return word == "-" or file.lower().endswith((".yaml", ".yml")) or os.path.isdir(word)
 
 
 @click.group(cls=LazyGroup, context_settings=SETTINGS, no_args_is_help=True)
@@ -75,6 +112,10 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
+    except click.NoSuchOption as error:
+        _name_the_nearest(error)
+        error.show()
+        return USAGE
     except click.ClickException as error:
         error.show()
         return USAGE
@@ -90,6 +131,14 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:
         return _crash(error, arguments)
+
+
+def _name_the_nearest(error: click.NoSuchOption) -> None:
+    """Of the options that click finds alike the nearest alone; the one that other tools call so, if there is one."""
+    known = [name for param in (error.ctx.command.params if error.ctx else ()) for name in param.opts]
+    name = error.option_name.partition("=")[0]
+    close = _OPTIONS[name] if _OPTIONS.get(name) in known else nearest(name, known)
+    error.possibilities = [close] if close else error.possibilities
 
 
 def _complain(error: GradcheckError, code: int) -> int:

@@ -12,6 +12,8 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
+from gradcheck.errors import UsageError
+from gradcheck.reports import FORMATS
 from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
 def _outputs(chosen: dict[str, Any]) -> Outputs:
     """Takes from what was chosen all that is about writing."""
     file = chosen.pop("file")
+    if file is not None and str(file) in FORMATS:
+        raise UsageError(f"'{file}' is a format, and --output takes a file", hint=f"write --output-format {file}")
     return Outputs(
         format=chosen.pop("output_format"),
         file=None if file == Path("-") else file,

@@ -20,26 +20,34 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @options.UNREAD_VERBOSE
 def ops(name: str | None) -> None:
-    """Show the op table, or everything about one op."""
+    """Show the op table, everything about one op, or those whose names have NAME in them."""
+    from gradcheck.autograd.op import TABLE
     from gradcheck.reports.commands.ops import detail, table
 
-    lines = detail(_find(name)) if name else table(width() if is_terminal(sys.stdout) else None)
+    found = _find(name) if name else list(TABLE.values())
+    room = width() if is_terminal(sys.stdout) else None
+    lines = detail(found[0]) if name and len(found) == 1 else table(found, room)
     write_stdout("\n".join(lines) + "\n")
 
 
-def _find(name: str) -> Op:
-    """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one."""
+def _find(name: str) -> list[Op]:
+    """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one; else all
+    ops whose names, or aliases, have the word in them."""
     import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
     from gradcheck.autograd.op import ALIASES, TABLE, lookup
 
     short = name
     for prefix in ("torch.", "nn.functional.", "F.", "Tensor."):
         short = short.removeprefix(prefix)
-    found = lookup(name) or lookup(short)
-    if found is None:
-        hint = did_you_mean(short, (*TABLE, *ALIASES), "gradcheck ops lists them all")
+    found = lookup(name) or lookup(short) or lookup(short.lower())
+    if found is not None:
+        return [found]
+    names = [*TABLE, *(alias for alias in ALIASES)]
+    alike = dict.fromkeys(lookup(known) for known in names if short.lower() in known.lower())
+    if not alike or len(short) < 2:
+        hint = did_you_mean(short, names, "gradcheck ops lists them all")
         raise UsageError(f"there is no op '{name}'", hint=hint)
-    return found
+    return [entry for entry in alike if entry is not None]
 
 
 @click.command("schema")

@@ -6,6 +6,7 @@ import gc
 import heapq
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from gradcheck.language.loader.text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
 
 SUFFIXES = (".yaml", ".yml")
+#: What stands for the standard input in the place of a path.
+STDIN = "-"
 #: So that opening a pipe does not wait for a writer.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -61,6 +64,9 @@ def split_id(path: str) -> tuple[str, str | None]:
 
 def _targets(path: str) -> Iterator[Target | InvalidCase]:
     path, name = split_id(path)
+    if path == STDIN:
+        yield Target(STDIN, name)
+        return
     shown = PurePath(path).as_posix() if path else ""
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)
@@ -100,6 +106,8 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 def read(file: str, limits: Limits) -> bytes:
     """The bytes of a regular file. Raises InvalidCase where there is none, or too large a one."""
     try:
+        if file == STDIN:
+            return _within(sys.stdin.buffer.read(limits.bytes + 1), file, limits)
         descriptor = os.open(file, _FLAGS)
         with open(descriptor, "rb", buffering=0) as stream:
             status = os.fstat(descriptor)
@@ -108,6 +116,11 @@ def read(file: str, limits: Limits) -> bytes:
             raw = stream.read(min(status.st_size, limits.bytes) + 1)
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from None
+    return _within(raw, file, limits)
+
+
+def _within(raw: bytes, file: str, limits: Limits) -> bytes:
+    """The bytes, unless there are too many. Raises InvalidCase."""
     if len(raw) > limits.bytes:
         message = f"the file is larger than {limits.bytes:,} bytes"
         raise InvalidCase(message, place=Place(file), hint="draw large tensors, as in 'x: randn(1000, 1000)'")
@@ -127,6 +140,12 @@ def unreadable(file: str, error: OSError | ValueError) -> InvalidCase:
     except OSError:
         close = ""
     hint = f"did you mean '{PurePath(parent, close).as_posix()}'?" if close else ""
+    before = file.partition(":")[0]
+    if ":" in file and os.path.isfile(before):  # a place, or a case with one colon
+        rest = file[len(before) :].strip(":")
+        hint = f"did you mean '{before}'?" if rest.replace(":", "").isdigit() else f"write {before}::{rest}"
+    elif there := next((file + suffix for suffix in SUFFIXES if os.path.isfile(file + suffix)), ""):
+        hint = f"did you mean '{there}'?"
     return InvalidCase("there is no such file or folder", place=Place(file), hint=hint)
 
 
@@ -158,7 +177,7 @@ def load_text(text: str, file: str, limits: Limits = DEFAULT) -> tuple[list[Case
     composer = Composer(file, limits)
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
-    stem = os.path.splitext(os.path.basename(file))[0]
+    stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
     number = 0
     for piece, first in documents(text):
         number += 1
