@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
-from gradcheck.language.case import Case, StatedTolerance
+from gradcheck.language.case import STDIN, Case, StatedTolerance
 
 #: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
 ORACLES = ("auto", "numeric", "none")
@@ -104,7 +104,8 @@ class Options:
 
     def reproduce(self, case: Case) -> str:
         """The command that checks this case alone, as it was checked here; quoted for a shell."""
-        return " ".join(["gradcheck run", quoted(case.id), f"--seed {self.seed_of(case)}", *self._words()])
+        which = case.place.file if case.place.file == STDIN else quoted(case.id)
+        return " ".join(["gradcheck run", which, f"--seed {self.seed_of(case)}", *self._words()])
 
     def _words(self) -> list[str]:
         """What differs from the defaults, as on the command line."""

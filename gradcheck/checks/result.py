@@ -165,6 +165,7 @@ class Diagnosis:
     confidence: str = ""  # "confirmed" or "possible", of a mistake that was recognised
     evidence: Fact | None = None
     formula: str = ""  # the formula that is suggested
+    edit: str = ""  # and the edit of the file that writes it, as a Hint, where its place is known
     tried: tuple[str, ...] = ()  # the kinds of mistakes that do not explain it, where none does
 
 
@@ -260,7 +261,9 @@ class Failure:
     place: Place = field(default_factory=Place)
     hint: str = ""  # as the error that was raised says it
     details: str = ""  # a traceback, for crashes of gradcheck or of an engine
-    own_words: tuple[tuple[tuple[str, ...], str], ...] = ()  # of engines that raised it: who says what, in its library's
+    own_words: tuple[
+        tuple[tuple[str, ...], str], ...
+    ] = ()  # of engines that raised it: who says what, in its library's
 
 
 @dataclass(frozen=True, slots=True)

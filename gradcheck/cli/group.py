@@ -113,8 +113,7 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.NoSuchOption as error:
-        _name_the_nearest(error)
-        error.show()
+        _with_the_nearest(error).show()
         return USAGE
     except click.ClickException as error:
         error.show()
@@ -133,12 +132,13 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
         return _crash(error, arguments)
 
 
-def _name_the_nearest(error: click.NoSuchOption) -> None:
-    """Of the options that click finds alike the nearest alone; the one that other tools call so, if there is one."""
+def _with_the_nearest(error: click.NoSuchOption) -> click.NoSuchOption:
+    """The same, of the options that click finds alike the nearest alone; or the one that other tools call so."""
     known = [name for param in (error.ctx.command.params if error.ctx else ()) for name in param.opts]
     name = error.option_name.partition("=")[0]
     close = _OPTIONS[name] if _OPTIONS.get(name) in known else nearest(name, known)
-    error.possibilities = [close] if close else error.possibilities
+    possible = [close] if close else error.possibilities
+    return click.NoSuchOption(error.option_name, possibilities=possible, ctx=error.ctx)
 
 
 def _complain(error: GradcheckError, code: int) -> int:

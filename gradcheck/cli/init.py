@@ -9,7 +9,6 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
-from gradcheck.language.loader.files import SUFFIXES
 from gradcheck.reports.text import plain
 
 
@@ -21,6 +20,7 @@ def command(file: Path | None) -> None:
 
     FILE.yaml is where it goes, by default first.yaml in the folder cases/. A file that is there already stays.
     """
+    from gradcheck.language.loader.files import SUFFIXES
     from gradcheck.reports.commands.first_case import first_case, next_steps
 
     path = file or Path(options.DEFAULT_PATHS[0]) / "first.yaml"

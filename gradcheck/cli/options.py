@@ -107,6 +107,7 @@ RUN: tuple[Option, ...] = (
         default=None,
         help="Look for the smallest case that fails in the same way, for every failure. [default: for the first few]",
     ),
+    Option("--fix", is_flag=True, help="Write verified corrections into the case files, after showing the difference."),
     VERBOSE,
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(

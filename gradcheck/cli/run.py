@@ -39,11 +39,23 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
         chosen["maxfail"] = 1
+    fix = chosen.pop("fix")
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
-    result = _with_files(_run(select(paths, keyword, tags), given))
+    result = _fixed(paths, keyword, tags, given) if fix else _run(select(paths, keyword, tags), given)
+    result = _with_files(result)
     outputs.write(result)
     return result.exit_code
+
+
+def _fixed(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], given: dict[str, Any]) -> RunResult:
+    """The checks after all that is certain to be meant otherwise is written so."""
+    from gradcheck.cli.fix import fixed, refuse_without_files
+    from gradcheck.cli.select import select
+
+    refuse_without_files(paths)
+    first = select(paths, keyword, tags)
+    return fixed(_run(first, given), lambda: select(paths, keyword, tags), lambda some: _run(some, given))
 
 
 def _outputs(chosen: dict[str, Any]) -> Outputs:

@@ -11,6 +11,9 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, gradient_names
 
+#: What stands for the standard input in the place of a file.
+STDIN = "-"
+
 
 @dataclass(frozen=True, slots=True)
 class Value:

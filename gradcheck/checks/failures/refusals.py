@@ -11,7 +11,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.shape_edits import nearest_computable, shown
+from gradcheck.checks.failures.correction.computable import nearest_computable
+from gradcheck.checks.failures.correction.shape_edits import shown
 from gradcheck.checks.result import ClaimKind, Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
@@ -19,6 +20,7 @@ from gradcheck.errors import GradcheckError, Hint, Place, TensorError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, postorder, with_children
 from gradcheck.language.problem import Problem
@@ -104,11 +106,12 @@ def find_refusal(problem: Problem, engine: DefineByRun | None = None) -> Refusal
 
 
 def _value(node: Expr, operands: tuple[Any, ...], names: Mapping[str, Any], engine: DefineByRun | None) -> Any:
-    host = {} if engine is None else {"host": engine.host}
+    host = NUMPY if engine is None else engine.host
     if not operands:
-        return evaluate(node, names, **host)
+        return evaluate(node, names, host)
     parts = [Name(str(index)) for index in range(len(operands))]
-    return evaluate(with_children(node, parts), dict(zip(map(str, range(len(parts))), operands, strict=True)), **host)
+    values = {str(index): value for index, value in enumerate(operands)}
+    return evaluate(with_children(node, parts), values, host)
 
 
 def _plain(value: Any, engine: DefineByRun | None) -> Any:
@@ -145,8 +148,8 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
     hint = Hint()
     instead = ""
     if meant is not None:
-        instead = meant[1].text
-        old = case.graph.get(meant[0])  # of inputs the text is not kept
+        instead = meant.claim.text
+        old = case.graph.get(meant.name)  # of inputs the text is not kept
         hint = Hint("", old.text, instead, old.place) if old is not None and old.verbatim else hint
     told = fact(
         "refused",
@@ -158,7 +161,7 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
         advice=error.hint,
         operands=tuple((text, array.shape, array.dtype.name) for text, array in operands),
         range=tuple((int(a.min()), int(a.max())) if a.dtype.kind in "iu" and a.size else None for _, a in operands),
-        meant_in=meant[0] if meant else "",
+        meant_in=meant.name if meant else "",
         meant=instead,
         **wrong_kind,
     )

@@ -50,7 +50,20 @@ _TENSORS = frozenset({"input", "x1", "anchor"})
 _NUMBER_FIRST = frozenset({"xlogy", "special.xlog1py", "special.zeta", "float_power", "clone", "positive"})
 #: Ops whose second operand, `other`, is a tensor too; and what parameters of other names take.
 _OF_TENSORS = frozenset(
-    "maximum minimum fmax fmin atan2 hypot logaddexp logaddexp2 logical_and logical_or logical_xor dist".split()
+    [
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "atan2",
+        "hypot",
+        "logaddexp",
+        "logaddexp2",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "dist",
+    ]
 )
 _TAKEN = {
     **dict.fromkeys(("target", "x2", "tensor1", "tensor2", "positive", "negative"), "tensor"),

@@ -67,7 +67,9 @@ _LATEX = {
 _MISSING = "an operator is missing: a product is written * by elements, @ of matrices"
 #: Whatever stands in closed quotation marks, unless the first ends a word, as Matlab's transpose does.
 _QUOTED = re.compile(r"(?<![\w)\]])(['\"]).*?\1")
-_WORDS = frozenset("and or not in is if else for lambda await async None True False".split())
+_WORDS = frozenset(
+    ["and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "None", "True", "False"]
+)
 
 #: A habit: what it looks like, and what is said of what matched.
 _Habit = tuple[re.Pattern[str], Callable[[re.Match[str]], Slip | None]]

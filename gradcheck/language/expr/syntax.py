@@ -140,7 +140,9 @@ class Source:
                     raise self.error(at, f"an expression nested more than {MAX_NESTING} levels deep")
             elif mark in _CLOSES and (not opened or opened.pop()[0] != _CLOSES[mark]):
                 message = f"unbalanced brackets: '{mark}' closes nothing"
-                raise Unbalanced(message, place=self.place_of(at), hint=f"take it away, or open it with '{_CLOSES[mark]}'")
+                raise Unbalanced(
+                    message, place=self.place_of(at), hint=f"take it away, or open it with '{_CLOSES[mark]}'"
+                )
         if opened:
             mark, at = opened[-1]
             message = f"unbalanced brackets: '{mark}' is never closed"

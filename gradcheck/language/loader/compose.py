@@ -65,9 +65,9 @@ class Composer:
         try:
             data, root = self._build(Parser(text))
         except yaml.YAMLError as error:
-            *others, first = self._slips(text, error) or [self._syntax_error(error)]
-            self.errors += others
-            raise first from None
+            told = self._slips(text, error) or [self._syntax_error(error)]
+            self.errors += told[:-1]
+            raise told[-1] from None
         if root is None:
             return None
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)

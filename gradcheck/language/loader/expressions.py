@@ -200,7 +200,6 @@ class _Site(NamedTuple):
             return True  # it is told, with all that is then known, when the value is drawn
         return True
 
-
     def takes_a_number(self, call: Call) -> bool:
         """Whether `max(0, x)` is about sizes: of a tensor, torch takes no number there."""
         scope = self.scope

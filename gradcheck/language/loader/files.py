@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.case import Case, Loaded
+from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.loader.build import build
 from gradcheck.language.loader.compose import Composer
 from gradcheck.language.loader.document import DEFAULT, Limits
@@ -21,8 +21,6 @@ from gradcheck.language.loader.text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
 
 SUFFIXES = (".yaml", ".yml")
-#: What stands for the standard input in the place of a path.
-STDIN = "-"
 #: So that opening a pipe does not wait for a writer.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 

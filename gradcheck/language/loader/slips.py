@@ -1,4 +1,4 @@
-"""Where a text that is no YAML went wrong: its lines are looked at one by one, for what a parser sees only further down.
+"""Where a text that is no YAML went wrong: its lines are looked at one by one; a parser sees it only further down.
 
 A parser says where it could not go on; the slip is often a line above: a bracket that is open, an `=` for a colon. A
 further kind of slip is a function in `LINES`.
@@ -47,7 +47,6 @@ class Line(NamedTuple):
         found = _ENTRY.match(self.text)
         return (found.start("value"), found["value"] or "") if found else (self.indent, "")
 
-
     @property
     def item(self) -> tuple[int, str]:
         """The column of what it says as an item of a list, or as a whole, and that."""
@@ -55,7 +54,9 @@ class Line(NamedTuple):
         return len(self.text) - len(text), text
 
 
-_ENTRY = re.compile(r"\s*(?:- +)*(?P<key>[^\s:#'\"\[{][^:#]*?|'[^']*'|\"[^\"]*\")\s*:(?:[ \t]+(?P<value>.*)|(?P<none>))$")
+_ENTRY = re.compile(
+    r"\s*(?:- +)*(?P<key>[^\s:#'\"\[{][^:#]*?|'[^']*'|\"[^\"]*\")\s*:(?:[ \t]+(?P<value>.*)|(?P<none>))$"
+)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*$")
 _PAIRS = {"{": "}", "[": "]"}
@@ -131,15 +132,16 @@ def _no_space(line: Line) -> Slip | None:
 def _no_colon(line: Line) -> Slip | None:
     """A line without a colon, between lines that have one."""
     found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
-    if found is None or line.above is None or not (line.above.key or found[2]):
-        if found is None or line.above is not None or found[2]:
-            return None
-    if line.above is not None and line.indent > line.above.indent and line.above.value[1]:
+    above = line.above
+    if found is None or (above is not None and not above.key and not found[2]):
+        return None
+    if above is None and found[2]:
+        return None
+    if above is not None and line.indent > above.indent and above.value[1]:
         return None  # the text above goes on
     shown = f"{found[1]}: {_short(found[2])}" if found[2] else f"{found[1]}:"
-    end = found.end(1)
     hint = Hint(f"a name is followed by a colon: {shown}", found[1], f"{found[1]}:")
-    return Slip(line.number, end - len(found[1]), f"'{found[1]}' lacks its colon", hint)
+    return Slip(line.number, found.start(1), f"'{found[1]}' lacks its colon", hint)
 
 
 def _start(line: Line) -> Slip | None:
@@ -226,9 +228,7 @@ def _never_closed(text: str, until: int) -> Slip | None:
     return None
 
 
-def _brackets(
-    text: str, line: int, column: int, opened: list[tuple[int, int, str]]
-) -> list[tuple[int, int, str]]:
+def _brackets(text: str, line: int, column: int, opened: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """What is open after a text, which begins in this line and column; each with its place."""
     found = list(opened)
     for at, mark in enumerate(text):

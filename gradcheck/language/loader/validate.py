@@ -191,7 +191,6 @@ class _Explanation:
             self.is_listed = True
         return InvalidCase(f"unknown key '{shorten(key, 40)}'", place=self.document.key_place(loc), hint=hint)
 
-
     def _empty_above(self, key: str) -> str:
         """The section without entries right above a top-level key, if there is one."""
         if not self.empty or self.hints <= 0:

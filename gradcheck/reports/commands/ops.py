@@ -50,10 +50,13 @@ _DOC = 24
 
 
 def table(ops: Iterable[Op], room: int | None) -> list[str]:
-    """A line for each of these ops. `room` are the columns of a terminal, which gets those of the table that fit; None is a pipe, which
-    gets them all, uncut."""
+    """A line for each of these ops. `room` are the columns of a terminal, which gets those of the table that fit; None
+    is a pipe, which gets them all, uncut."""
     rows = [{title: title for title in _COLUMNS}]
-    rows += [{title: cell(entry) for title, (_, cell) in _COLUMNS.items()} for entry in sorted(ops, key=lambda entry: entry.name)]
+    rows += [
+        {title: cell(entry) for title, (_, cell) in _COLUMNS.items()}
+        for entry in sorted(ops, key=lambda entry: entry.name)
+    ]
     widths = {title: min(most, max(len(row[title]) for row in rows)) for title, (most, _) in _COLUMNS.items()}
     if room is not None:
         widths = _fitting(widths, room)

@@ -48,7 +48,8 @@ phrases(
         "did_you_mean": "did you mean  {formula} ?",
         "none_found_near": "none found among the formulas near it; the derived gradient is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
-        "these_numbers_only": "it holds at the file's own numbers; if it is meant for these alone, say generalize: false",
+        "these_numbers_only": "it holds at the file's own numbers; if it is meant for these alone, say "
+        "generalize: false",
         "counterexample": _counterexample,
         "forward_raises": "the forward pass raises: {error}",
         "no_pass_completed": "no backward pass is completed",

@@ -22,7 +22,7 @@ from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
 from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, Hint
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
@@ -134,7 +134,8 @@ class Suggester:
                 break
         self.budget -= search.spent
         if text is not None:
-            return Diagnosis("did_you_mean", fact("did_you_mean", formula=text), formula=text)
+            edit = Hint("", claim.text, text, claim.place) if claim.verbatim else ""
+            return Diagnosis("did_you_mean", fact("did_you_mean", formula=text), formula=text, edit=edit)
         return self._derived(name, search.is_complete and all_verified)
 
     def _speaking(self, step: str) -> Case:

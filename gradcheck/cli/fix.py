@@ -1,0 +1,107 @@
+"""`run --fix`: verified corrections are written into the case files, after their difference is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradcheck.cli.output import write_stderr
+from gradcheck.errors import UsageError
+from gradcheck.reports.text import count, plain
+
+if TYPE_CHECKING:
+    from gradcheck.checks.corrections import Corrected
+    from gradcheck.checks.result import CaseResult, RunResult
+    from gradcheck.language.case import Loaded
+
+#: One correction may bring the next to light; so often is looked again.
+_ROUNDS = 20
+
+Select = Callable[[], "Loaded"]
+Run = Callable[["Loaded"], "RunResult"]
+
+
+def fixed(result: RunResult, select: Select, run: Run) -> RunResult:
+    """The result after every verified correction is written; `select` reads the cases anew, `run` checks some."""
+    written: list[str] = []
+    number = 0
+    for _ in range(_ROUNDS):
+        found = _corrected(result, run)
+        if not found:
+            break
+        for one in found:
+            _show(one)
+            _write(one)
+            number += len(one.corrections)
+            written.append(one.file)
+        result = _again(result, {one.file for one in found}, select, run)
+    files = count(len(set(written)), "file")
+    write_stderr(f"wrote {count(number, 'correction')} to {files}" if number else "no correction to write")
+    return result
+
+
+def _corrected(result: RunResult, run: Run) -> list[Corrected]:
+    from gradcheck.checks.corrections import correct
+    from gradcheck.language.case import STDIN
+
+    by_file: dict[str, list[CaseResult]] = {}
+    for case in result.cases:
+        if case.file != STDIN:
+            by_file.setdefault(case.file, []).append(case)
+    found: list[Corrected] = []
+    for file, cases in by_file.items():
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            one = correct(file, Path(file).read_bytes().decode("utf-8"), cases, run)
+            found += [one] if one is not None else []
+    return found
+
+
+def _show(one: Corrected) -> None:
+    """The difference, as `diff -u` shows it."""
+    before, after = one.before.splitlines(), one.after.splitlines()
+    for line in difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1):
+        write_stderr(plain(line))
+
+
+def _write(one: Corrected) -> None:
+    """The file as a whole or not at all. Raises UsageError."""
+    path = Path(os.path.realpath(one.file))
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_bytes(one.after.encode("utf-8"))
+        shutil.copymode(path, aside)
+        os.replace(aside, path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise UsageError(f"cannot write '{one.file}': {error.strerror}") from error
+
+
+def _again(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:
+    """The result with that of the changed files anew."""
+    from gradcheck.language.case import Loaded
+
+    selection = select()
+    cases = tuple(case for case in selection.cases if case.place.file in files)
+    errors = tuple(error for error in selection.errors if error.place.file in files)
+    new = run(Loaded(cases, errors))
+    by_file: dict[str, list[CaseResult]] = {}
+    for case in new.cases:
+        by_file.setdefault(case.file, []).append(case)
+    merged: list[CaseResult] = []
+    for case in result.cases:
+        merged += by_file.pop(case.file, []) if case.file in files else [case]
+    return replace(result, cases=tuple(merged), seconds=result.seconds + new.seconds)
+
+
+def refuse_without_files(paths: Sequence[str]) -> None:
+    """There is nothing to write into where cases come from the standard input. Raises UsageError."""
+    from gradcheck.language.case import STDIN
+
+    if STDIN in paths:
+        raise UsageError("--fix writes into files, and '-' is the standard input", hint="name the file")
