@@ -217,5 +217,6 @@ def _of_step(context: Context, error: Failure) -> Failure:
     raised = mine.states[number].error if number < len(mine.states) else None
     if raised is None or raised.kind != error.kind:
         return error
-    told = fact("step_refused", step=number + 1, steps=len(steps), error=raised.kind, text=raised.message)
+    roots = tuple(root for root, seed in steps[number].roots.items() if seed is not None)
+    told = fact("step_refused", step=number + 1, steps=len(steps), error=raised.kind, text=raised.message, roots=roots)
     return replace(error, message=told, hint=raised.hint, own_words=own_words)

@@ -22,6 +22,10 @@ from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
 from gradcheck.language.suggest import did_you_mean
 
 
+class NoSuchOp(InvalidCase):
+    """What is called is no op; it may be a tensor of the case."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallSite:
     """A call that is to be read: `node` in its `source`, so many brackets deep."""
@@ -205,7 +209,7 @@ def _function(site: CallSite, namespace: str, name: str) -> Plan:
         if isinstance(hint, Hint) and hint.old == called:
             hint = Hint(hint, called, hint.new, site.source.place_of(site.source.at(site.node.func)))
         at = site.source.name_at(site.node.func, name)
-        raise site.source.error(at, f"there is no op '{called}'", hint)
+        raise NoSuchOp(f"there is no op '{called}'", place=site.source.place_of(at), hint=hint)
     return _op_call(site, op, [(arg, site.depth + 1) for arg in site.node.args])
 
 
@@ -290,6 +294,8 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     return name
 
 
+#: What to write for an op that is given one argument more than torch takes.
+_OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
 #: What to write for an op that is given a tensor alone.
 _OF_ONE = {
     "transpose": "write x.T",
@@ -307,6 +313,6 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     try:
         op.bind(args, dict(kwargs))
     except ArgumentError as error:
-        lone = len(parts) == 1
-        raise site.error(error.message, (lone and _OF_ONE.get(op.name)) or error.hint) from None
+        instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else {}
+        raise site.error(error.message, instead.get(op.name, error.hint)) from None
     return Call(op.name, args, kwargs, at=site.at)

@@ -31,6 +31,12 @@ INSTEAD = {
     "backward": "the pass is the case's: `backward: x`",
     **dict.fromkeys(("cpu", "cuda", "device"), "leave it out: everything runs on the CPU"),
     "numpy": "leave it out",
+    "print": "leave it out: explain shows every value",
+    "inplace": "leave it out: nothing is changed in place",
+    "shape": "write x.shape[0]",
+    "len": "write len(x)",
+    "length": "write len(x)",
+    "size": "write x.shape, or x.size(0)",
     **dict.fromkeys(
         ("requires_grad", "requires_grad_"), "leave it out: `inputs` require a gradient, `constants` do not"
     ),
@@ -51,6 +57,8 @@ LIBRARIES = NUMPY | {"K", "nn", "torch", "F", "sp", "math", "linalg", "mx"}
 #: What they call an op that torch calls otherwise, and how it is written here.
 FOREIGN = {
     **dict.fromkeys(("array", "asarray", "constant", "convert_to_tensor", "Variable"), "tensor([…])"),
+    **dict.fromkeys(("gaussian", "random_normal", "standard_normal", "truncated_normal"), "randn(3, 4)"),
+    "random_uniform": "rand(3, 4)",
     "ln": "log(x)",
     "power": "x ** 2",
     "reduce_sum": "sum(x)",

@@ -151,7 +151,7 @@ def _bad_attribute(owner: str, name: str) -> tuple[str, str]:
     if name in INSTEAD:
         return f"'{name}' is not an attribute of the language", INSTEAD[name]
     if lookup(name) is not None:
-        return f"'{name}' is not an attribute of the language", f"call it: .{name}()"
+        return f"'{name}' is not an attribute of the language", Hint(f"call it: .{name}()", name, f"{name}()")
     close = nearest(name, PROPERTIES | ATTRIBUTES)
     return f"'{name}' is not an attribute of the language", f"did you mean '.{close}'?" if close else _LISTED
 

@@ -65,6 +65,8 @@ _LATEX = {
     "operatorname": "the name alone",
 }
 _MISSING = "an operator is missing: a product is written * by elements, @ of matrices"
+_MISSING_INSIDE = "a comma is missing, or an operator: a product is written * by elements, @ of matrices"
+_STATEMENTS = frozenset({"assert", "return", "let", "var", "def", "const", "print"})
 #: Whatever stands in closed quotation marks, unless the first ends a word, as Matlab's transpose does.
 _QUOTED = re.compile(r"(?<![\w)\]])(['\"]).*?\1")
 _WORDS = frozenset(
@@ -112,11 +114,17 @@ def _juxtaposed(found: re.Match[str]) -> Slip | None:
     left, right = found["left"], found["right"]
     if left in _WORDS or right in _WORDS:
         return None
+    if left in _STATEMENTS:
+        return Slip(found.start(), f"'{left}' is not part of the language", Hint("leave it out", f"{left} ", ""))
     where = found.start("right")
+    before = found.string[: found.start()]
+    inside = before.count("(") + before.count("[") > before.count(")") + before.count("]")
+    if len(left) > 1 and not left.strip("0"):
+        left = "the text"
     if lookup(left) and not left[-1].isdigit() and len(left) > 1:
         return Slip(found.start(), f"the function '{left}' is not called", f"write {left}({right})")
-    shown = f"'{left}' and '{right}'" if right != "(" else f"'{left}' and the bracket"
-    return Slip(where, f"nothing stands between {shown}", _MISSING)
+    shown = f"'{left}' and '{right}'" if left != "the text" else f"the text and '{right}'"
+    return Slip(where, f"nothing stands between {shown}", _MISSING_INSIDE if inside else _MISSING)
 
 
 def _stuck(found: re.Match[str]) -> Slip | None:
@@ -142,7 +150,13 @@ def _keyword(found: re.Match[str]) -> Slip:
     return Slip(found.start(2), "a keyword has '=', not ':'", Hint(f"write {found[1]}={found[3]}", found[2], "="))
 
 
+def _row(found: re.Match[str]) -> Slip:
+    row = f"[{', '.join(found[0].split())}]"
+    return Slip(found.start(), "numbers in a row are no list", Hint(f"write {row}", found[0].strip(), row))
+
+
 HABITS: tuple[_Habit, ...] = (
+    (re.compile(r"^\s*[-+]?[\d.]+(?:\s+[-+]?[\d.]+)+\s*$"), _row),
     (re.compile(r"(\w*)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))"), _transposed),
     (re.compile(r"(\w+|(?<=[)\]]))(\.?')(?!\w)"), _transposed),
     (re.compile(r"\.\^"), _says(".^ is not part of the language", "a power is written **", "**")),
@@ -156,11 +170,18 @@ HABITS: tuple[_Habit, ...] = (
     (re.compile(r"&&"), _says("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
     (re.compile(r"(?<=[\w)\]\d] )\|\|(?= ?[\w(])(?![^|]*\|\|)"),
      _says("|| is not part of the language", "write |, with brackets: (x < 0) | (x > 1)", "|")),
+    (re.compile(r"(?<=[\w)\]])!(?!=)"), _says("! is not part of the language", "a factorial is exp(lgamma(x + 1))")),
     (re.compile(r"!(?!=)"), _says("! is not part of the language", "the opposite of a mask is ~mask")),
     (re.compile(r"\?"), _says("a conditional with ? is not part of the language", "write where(condition, x, y)")),
     (re.compile(r"\s*;\s*\Z"), _says("a semicolon ends no expression", "leave it out", "")),
     (re.compile(r";"), _says("a semicolon parts no expressions", "write each on a line of its own, with a name")),
     (re.compile(r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)"), _keyword),
+    (re.compile(r"(?<=einsum\()\s*\w+(?:,\w+)*\s*->\s*\w*"),
+     lambda found: Slip(found.start(), "the equation of einsum is a text",
+                        Hint(f"write '{found[0].strip()}'", found[0], f"'{found[0].strip()}'"))),
+    (re.compile(r"\b(exp|log|sin|cos|tanh|sqrt)\s*\^\s*(\w+)"),
+     lambda found: Slip(found.start(), f"'{found[1]}' is a function", f"write {found[1]}({found[2]})")),
+    (re.compile(r"(?<=\w)\{"), _says("braces are no index and no call", "write x[0] for an element, f(x) for a call")),
     (re.compile(r"->|=>"), _says("an arrow is not part of the language", "write the result alone")),
     (re.compile(r"[-+*/@]="), _says("an assignment is not part of the language", "give the result a name of its own")),
     (re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([A-Za-z_]\w*)"), _stuck),

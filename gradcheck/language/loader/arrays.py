@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.errors import Hint
 from gradcheck.language.loader.document import BROKEN, describe
 
 _MAX_DIMENSIONS = 64
@@ -101,6 +103,13 @@ def _text_hint(text: str) -> str:
         return "booleans are true and false"
     if ";" in text:
         return "each row is a list of its own: [[1, 2], [3, 4]]"
+    if text.lower().lstrip("+-") in ("inf", "infinity", "nan", "np.inf", "np.nan", "math.inf"):
+        word = f"{'-' if text.startswith('-') else ''}.{'nan' if 'nan' in text.lower() else 'inf'}"
+        return Hint(f"write {word}", text, word)
+    if re.fullmatch(r"-?[\d.]+ *[-+*/] *[\d.]+|-?\d+ *\*\* *-?\d+", text):
+        return f"a list holds numbers alone; what is to be computed is an expression: tensor([{text}])"
+    if found := re.fullmatch(r"([-+]?\d*\.?\d+)[fFdDlL]", text):
+        return Hint(f"write {found[1]}", text, found[1])
     words = text.split()
     if len(words) > 1 and all(word.lstrip("+-").replace(".", "").isdigit() for word in words):
         return "numbers of a list have commas between them"

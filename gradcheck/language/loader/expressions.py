@@ -12,6 +12,7 @@ from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.calls import NoSuchOp
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.notation import LIBRARIES, constant
 from gradcheck.language.expr.parser import parse
@@ -69,6 +70,10 @@ class Expressions:
             place = self.document.locate(path, text, error.place.column - 1)
             cut = isinstance(error, Unbalanced) and self.document.is_cut(path, text)
             hint = error.hint
+            name = text[error.place.column - 1 :].partition("(")[0].strip()
+            if isinstance(error, NoSuchOp) and self.scope.defined.get(name) in TENSORS:
+                self.scope.refuse(f"'{name}' is a tensor, and is not called", place, f"write {name}[0], or {name} * x")
+                return None
             if isinstance(hint, Hint) and hint.place:
                 hint = Hint(hint, hint.old, hint.new, self.document.locate(path, text, hint.place.column - 1))
             self.scope.refuse(error.message, place, _FLOW_HINT if cut else hint)
@@ -137,6 +142,8 @@ class _Site(NamedTuple):
         hint = scope.near(name, visible)
         if tensor and self.gradients:
             hint = Hint(f"did you mean grad({tensor})?", name, f"grad({tensor})")
+        elif "//" in self.text[: self.text.find(name)]:
+            hint = "a comment begins with #"
         elif name in LIBRARIES:
             hint = f"ops are called by their names alone, without '{name}.'"
         elif hint and not isinstance(hint, Hint) and name in scope.told:

@@ -118,6 +118,9 @@ class Scope:
         if name in _WRITTEN:
             return Hint(f"write {_WRITTEN[name]}", name, _WRITTEN[name])
         known = list(islice(known, MOST_COMPARED))
+        tensor = gradient_of(name, known) or _of_gradient(name, known)
+        if tensor:
+            return Hint(f"it stands under the tensor's own name: {tensor}", name, tensor)
         called = re.fullmatch(r"(\w+)\.backward\(.*\)", name)
         if called and called[1] in known:
             return Hint(f"write {called[1]}: the pass is run from it", name, called[1])
@@ -129,6 +132,13 @@ class Scope:
 def gradient_of(name: str, tensors: Collection[str]) -> str:
     """The tensor whose gradient a name such as `dZ` stands for; empty where it is none of these."""
     found = _OF_TENSOR.fullmatch(name)
+    tensor = (found[1] or found[2]) if found else ""
+    return tensor if tensor in tensors else ""
+
+
+def _of_gradient(name: str, tensors: Collection[str]) -> str:
+    """The tensor of `grad(x)` or `x.grad`, written where its name alone belongs."""
+    found = re.fullmatch(r"grad\((\w+)\)|(\w+)\.grad", name)
     tensor = (found[1] or found[2]) if found else ""
     return tensor if tensor in tensors else ""
 

@@ -159,12 +159,37 @@ def _start(line: Line) -> Slip | None:
 
 def _second_colon(line: Line) -> Slip | None:
     column, value = line.value
-    found = re.search(r":(?=\s)", value)
+    found = re.search(r":\s+", value)
     if found is None or value[:1] in ("'", '"', "{", "["):
         return None
+    if keyword := re.search(r"[(,]\s*([a-z]\w*)$", value[: found.start()]):
+        rest = value[found.end() :].strip().partition(")")[0].partition(",")[0]
+        hint = Hint(f"write {keyword[1]}={rest}", found[0], "=")
+        return Slip(line.number, column + found.start(), "a keyword has '=', not ':'", hint)
     quoted = "'" + value.rstrip().replace("'", "''") + "'"
     hint = Hint("text that holds ': ' needs quotes", value.rstrip(), quoted, Place("", line.number, column))
     return Slip(line.number, column + found.start(), "a second colon in one line", hint)
+
+
+def _goes_on(line: Line) -> Slip | None:
+    """`[1, 2].T`, `[1,, 2]`: a list of YAML's that is none."""
+    column, value = line.value
+    if value[:1] not in _PAIRS:
+        return None
+    if commas := re.search(r",\s*,", value):
+        return Slip(line.number, column + commas.end() - 1, "nothing stands between two commas", "take one away")
+    opened = 0
+    for at, mark in enumerate(value):
+        opened += (mark in "[{") - (mark in "]}")
+        if not opened:
+            rest = value[at + 1 :].strip()
+            if not rest or rest[0] in "#,":
+                return None
+            quoted = "'" + value.rstrip().replace("'", "''") + "'"
+            hint = Hint(f"an expression that begins with {value[0]} needs quotes", value.rstrip(), quoted,
+                        Place("", line.number, column))  # fmt: skip
+            return Slip(line.number, column + at + 1, f"text stands behind the closing {mark}", hint)
+    return None
 
 
 def _indented(line: Line) -> Slip | None:
@@ -176,10 +201,11 @@ def _indented(line: Line) -> Slip | None:
         message = f"'{line.key}' is indented deeper than '{above.key}' above, which has a value already"
         hint = Hint("keys of one mapping have the same indentation", " " * line.indent, " " * above.indent)
         return Slip(line.number, 0, message, hint)._replace(column=line.indent)
-    levels = set()
+    levels: list[int] = []  # of the mappings that are open
     one: Line | None = above
     while one is not None:
-        levels.add(one.indent)
+        if not levels or one.indent < levels[-1]:
+            levels.append(one.indent)
         one = one.above
     if line.indent < above.indent and line.indent not in levels:
         known = " or ".join(map(str, sorted(levels)))
@@ -194,6 +220,7 @@ LINES: tuple[Callable[[Line], Slip | None], ...] = (
     _equals,
     _start,
     _second_colon,
+    _goes_on,
     _no_colon,
     _indented,
 )

@@ -38,6 +38,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "let": "intermediates intermediate derivation definitions define where",
         "wrong_formulas": "wrong incorrect wrong_gradients mistakes",
         "tolerance": "rtol atol tol tolerances eps",
+        "generalize": "trials generalise general",
     }.items()
     for word in words.split()
 }
@@ -150,7 +151,13 @@ class _Explanation:
         if what == "an integer" and isinstance(found, float) and found.is_integer():
             hint = Hint(f"write {int(found)}", repr(found), str(int(found)))
         if what == _LIST[0] and isinstance(found, str):
-            hint = f"write [{shorten(found, 40)}]"
+            hint = Hint(f"write [{shorten(found, 40)}]", found, f"[{found}]")
+        if what == _FORMS["generalize"][0] and isinstance(found, str):
+            hint = _truth(found) or hint
+        if what == _MAPPING[0] and isinstance(found, list):
+            hint = "write 'name: value', each on a line of its own, without '- '"
+        if loc == ("backward",) and isinstance(found, list) and len(found) == 1:
+            hint = f"write backward: {found[0]}"
         shown = f"{len(found)}" if detail["type"] in ("too_short", "too_long") else describe(found)
         return InvalidCase(f"{way(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
@@ -203,8 +210,8 @@ class _Explanation:
     def _meant(self, key: str, meant: tuple[str, ...]) -> str:
         """The keys that a word of other libraries stands for; of formulas and numbers, which it is."""
         self.checked.meant.update(meant)
-        if key.lower() in ("rtol", "atol"):
-            return f"write tolerance: {{{key.lower()}: {self.document.data[key]}}}"
+        if key.lower() in ("rtol", "atol", "trials"):
+            return f"write {meant[0]}: {{{key.lower()}: {self.document.data[key]}}}"
         listed = " or ".join(f"'{name}'" for name in meant)
         value = self.document.data.get(key)
         entries = list(value.values()) if isinstance(value, dict) else []
@@ -215,6 +222,13 @@ class _Explanation:
         else:
             new = "expected" if entries and not any(isinstance(one, str) for one in entries) else ""
         return Hint(f"did you mean {listed}?", key if new else "", new)
+
+
+def _truth(found: str) -> str:
+    """`false` for `no`, for `False` in quotes, and for what is nearly it."""
+    word = {"no": "false", "off": "false", "yes": "true", "on": "true"}.get(found.lower())
+    word = word or nearest(found.lower(), ("true", "false"))
+    return Hint(f"did you mean {word}?", found, word) if word else ""
 
 
 def _choice(found: str, known: tuple[str, ...]) -> str:

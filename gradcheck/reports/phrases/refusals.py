@@ -106,6 +106,12 @@ def _root_of_none(found: Fact) -> str:
     return f"{_step(found)}no input reaches {listed(found['roots'])}, so that there is no gradient"
 
 
+def _step_refused(found: Fact) -> str:
+    roots = found["roots"]
+    like = f"; write {{{roots[0]}: randn_like({roots[0]})}}" if found["error"] == "shape_mismatch" and roots else ""
+    return f"{_step(found)}{found['text']}{like}"
+
+
 def _step(found: Fact) -> str:
     return f"step {found['step']}: " if found["steps"] > 1 else ""
 
@@ -115,6 +121,6 @@ phrases(
         "refused": _refused,
         "root_of_many": _root_of_many,
         "root_of_none": _root_of_none,
-        "step_refused": lambda found: f"{_step(found)}{found['text']}",
+        "step_refused": _step_refused,
     }
 )

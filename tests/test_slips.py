@@ -1,0 +1,71 @@
+"""The slips of a first case: for each what is said, where, and what to write instead, as `tests/slips/` wishes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gradcheck.checks.result import CaseResult
+from gradcheck.checks.run import run
+from gradcheck.errors import Place
+from gradcheck.language.case import Loaded
+from gradcheck.language.loader import load_text
+from gradcheck.reports.phrases import say
+
+FOLDER = Path(__file__).parent / "slips"
+_SLIP = re.compile(r"^## (?P<title>.+)\n+```yaml\n(?P<case>.*?)^```\n+```text\n(?P<answer>.*?)^```$", re.M | re.S)
+
+
+class Slip(NamedTuple):
+    title: str
+    case: str
+    answer: str
+
+
+def slips() -> Iterator[Slip]:
+    for file in sorted(FOLDER.glob("*.md")):
+        yield from (Slip(*found.groups()) for found in _SLIP.finditer(file.read_text(encoding="utf-8")))
+
+
+SLIPS = list(slips())
+
+
+def told(case: str) -> list[str]:
+    """What is said of a case, a line for each error: of a file, else of a run."""
+    cases, errors = load_text(case, "case.yaml")
+    lines = [_line(error.place, error.message, error.hint) for error in errors]
+    results = run(Loaded(tuple(cases), ())).cases if cases else ()
+    return lines + [line for result in results for line in _of_result(result)]
+
+
+def _of_result(result: CaseResult) -> list[str]:
+    assert result.status != "crashed", result.errors
+    lines = [_line(error.place, say(error.message), error.hint) for error in result.errors]
+    seen: set[Place] = set()
+    for c in result.comparisons:
+        if c.diagnoses and c.status == "failed" and c.place not in seen:
+            seen.add(c.place)
+            suggested = [d for d in c.diagnoses if d.kind in ("did_you_mean", "derived", "these_numbers_only")]
+            lines.append(_line(c.place, say(c.mismatch) or "is wrong", *(say(d.message) for d in suggested)))
+    return lines + [_line(result.place, say(warning)) for warning in result.warnings]
+
+
+def _line(place: Place, *parts: str) -> str:
+    return f"{place.line}:{place.column} {'; '.join(part for part in parts if part)}"
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.title)
+def test_a_slip_is_told_as_wished_for(slip: Slip) -> None:
+    assert told(slip.case) == slip.answer.splitlines()
+
+
+def test_there_are_enough_of_them_and_each_has_its_own_name() -> None:
+    titles = [slip.title for slip in SLIPS]
+    assert len(titles) >= 100
+    assert len(set(titles)) == len(titles)
+    files = [file.read_text(encoding="utf-8") for file in FOLDER.glob("*.md")]
+    assert sum(len(re.findall(r"^## ", text, re.M)) for text in files) == len(titles)  # none is misspelled
