@@ -17,7 +17,7 @@ from gradcheck.language.loader import load_text
 from gradcheck.reports.phrases import say
 
 FOLDER = Path(__file__).parent / "slips"
-_SLIP = re.compile(r"^## (?P<title>.+)\n+```yaml\n(?P<case>.*?)^```\n+```text\n(?P<answer>.*?)^```$", re.M | re.S)
+_SLIP = re.compile(r"^## (?P<title>[^\n]+)\n+```yaml\n(?P<case>.*?)^```\n+```text\n(?P<answer>.*?)^```$", re.M | re.S)
 
 
 class Slip(NamedTuple):

@@ -44,6 +44,14 @@ def test_version(gradcheck: Any) -> None:
         (("run", "--report", "yaml=x"), "'yaml' is not a format; there are full, concise, json, junit, github"),
         (("run", "--report", "json=a", "-o", "a"), "two reports would go to the same file"),
         (("run", "--jobs", "2"), "No such option"),
+        (("run", "--orcale", "none"), "Did you mean '--oracle'?\n"),
+        (("run", "--format", "json"), "Did you mean '--output-format'?\n"),
+        (("run", "--output", "json"), "write --output-format json"),
+        (("check", "cases"), "did you mean 'run'?"),
+        (("help",), "did you mean '--help'?"),
+        (("list", "cases/good"), "did you mean 'cases/good.yaml'?"),
+        (("list", "cases/good.yaml:3:1"), "did you mean 'cases/good.yaml'?"),
+        (("list", "cases/good.yaml:squares"), "write cases/good.yaml::squares"),
         (("list", "-k", "a b"), "cannot understand -k 'a b'"),
         (("ops", "rellu"), "there is no op 'rellu'; did you mean 'relu'?"),
         (("list", "casse"), "casse: there is no such file or folder; did you mean 'cases'?"),
@@ -56,6 +64,13 @@ def test_a_mistake_is_exit_code_2_and_a_line(
     assert outcome.code == 2
     assert message in outcome.err
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("path", ["cases/good.yaml", "cases", "cases/good.yaml::squares"])
+def test_a_path_where_a_command_belongs_is_run(cases: Path, gradcheck: Any, path: str) -> None:
+    outcome = gradcheck(path, "-q")
+    assert outcome.code == 0
+    assert " passed in " in outcome.out
 
 
 def command_that(error: BaseException | None = None, code: object = None) -> click.Command:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -216,3 +217,40 @@ def test_power_is_measured_on_demand(gradcheck: Any, cases: Path) -> None:
         assert set(power["smallest"]) == {comparison["tensor"] for comparison in case["comparisons"]
                                           if comparison["what"] == "gradient"}  # fmt: skip
     assert "power" not in json.loads(gradcheck("run", "cases", "--output-format", "json").out)["cases"][0]
+
+
+def test_the_standard_input_is_read_where_a_path_is_a_dash(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments, said in (
+        (("run", "-", "--output-format", "concise"), "1 passed in "),
+        (("list", "-"), "-::stdin\n"),
+        (("validate", "-"), "1 valid case\n"),
+        (("-", "-q"), "1 passed in "),
+    ):
+        text = b"inputs: {x: [1, 2]}\ngraph: {y: x.sum()}\n"
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        outcome = gradcheck(*arguments)
+        assert outcome.code == 0
+        assert outcome.out.startswith(said)
+
+
+def test_what_fails_from_the_standard_input_is_reproduced_from_there(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b"inputs: {x: [1.0, 2.0]}\ngraph: {y: x.sum()}\nexpected: {x: [1, 2]}\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert "reproduce: gradcheck run - --seed 0\n" in gradcheck("run", "-").out
+
+
+def test_a_warning_is_told_with_its_case(folder: Path, gradcheck: Any) -> None:
+    (folder / "a.yaml").write_text("inputs: {x: 'randn(1, 3)'}\ngraph: {y: x.var(dim=0).sum()}\n")
+    outcome = gradcheck("run", "a.yaml")
+    assert "torch warns: var(): degrees of freedom is <= 0\n" in outcome.out
+    assert outcome.err == ""
+
+
+def test_the_engines_own_words_are_for_those_who_ask(folder: Path, gradcheck: Any) -> None:
+    (folder / "a.yaml").write_text("inputs: {x: 'randn(2, 3)', w: 'randn(4, 3)'}\ngraph: {y: (x @ w).sum()}\n")
+    assert "torch: mat1" not in gradcheck("run", "a.yaml").out
+    assert "torch: mat1 and mat2 shapes" in " ".join(gradcheck("run", "-v", "a.yaml").out.split())

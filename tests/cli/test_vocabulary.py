@@ -28,3 +28,12 @@ def test_schema_is_json_alone(gradcheck: Any) -> None:
     outcome = gradcheck("schema")
     assert json.loads(outcome.out)["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert outcome.err == ""
+
+
+def test_ops_of_a_part_of_a_name_lists_those_that_have_it(gradcheck: Any) -> None:
+    lines = gradcheck("ops", "soft").out.splitlines()
+    names = [line.split("(")[0] for line in lines[1:]]
+    assert {"softmax", "softplus", "log_softmax"} <= set(names)
+    assert all("soft" in name for name in names)
+    outcome = gradcheck("ops", "sofmax")
+    assert (outcome.code, outcome.err) == (2, "gradcheck: there is no op 'sofmax'; did you mean 'softmax'?\n")

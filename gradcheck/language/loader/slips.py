@@ -162,6 +162,9 @@ def _second_colon(line: Line) -> Slip | None:
     found = re.search(r":\s+", value)
     if found is None or value[:1] in ("'", '"', "{", "["):
         return None
+    if "?" in value[: found.start()]:
+        hint = "a conditional is written where(condition, x, y)"
+        return Slip(line.number, column + value.index("?"), "? is not part of the language", hint)
     if keyword := re.search(r"[(,]\s*([a-z]\w*)$", value[: found.start()]):
         rest = value[found.end() :].strip().partition(")")[0].partition(",")[0]
         hint = Hint(f"write {keyword[1]}={rest}", found[0], "=")

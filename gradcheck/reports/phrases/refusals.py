@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from math import prod
 from typing import Any
 
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import listed, phrases
 
 _PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "linear")
+_RESHAPED = ("view", "reshape")
 #: Ops whose second argument is labels of as many classes as the first has columns.
 _LABELLED = ("cross_entropy", "nll_loss")
 
@@ -33,7 +36,7 @@ def _what(found: Fact) -> str:
         return _label(operands, found["range"])
     held = zip(operands, found["range"], strict=True)
     shapes = [f"{text} has shape {_shape(shape)}{_range(within)}" for (text, shape, _), within in held]
-    why = found["why"].removeprefix(f"{found['op']}: ")
+    why = re.sub(r"^(?:[a-z_.0-9]+: )+", "", found["why"])  # the ops that it was raised in
     return f"{found['part']}: {why}" + (f" ({', '.join(shapes)})" if shapes and not _says_shapes(found) else "")
 
 
@@ -71,6 +74,8 @@ def _hint(found: Fact) -> str:
         return f"did you mean  {entry}{found['meant']} ?"
     if found["error"] == "index_out_of_range" and found["op"] in _LABELLED and len(found["operands"]) > 1:
         return f"labels go from 0 to {_classes(found['operands']) - 1}"
+    if found["op"] in _RESHAPED and found["operands"]:
+        return f"it has {prod(found['operands'][0][1])} elements; -1 stands for the size that is left over"
     if found["error"] == "shape_mismatch" and "broadcast" in found["why"]:
         return "sizes are compared from the right: two are equal, or one of them is 1"
     return str(found["advice"])

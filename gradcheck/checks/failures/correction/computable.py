@@ -117,7 +117,8 @@ def _leaf_edits(problem: Problem, refused: Expr) -> Iterator[Meant]:
                 continue
             if other != sizes and _reach(case, drawn.environment()) > len(case.graph):
                 repeated = len(set(other)) < len(set(sizes))
-                cost = _TURNED_LEAF if turned and not number else _OTHER_LEAF + 0.5 * repeated
+                swapped = turned and not number and is_op(refused, "matmul", "mm", "bmm", "linear")
+                cost = _TURNED_LEAF if swapped else _OTHER_LEAF + 0.5 * (repeated or bool(turned and not number))
                 yield Meant(name, claim, cost, len(case.graph) + 1)
 
 

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from gradcheck.checks.failures.correction.edits import Edit, confused, kept_dim, transposed
+from gradcheck.checks.failures.correction.edits import Edit, kept_dim, transposed
 from gradcheck.checks.failures.correction.expression_pool import is_op
 from gradcheck.checks.failures.correction.position import Position
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence, Slice
@@ -72,17 +72,18 @@ def turned(at: Position) -> Iterator[int]:
         yield at.pool.like(at.node, at.below[::-1])
 
 
-def _between_products(at: Position) -> Iterator[int]:
+def other_product(at: Position) -> Iterator[int]:
+    """`x @ y` for `x * y`, and the other way round."""
     if is_op(at.node, "mul", "matmul"):
-        yield from confused(at)
+        yield at.pool.call("matmul" if is_op(at.node, "mul") else "mul", *at.below)
 
 
 #: Each with how unlikely it is.
 EDITS: tuple[tuple[Edit, float], ...] = (
     (listed, 1.0),
     (as_matmul, 1.0),
-    (_between_products, 1.0),
-    (turned, 1.0),
+    (turned, 0.9),
+    (other_product, 1.0),
     (kept_dim, 1.0),
     (transposed_factor, 1.1),
     (arguments_swapped, 1.2),
