@@ -114,15 +114,16 @@ class Op(Signature):
         except (ShapeMismatch, DtypeMismatch, DomainError, ArgumentError):
             raise
         except ValueError as error:
-            raise ShapeMismatch(self._mismatch(args, error)) from error
+            raise ShapeMismatch(self.mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
             raise DtypeMismatch(f"{self.name}: {error}") from error
 
-    def _mismatch(self, args: Sequence[Any], error: ValueError) -> str:
+    def mismatch(self, args: Sequence[Any], error: ValueError) -> str:
         """What shapes do not go together; NumPy's own words where it is about something else."""
         shapes = [f"[{', '.join(map(str, arg.shape))}]" for arg in args if isinstance(arg, ARRAYS)]
-        if self.elementwise and "broadcast" in str(error) and len(shapes) > 1:
-            return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} do not broadcast"
+        if len(shapes) > 1 and ("core dimension" in str(error) or "broadcast" in str(error)):
+            verb = "do not broadcast" if self.elementwise else "do not go together"
+            return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} {verb}"
         return f"{self.name}: {error}"
 
     def _promoted(self, args: list[Any]) -> Any:

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 @options.UNREAD_VERBOSE
 def ops(name: str | None) -> None:
     """Show the op table, everything about one op, or those whose names have NAME in them."""
-    from gradcheck.autograd.op import TABLE
     from gradcheck.reports.commands.ops import detail, table
 
-    found = _find(name) if name else list(TABLE.values())
+    found = _find(name) if name else None
     room = width() if is_terminal(sys.stdout) else None
-    lines = detail(found[0]) if name and len(found) == 1 else table(found, room)
+    lines = detail(found[0]) if found and len(found) == 1 else table(room, found)
     write_stdout("\n".join(lines) + "\n")
 
 

@@ -163,7 +163,8 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
         range=tuple((int(a.min()), int(a.max())) if a.dtype.kind in "iu" and a.size else None for _, a in operands),
         meant_in=meant.name if meant else "",
         meant=instead,
-        **wrong_kind,
+        integers=wrong_kind["integers"],
+        floats=wrong_kind["floats"],
     )
     return told, hint
 

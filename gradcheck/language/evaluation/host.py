@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op, lookup
-from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase
+from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase, ShapeMismatch
 from gradcheck.language.evaluation import budget, scalars
 from gradcheck.language.evaluation.budget import shape_of
 from gradcheck.language.evaluation.scalars import ARITHMETIC, PLAIN
@@ -210,6 +210,10 @@ def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return host.call(op, args, kwargs)
     except GradcheckError:
         raise
+    except ValueError as error:  # of an op that is composed of NumPy's own
+        if "core dimension" in str(error) or "broadcast" in str(error):
+            raise ShapeMismatch(op.mismatch(args, error)) from error
+        raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
     except _CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
 

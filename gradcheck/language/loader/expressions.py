@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -142,6 +143,10 @@ class _Site(NamedTuple):
         hint = scope.near(name, visible)
         if tensor and self.gradients:
             hint = Hint(f"did you mean grad({tensor})?", name, f"grad({tensor})")
+        elif not isinstance(hint, Hint) and re.search(rf"\w\s*=\s*{re.escape(name)}\b", self.text):
+            hint = Hint(f"text needs quotes: '{name}'", name, f"'{name}'")
+        elif lookup(name) is not None and not isinstance(hint, Hint):
+            hint = f"it is an op: {name}(x)"
         elif "//" in self.text[: self.text.find(name)]:
             hint = "a comment begins with #"
         elif name in LIBRARIES:

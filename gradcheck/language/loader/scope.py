@@ -92,7 +92,10 @@ class Scope:
             self.refuse(f"{what} '{shorten(name, 40)}' is unknown", at, self.near(name, known), key=True)
         else:
             wanted = " or ".join(KINDS[section] for section in sections)
-            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", at, listing(known[:20]), key=True)
+            hint = listing(known[:20])
+            if section == "constants" and "inputs" in sections:
+                hint = "constants get no gradient: define it under `inputs`"
+            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", at, hint, key=True)
         return False
 
     def lacks(self, name: str, place: Place) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import gradcheck.autograd.ops
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
-from gradcheck.autograd.op import ALIASES, Op
+from gradcheck.autograd.op import ALIASES, TABLE, Op
 from gradcheck.oracles.exact.dual import EXACT_RULES
 
 
@@ -49,13 +49,13 @@ _SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
 _DOC = 24
 
 
-def table(ops: Iterable[Op], room: int | None) -> list[str]:
-    """A line for each of these ops. `room` are the columns of a terminal, which gets those of the table that fit; None
-    is a pipe, which gets them all, uncut."""
+def table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
+    """A line for each of these ops, by default of all. `room` are the columns of a terminal, which gets those of the
+    table that fit; None is a pipe, which gets them all, uncut."""
     rows = [{title: title for title in _COLUMNS}]
     rows += [
         {title: cell(entry) for title, (_, cell) in _COLUMNS.items()}
-        for entry in sorted(ops, key=lambda entry: entry.name)
+        for entry in sorted(TABLE.values() if ops is None else ops, key=lambda entry: entry.name)
     ]
     widths = {title: min(most, max(len(row[title]) for row in rows)) for title, (most, _) in _COLUMNS.items()}
     if room is not None:

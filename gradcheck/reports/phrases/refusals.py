@@ -10,6 +10,7 @@ from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import listed, phrases
 
 _PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "linear")
+_MASKED = ("where", "masked_fill", "masked_select", "bitwise_not")
 _RESHAPED = ("view", "reshape")
 #: Ops whose second argument is labels of as many classes as the first has columns.
 _LABELLED = ("cross_entropy", "nll_loss")
@@ -65,6 +66,8 @@ def _wrong_kind(found: Fact) -> str:
 
 
 def _hint(found: Fact) -> str:
+    if found["integers"] and found["op"] in _MASKED:
+        return f"a mask holds true and false: write {found['integers'][0]}.bool()"
     if found["integers"]:
         return f"write 1.0 for 1 in {listed(found['integers'])}, or dtype: float64"
     if found["floats"]:

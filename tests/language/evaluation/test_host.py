@@ -95,3 +95,42 @@ def test_the_op_s_own_errors_pass_as_they_are() -> None:
 def test_results_beyond_the_limit_are_refused_before_they_are_made() -> None:
     with pytest.raises(TooLarge):
         operate(application("a + b"), np.ones((9, 1)), np.ones((1, 9)), NUMPY, 80)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "hint"),
+    [
+        ("max(a, b)", [0, np.ones(2)], "write relu(x) or clamp(x, min=0)"),
+        ("maximum(a, b)", [np.ones(2), 3], "write clamp(x, min=3)"),
+        ("minimum(a, b)", [2.5, np.ones(2)], "write clamp(x, max=2.5)"),
+        ("atan2(a, b)", [1, np.ones(2)], "write full_like(x, 1) for 1"),
+        ("mse_loss(a, b)", [np.ones(2), 1], "write full_like(x, 1) for 1"),
+        ("celu(a, b)", [np.ones(2), np.ones(2)], "its signature is celu(input, alpha=1.0)"),
+        ("hstack(a)", [np.ones(2)], "write hstack([x, y])"),
+        ("cat(a)", [np.ones(2)], "write cat([x, y])"),
+    ],
+)
+def test_what_torch_refuses_is_refused(text: str, given: list[Any], hint: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        apply(application(text), given, NUMPY, 10)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("max(a, b)", [np.ones((2, 2)), 1]),
+        ("pow(a, b)", [2, np.ones(2)]),
+        ("xlogy(a, b)", [2, np.ones(2)]),
+        ("fmod(a, b)", [np.ones(2), 2]),
+        ("celu(a, b)", [np.ones(2), np.array(2.0)]),
+        ("div(a, b, rounding_mode=c)", [7, np.ones(2), "floor"]),
+    ],
+)
+def test_what_torch_takes_is_taken(text: str, given: list[Any]) -> None:
+    apply(application(text), given, NUMPY, 10)
+
+
+def test_shapes_that_do_not_fit_are_named_where_numpy_would_not() -> None:
+    with pytest.raises(ShapeMismatch, match=r"linear: shapes \[2, 3\] and \[4, 2\] do not go together"):
+        apply(application("linear(a, b)"), [np.ones((2, 3)), np.ones((4, 2))], NUMPY, 100)

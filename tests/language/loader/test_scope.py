@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import Place
+from gradcheck.language.loader.scope import gradient_of
 from tests.language.loader.cases import scope
 
 TEXT = "inputs: {x: 1}\nconstants: {c: 2}\ngraph: {y: x, m: x}\n"
@@ -50,7 +51,10 @@ def test_references_to_sections_and_to_parts() -> None:
     assert not names.refers(("formulas", "c"), ("inputs", "graph"), "the tensor")
     assert [(error.message, error.hint) for error in errors] == [
         ("the tensor 'x[0]' is unknown", "known here: x, y, m"),
-        ("'c' is a constant, where an input or a tensor of the graph is wanted", "known here: x, y, m"),
+        (
+            "'c' is a constant, where an input or a tensor of the graph is wanted",
+            "constants get no gradient: define it under `inputs`",
+        ),
     ]
 
 
@@ -69,3 +73,26 @@ def test_what_was_meant() -> None:
     for _ in range(60):
         names.refuse("wrong", Place())
     assert names.near("alhpa", ["alpha"]) == ""  # hints are for the first errors alone
+
+
+def test_sizes_that_are_nowhere_given_are_one_error() -> None:
+    names, errors = scope(TEXT)
+    names.lacks("n", Place("f.yaml", 1, 5))
+    assert str(errors[0]) == "f.yaml:1:5: the size 'n' is unknown; sizes go under dims, as in dims: {n: 4}"
+    for name in ("d", "h", "n"):
+        names.lacks(name, Place("f.yaml", 2, 5))
+    (error,) = errors
+    assert str(error) == (
+        "f.yaml:1:5: the sizes n, d and h are unknown; sizes go under dims, as in dims: {n: 4, d: 3, h: 5}"
+    )
+    named, errors = scope(TEXT, {"m": 2})
+    named.lacks("n", Place("f.yaml", 1, 5))
+    assert errors[0].hint == "sizes go under dims: n: 4"
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [("dZ", "Z"), ("d_Z", "Z"), ("dL_dZ", "Z"), ("grad_Z", "Z"), ("Z_grad", "Z"), ("gZ", ""), ("dW", ""), ("Z", "")],
+)
+def test_what_a_hand_calls_a_gradient(name: str, tensor: str) -> None:
+    assert gradient_of(name, ["Z", "x"]) == tensor

@@ -62,7 +62,13 @@ def similar_name(at: Position) -> Iterator[int]:
 
 def transposed_factor(at: Position) -> Iterator[int]:
     """A transpose added to a factor of a product of matrices, or taken away."""
-    if at.parent is not None and is_op(at.parent, "matmul", "mm", "bmm", "mv"):
+    if at.parent is not None and is_op(at.parent, "matmul", "mm", "bmm", "mv", "linear"):
+        yield from transposed(at)
+
+
+def transposed_term(at: Position) -> Iterator[int]:
+    """The same of what is added, or multiplied by elements."""
+    if at.parent is not None and is_op(at.parent, "add", "sub", "mul", "div"):
         yield from transposed(at)
 
 
@@ -89,7 +95,7 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (arguments_swapped, 1.2),
     (similar_name, 1.4),
     (as_column, 1.6),
-    (transposed, 3.0),
+    (transposed_term, 3.0),
 )
 
 

@@ -65,7 +65,9 @@ def suggest(context: Context, points: ExplainingPoints) -> None:
 
 
 def _holds_here(context: Context, c: Comparison) -> bool:
-    """Whether the formula of a comparison holds at the numbers of the file."""
+    """Whether the formula of a comparison holds at the numbers, or the sizes, that the file writes out."""
+    if any(value.expr is not None for value in context.case.inputs.values()) and not _has_wrong_shape(c):
+        return False
     same = (c.what, c.tensor, c.formula)
     own = [one for one in context.found if one.trial is None and (one.what, one.tensor, one.formula) == same]
     return bool(own) and all(one.status == "passed" for one in own)
