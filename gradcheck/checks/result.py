@@ -261,9 +261,7 @@ class Failure:
     place: Place = field(default_factory=Place)
     hint: str = ""  # as the error that was raised says it
     details: str = ""  # a traceback, for crashes of gradcheck or of an engine
-    own_words: tuple[
-        tuple[tuple[str, ...], str], ...
-    ] = ()  # of engines that raised it: who says what, in its library's
+    own_words: tuple[tuple[str, str], ...] = ()  # engines, and what each says of it itself
 
 
 @dataclass(frozen=True, slots=True)

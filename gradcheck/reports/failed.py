@@ -58,8 +58,10 @@ def _errors(case: CaseResult, look: Look) -> list[Text]:
     for error in case.errors:
         lines += indented(f"{plain(str(locate(case, error.place)))}: {told.error_line(error)}", look)
         if look.verbosity > 0:
-            for engines, words in error.own_words:
-                lines += indented(f"in the words of {told.named_together(engines)}: {plain(words)}", look, indent=4)
+            for engine, words in error.own_words:
+                lines += indented(
+                    f"{plain(engine)} itself says: {plain(words.removeprefix(f'{engine}: '))}", look, indent=4
+                )
         if error.details and look.verbosity > 0:
             lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     if any(error.details for error in case.errors) and look.verbosity <= 0:

@@ -49,7 +49,7 @@ def test_pairs_of_one_plain_dtype_alone_are_kept_flat() -> None:
 
 
 def test_the_general_way_says_what_does_not_fit() -> None:
-    with pytest.raises(ShapeMismatch, match="mul: shapes .2, 3. and .2. do not broadcast"):
+    with pytest.raises(ShapeMismatch, match=r"mul: shapes \[2, 3\] and \[2\] do not broadcast"):
         apply_pair(ops.mul, leaf(2, 3), leaf(2))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable
+from gradcheck.autograd.op import lookup
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.computable import nearest_computable
 from gradcheck.checks.failures.correction.shape_edits import shown
@@ -18,7 +19,7 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import GradcheckError, Hint, Place, TensorError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim
+from gradcheck.language.case import Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Call, Expr, Name
@@ -27,6 +28,10 @@ from gradcheck.language.problem import Problem
 
 #: Kinds of errors that an edit of the graph may mend.
 _MENDABLE = ("shape_mismatch", "bad_argument", "dtype_mismatch")
+#: Ops whose last operand is integers: labels, indices.
+_INDEXED = frozenset(
+    ["cross_entropy", "nll_loss", "getitem", "gather", "index_select", "embedding", "take", "scatter", "one_hot"]
+)
 #: Of more operands, none is described.
 _MOST_OPERANDS = 4
 
@@ -68,13 +73,22 @@ def _explain_forward(context: Context, errors: list[Failure]) -> None:
     refusal = find_refusal(problem) or _by_reference(context)
     if refusal is None or refusal.entry != entry:
         return
-    own_words = tuple((e.message["engines"], e.message["what"]["text"]) for e in errors)
     told, hint = describe(problem, refusal)
     claim = problem.case.graph[entry]
-    failure = Failure(first.kind, told, _place_in(claim, refusal.part), hint, own_words=own_words)
+    failure = Failure(first.kind, told, _place_in(claim, refusal.part), hint, own_words=_own_words(context))
     rest = [error for error in context.errors if error not in errors]
     context.errors = (failure, *rest)
     context.found = [c for c in context.found if c.what is not ClaimKind.RAISES or c.reference == "case" or c.step]
+
+
+def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
+    """What other engines than our own say of it."""
+    found: list[tuple[str, str]] = []
+    for name, evaluation in context.points.own.evaluations().items():
+        raised = evaluation.states[step].error if step < len(evaluation.states) else evaluation.error
+        if raised is not None and name != Core.name:
+            found.append((name, raised.message))
+    return tuple(found)
 
 
 def _place_in(claim: Claim, part: Expr) -> Place:
@@ -151,6 +165,7 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
         instead = meant.claim.text
         old = case.graph.get(meant.name)  # of inputs the text is not kept
         hint = Hint("", old.text, instead, old.place) if old is not None and old.verbatim else hint
+    entry = lookup(part.op) if isinstance(part, Call) else None
     told = fact(
         "refused",
         entry=refusal.entry,
@@ -159,6 +174,7 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
         error=error.kind,
         why=error.message,
         advice=error.hint,
+        elementwise=entry is not None and entry.elementwise,
         operands=tuple((text, array.shape, array.dtype.name) for text, array in operands),
         range=tuple((int(a.min()), int(a.max())) if a.dtype.kind in "iu" and a.size else None for _, a in operands),
         meant_in=meant.name if meant else "",
@@ -177,7 +193,7 @@ def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, .
         return kinds
     arrays = [value for value in refusal.operands if isinstance(value, np.ndarray)]
     whole = [value for value in arrays if value.dtype.kind in "biu"]
-    needs_integers = "int64" in refusal.error.message and not whole
+    needs_integers = isinstance(refusal.part, Call) and refusal.part.op in _INDEXED and not whole
     for expr, value in zip(refusal.part.children, refusal.operands, strict=True):
         if not isinstance(value, np.ndarray):
             continue
@@ -195,29 +211,39 @@ def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, .
 def _of_step(context: Context, error: Failure) -> Failure:
     """The error of a backward pass that no engine can begin, in our own words."""
     message = error.message
-    if message.kind != "in_engines" or message["what"].kind != "step_raised":
+    if message.kind != "in_engines" or message["what"].kind != "step_raised" or message["what"]["asked"]:
         return error
     if set(message["engines"]) < {engine.name for engine in context.engines.all}:
         return error
-    what, own = message["what"], context.points.own
-    number = what["step"] - 1
-    steps = context.case.steps
-    if what["asked"] or number >= len(steps) or steps[number].action != "backward":
+    number = message["what"]["step"] - 1
+    step = context.case.steps[number]
+    told = _no_beginning(context, step, number, error.kind) if step.action == "backward" else None
+    if told is None:
         return error
-    own_words = ((message["engines"], what["text"]),)
-    if error.kind == "non_scalar_backward":
+    return replace(error, message=told, hint="", own_words=_own_words(context, number))
+
+
+def _no_beginning(context: Context, step: Step, number: int, kind: str) -> Fact | None:
+    """Why a backward pass cannot begin; None where the core would not say so."""
+    own = context.points.own
+    steps = len(context.case.steps)
+    if kind == "non_scalar_backward":
         values = own.want.states[number].values if number < len(own.want.states) else {}
-        shapes = tuple((root, values[root].shape) for root in steps[number].roots if root in values)
+        shapes = tuple((root, values[root].shape) for root in step.roots if root in values)
         many = tuple((root, shape) for root, shape in shapes if np.prod(shape) != 1)
-        told = fact("root_of_many", roots=many, step=number + 1, steps=len(steps))
-        return replace(error, message=told, hint="", own_words=own_words)
-    if error.kind == "no_grad_required":
-        told = fact("root_of_none", roots=tuple(steps[number].roots), step=number + 1, steps=len(steps))
-        return replace(error, message=told, hint="", own_words=own_words)
+        return fact("root_of_many", roots=many, step=number + 1, steps=steps)
+    if kind == "no_grad_required":
+        return fact("root_of_none", roots=tuple(step.roots), step=number + 1, steps=steps)
     mine = Core().evaluate(own.problem)
     raised = mine.states[number].error if number < len(mine.states) else None
-    if raised is None or raised.kind != error.kind:
-        return error
-    roots = tuple(root for root, seed in steps[number].roots.items() if seed is not None)
-    told = fact("step_refused", step=number + 1, steps=len(steps), error=raised.kind, text=raised.message, roots=roots)
-    return replace(error, message=told, hint=raised.hint, own_words=own_words)
+    if raised is None or raised.kind != kind:
+        return None
+    return fact(
+        "step_refused",
+        step=number + 1,
+        steps=steps,
+        error=raised.kind,
+        text=raised.message,
+        advice=raised.hint,
+        roots=tuple(root for root, seed in step.roots.items() if seed is not None),
+    )

@@ -220,11 +220,6 @@ def error_line(error: Failure) -> str:
     return plain("; ".join(filter(None, (say(error.message), error.hint))))
 
 
-def named_together(engines: tuple[str, ...]) -> str:
-    """`torch and core`."""
-    return plain(listed(engines))
-
-
 def verdict(case: CaseResult) -> str:
     """What a case says beside its failures: a reason to skip, an unexpected pass, what could not be shown."""
     reason = plain(case.reason)

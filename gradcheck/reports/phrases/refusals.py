@@ -31,7 +31,7 @@ def _what(found: Fact) -> str:
         pair = f"{a} of shape {_shape(left)} and {b} of shape {_shape(right)}"
         if found["op"] in _PRODUCTS:
             return f"{pair} cannot be multiplied{_inner(found['op'], left, right)}"
-        if "broadcast" in found["why"]:
+        if found["elementwise"]:
             return f"{pair} do not go together"
     if error == "index_out_of_range" and found["op"] in _LABELLED and len(operands) > 1:
         return _label(operands, found["range"])
@@ -79,7 +79,7 @@ def _hint(found: Fact) -> str:
         return f"labels go from 0 to {_classes(found['operands']) - 1}"
     if found["op"] in _RESHAPED and found["operands"]:
         return f"it has {prod(found['operands'][0][1])} elements; -1 stands for the size that is left over"
-    if found["error"] == "shape_mismatch" and "broadcast" in found["why"]:
+    if found["error"] == "shape_mismatch" and found["elementwise"]:
         return "sizes are compared from the right: two are equal, or one of them is 1"
     return str(found["advice"])
 
@@ -116,8 +116,10 @@ def _root_of_none(found: Fact) -> str:
 
 def _step_refused(found: Fact) -> str:
     roots = found["roots"]
-    like = f"; write {{{roots[0]}: randn_like({roots[0]})}}" if found["error"] == "shape_mismatch" and roots else ""
-    return f"{_step(found)}{found['text']}{like}"
+    advice = found["advice"]
+    if found["error"] == "shape_mismatch" and roots:
+        advice = f"write {{{roots[0]}: randn_like({roots[0]})}}"
+    return f"{_step(found)}{found['text']}{f'; {advice}' if advice else ''}"
 
 
 def _step(found: Fact) -> str:

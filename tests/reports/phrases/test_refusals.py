@@ -24,6 +24,7 @@ def refused(**changed: object) -> Fact:
         "meant": "",
         "integers": (),
         "floats": (),
+        "elementwise": False,
     }
     return fact("refused", **{**data, **changed})
 
@@ -38,7 +39,7 @@ PRODUCT = "y: A of shape [2, 3] and B of shape [4, 5] cannot be multiplied: 3 co
         (refused(meant="B @ A", meant_in="y"), f"{PRODUCT}; did you mean  B @ A ?"),
         (refused(meant="randn(3, 4)", meant_in="B"), f"{PRODUCT}; did you mean  B: randn(3, 4) ?"),
         (
-            refused(op="add", why="add: shapes [2, 3] and [4, 5] do not broadcast"),
+            refused(op="add", elementwise=True),
             "y: A of shape [2, 3] and B of shape [4, 5] do not go together; sizes are compared from the right: two are "
             "equal, or one of them is 1",
         ),
@@ -77,10 +78,13 @@ PRODUCT = "y: A of shape [2, 3] and B of shape [4, 5] cannot be multiplied: 3 co
             "step 2: no input reaches y, so that there is no gradient",
         ),
         (
-            fact("step_refused", step=1, steps=1, error="shape_mismatch", text="too long", roots=("y",)),
+            fact("step_refused", step=1, steps=1, error="shape_mismatch", text="too long", advice="", roots=("y",)),
             "too long; write {y: randn_like(y)}",
         ),
-        (fact("step_refused", step=2, steps=2, error="backward_twice", text="freed", roots=()), "step 2: freed"),
+        (
+            fact("step_refused", step=2, steps=2, error="backward_twice", text="freed", advice="keep it", roots=()),
+            "step 2: freed; keep it",
+        ),
     ],
 )  # fmt: skip
 def test_sentences(found: Fact, sentence: str) -> None:

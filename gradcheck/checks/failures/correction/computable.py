@@ -21,6 +21,9 @@ from gradcheck.language.sampling import draw
 
 #: How many edits are evaluated, and how many that fit are verified elsewhere; at how many other sizes.
 MOST, MOST_VERIFIED, TRIALS = 2_000, 8, 3
+#: With how many edits of an entry the whole graph is computed; of how many entries, where the tensors of the case have
+#: no more numbers than that.
+_MOST_REACHED, _ENTRIES, _LARGE = 60, 6, 1_000_000
 #: An entry of more parts is not searched.
 MAX_PARTS = 120
 #: How much less likely an edit is that is not where the graph breaks, or in an entry above.
@@ -56,11 +59,12 @@ def nearest_computable(problem: Problem, entry: str, refused: Expr) -> Meant | N
     case = problem.case
     names = list(case.graph)
     found: list[Meant] = []
-    for name in reversed(names[: names.index(entry) + 1]):
+    is_large = sum(array.size for array in (*problem.inputs.values(), *problem.constants.values())) > _LARGE
+    for name in names[names.index(entry) :: -1][: 1 if is_large else _ENTRIES]:
         found += _fitting(problem, name, refused if name == entry else None)
         if found and name != entry:
             break
-    if is_op(refused, "matmul", "mm", "bmm", "mv", "add", "sub", "mul", "div", "linear"):
+    if not is_large and is_op(refused, "matmul", "mm", "bmm", "mv", "add", "sub", "mul", "div", "linear"):
         found += _leaf_edits(problem, refused)
     reached = max((one.reach for one in found), default=0)
     found = [one for one in found if one.reach == reached > names.index(entry)]
@@ -77,7 +81,8 @@ def _fitting(problem: Problem, entry: str, refused: Expr | None) -> Iterator[Mea
     if sum(1 for _ in case.graph[entry].expr.walk()) > MAX_PARTS:
         return
     broken = None if refused is None else pool.add(refused)
-    tried = {root}
+    tried, known = {root}, _used(case)
+    reached = 0
     for path, part, parent in pool.positions(root):
         at = Position(pool, NOTHING, part, None if parent < 0 else pool.exprs[parent])
         near = broken is not None and broken in (part, parent)
@@ -88,11 +93,12 @@ def _fitting(problem: Problem, entry: str, refused: Expr | None) -> Iterator[Mea
                 if whole in tried or len(tried) > MOST:
                     continue
                 tried.add(whole)
-                if pool.value(whole) is not BROKEN:
+                if pool.value(whole) is not BROKEN and reached < _MOST_REACHED:
+                    reached += 1
                     claim = Claim.of(pool.exprs[whole])
-                    changed = _with(case, entry, claim)
-                    forgotten = _FORGOTTEN * (_used(changed) > _used(case))
-                    yield Meant(entry, claim, cost + far - forgotten, _reach(changed, problem.environment()))
+                    forgotten = _FORGOTTEN * (not known.issuperset(free_names(claim.expr)))
+                    reach = _reach(_with(case, entry, claim), problem.environment())
+                    yield Meant(entry, claim, cost + far - forgotten, reach)
 
 
 def _leaf_edits(problem: Problem, refused: Expr) -> Iterator[Meant]:
