@@ -35,6 +35,7 @@ _TOKEN = re.compile(
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _OPENS = {opening: closing for closing, opening in _CLOSES.items()}
 _OPERATORS, _PART = frozenset("+-*/@%<>=&|~"), re.compile(r"\w+|\S")
+_ROW = re.compile(r"[-+\d.eE]+(?:\s*,\s*[-+\d.eE]+)+")
 _BLANKS = str.maketrans(dict.fromkeys("\n\r\t\f\v", " "))
 #: What makes Python's parser warn, on standard error: an odd escape, a keyword right after a number.
 _WARNS = re.compile(r"\\|\d[a-z]")
@@ -132,7 +133,10 @@ class Source:
             if mark == "#":
                 raise self.error(at, "a comment inside an expression", "put it on a line of its own, in the YAML")
             if mark == "," and not opened:
+                row = self.text.strip()
                 hint = "one expression is expected; a tuple needs brackets"
+                if _ROW.fullmatch(row):
+                    hint = Hint(f"a list is written [{row}]", row, f"[{row}]", self.place_of(self._indent))
                 raise self.error(at, "a comma outside of brackets", hint)
             if mark in "([{":
                 opened.append((mark, at))

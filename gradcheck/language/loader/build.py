@@ -222,6 +222,10 @@ class _Reader:
         for name, at, data in self._referring((section,), said, _DIFFERENTIABLE, "the gradient of"):
             if data == []:
                 self.scope.refuse(f"{way(at)} is an empty list", at)
+            if isinstance(data, list) and _are_numbers(data):
+                hint = "a list is several formulas; numbers that are known stand under `expected`"
+                self.scope.refuse(f"{way(at)} is a list of numbers", at, hint)
+                continue
             listed = [((*at, i), one) for i, one in enumerate(data)] if isinstance(data, list) else [(at, data)]
             read[name] = tuple(claim for path, one in listed if (claim := self._derivation(name, path, one)))
         return read
@@ -272,6 +276,11 @@ class _Reader:
                 found = self.document.key_places((section,))
                 places.update({f"{section}.{name}": place for name, place in found.items()})
         return places
+
+
+def _are_numbers(data: list[Any]) -> bool:
+    """Whether a list is a tensor's, and not one of expressions."""
+    return len(data) > 1 and all(isinstance(one, (int, float, list)) and not isinstance(one, bool) for one in data)
 
 
 def _readable(values: Mapping[str, Value | None]) -> dict[str, Value]:

@@ -139,9 +139,14 @@ class _Site(NamedTuple):
         if not nearest(name, visible) and any(name in free_names(part) for part in sized):
             scope.lacks(name, place)
             return
+        quotient = re.search(rf"\b{re.escape(name)}\s*/\s*d_?(\w+)", self.text)
+        if re.search(rf"\bd\w*\s*/\s*{re.escape(name)}\b", self.text):
+            return  # the denominator of dL/dx, told with the numerator
         tensor = gradient_of(name, [one for one in scope.defined if scope.defined[one] in ("inputs", "graph")])
         hint = scope.near(name, visible)
-        if tensor and self.gradients:
+        if quotient and self.gradients and scope.defined.get(quotient[1]) in ("inputs", "graph"):
+            hint = Hint(f"did you mean grad({quotient[1]})?", quotient[0], f"grad({quotient[1]})")
+        elif tensor and self.gradients:
             hint = Hint(f"did you mean grad({tensor})?", name, f"grad({tensor})")
         elif not isinstance(hint, Hint) and re.search(rf"\w\s*=\s*{re.escape(name)}\b", self.text):
             hint = Hint(f"text needs quotes: '{name}'", name, f"'{name}'")

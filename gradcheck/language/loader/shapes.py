@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from gradcheck.errors import Hint
 from gradcheck.language.case import Value
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.notation import constant, is_usable
@@ -12,6 +14,8 @@ from gradcheck.language.loader.document import BROKEN, describe
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.validate import Everything
 
+#: Sizes in a row, in round brackets or none.
+_ROW = re.compile(r"\(?\s*(\w+\s*(?:,\s*\w+\s*)*,?)\)?")
 Shape = tuple[str | int, ...] | Expr
 #: The sizes of these are written out, or one list; those of the others are one argument, at this position.
 _WRITTEN_OUT = frozenset({"randn", "rand", "zeros", "ones", "eye"})
@@ -34,6 +38,11 @@ class Shapes:
 
     def _read(self, name: str, data: Any) -> Shape | None:
         if not self.scope.refers(("shapes", name), ("inputs", "constants"), "the tensor"):
+            return None
+        if isinstance(data, str) and (row := _ROW.fullmatch(data.strip())):
+            written = f"[{', '.join(word.strip() for word in row[1].split(',') if word.strip())}]"
+            hint = Hint(f"write {written}", data, written)
+            self.scope.refuse(f"a shape is a list of sizes, not {describe(data)}", ("shapes", name), hint)
             return None
         if isinstance(data, str):
             claim = self.expressions.read(("shapes", name), data, Everything(), random=True)

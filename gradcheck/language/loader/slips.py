@@ -89,9 +89,10 @@ def _lines(text: str, until: int) -> Iterator[Line]:
     above: Line | None = None
     block = -1  # how far the key of a block scalar is indented
     for number, line in enumerate(text.split("\n")[: until + 1]):
-        if not line.strip() or line.lstrip().startswith("#"):
+        indent = line[: len(line) - len(line.lstrip())]
+        if not line.strip() or (line.lstrip().startswith("#") and "\t" not in indent):
             continue
-        one = Line(number, _COMMENT.sub("", line), above)
+        one = Line(number, _COMMENT.sub("", line) or line, above)
         if block >= 0 and one.indent > block:
             continue
         block = one.indent if _BLOCK.match(one.value[1]) else -1
@@ -108,6 +109,14 @@ def _tab(line: Line) -> Slip | None:
     if at < 0:
         return None
     return Slip(line.number, at, "a tab indents this line", Hint("indent with spaces", "\t", "  "))
+
+
+def _parting(line: Line) -> Slip | None:
+    """What parts documents elsewhere."""
+    found = re.fullmatch(r"(--|-{4,}|={3,}|\*{3,}|_{3,})\s*", line.text)
+    if found is None:
+        return None
+    return Slip(line.number, 0, f"'{found[1]}' parts no documents", Hint("write ---", found[1], "---"))
 
 
 def _equals(line: Line) -> Slip | None:
@@ -188,6 +197,9 @@ def _goes_on(line: Line) -> Slip | None:
             rest = value[at + 1 :].strip()
             if not rest or rest[0] in "#,":
                 return None
+            if not rest.strip("]})"):
+                hint = Hint("take it away", value[at + 1 :].rstrip(), "")
+                return Slip(line.number, column + at + 1, f"'{rest[0]}' closes nothing", hint)
             quoted = "'" + value.rstrip().replace("'", "''") + "'"
             hint = Hint(f"an expression that begins with {value[0]} needs quotes", value.rstrip(), quoted,
                         Place("", line.number, column))  # fmt: skip
@@ -219,6 +231,7 @@ def _indented(line: Line) -> Slip | None:
 
 LINES: tuple[Callable[[Line], Slip | None], ...] = (
     _tab,
+    _parting,
     _no_space,
     _equals,
     _start,

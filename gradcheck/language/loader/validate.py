@@ -187,6 +187,9 @@ class _Explanation:
             hint = Hint(f"it stands below '{above}:' without being indented", key, f"  {key}")
         elif meant:
             hint = self._meant(key, meant)
+        elif is_top and (below := self._sections_in(key)):
+            self.checked.meant.update(below)
+            hint = f"'{below[0]}' and the other keys stand at the margin"
         elif close:
             hint = Hint(f"did you mean '{close}'?", key, close)
             if is_top:
@@ -206,6 +209,11 @@ class _Explanation:
         before = [name for name in keys[: keys.index(key)] if name in _CASE_KEYS] if key in keys else []
         section = before[-1] if before else ""
         return section if section in _DEFINING and self.empty.get(section, 0) is None else ""
+
+    def _sections_in(self, key: str) -> list[str]:
+        """The case's own keys below one that is none."""
+        value = self.document.data.get(key)
+        return [name for name in value if name in _CASE_KEYS] if isinstance(value, dict) else []
 
     def _meant(self, key: str, meant: tuple[str, ...]) -> str:
         """The keys that a word of other libraries stands for; of formulas and numbers, which it is."""
@@ -264,6 +272,8 @@ def _counted(number: int) -> str:
 #: What takes more than one form, by the key.
 _FORMS: dict[str | int, tuple[str, str]] = {
     "backward": ("a name or a mapping", "write 'backward: z', or 'backward: {z: gradient}'"),
+    "skip": ("text", "say why, as in 'skip: needs a GPU'"),
+    "xfail": ("text", "say why, as in 'xfail: det is wrong at a singular matrix'"),
     "zero_grad": ("a name, a list of names, or 'all'", ""),
     "tolerance": ("a mapping", "write {rtol: 1e-6, atol: 1e-9}"),
     "generalize": ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}"),
