@@ -59,6 +59,8 @@ _ENTRY = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*$")
+#: How many lines above the place where a parser gave up are looked at for all but brackets.
+_NEAR = 500
 _PAIRS = {"{": "}", "[": "]"}
 _STARTS = {"@": "needs quotes", "`": "needs quotes", "%": "needs quotes", "*": "needs quotes", "&": "needs quotes"}
 _QUOTE = "text that begins with {} needs quotes"
@@ -69,7 +71,7 @@ def find_slips(text: str, until: int) -> list[Slip]:
     it, and those right above that."""
     found: list[Slip] = []
     goes_on = False
-    for line in _lines(text, until):
+    for line in _lines(text, until, max(0, until - _NEAR)):
         slip = next((slip for look in LINES if (slip := look(line))), None)
         if slip and not (goes_on and found[-1].message == slip.message):
             found = [*found, slip] if goes_on else [slip]
@@ -84,11 +86,11 @@ def in_text(text: str) -> Slip | None:
     return _no_space(line) or _equals(line)
 
 
-def _lines(text: str, until: int) -> Iterator[Line]:
-    """Those up to a line, less what stands in block scalars."""
+def _lines(text: str, until: int, start: int = 0) -> Iterator[Line]:
+    """Those from a line to another, less what stands in block scalars."""
     above: Line | None = None
     block = -1  # how far the key of a block scalar is indented
-    for number, line in enumerate(text.split("\n")[: until + 1]):
+    for number, line in enumerate(text.split("\n")[start : until + 1], start):
         indent = line[: len(line) - len(line.lstrip())]
         if not line.strip() or (line.lstrip().startswith("#") and "\t" not in indent):
             continue
@@ -210,7 +212,7 @@ def _goes_on(line: Line) -> Slip | None:
 def _indented(line: Line) -> Slip | None:
     """A key that is deeper than the one above, which has a value; or between the levels that there are."""
     above = line.above
-    if not line.key or above is None:
+    if not line.key or above is None or line.indent == above.indent:
         return None
     if line.indent > above.indent and above.key and above.value[1]:
         message = f"'{line.key}' is indented deeper than '{above.key}' above, which has a value already"

@@ -205,7 +205,7 @@ class _Explanation:
         """The section without entries right above a top-level key, if there is one."""
         if not self.empty or self.hints <= 0:
             return ""
-        keys = list(self.document.key_places(()))
+        keys = list(self.document.data)
         before = [name for name in keys[: keys.index(key)] if name in _CASE_KEYS] if key in keys else []
         section = before[-1] if before else ""
         return section if section in _DEFINING and self.empty.get(section, 0) is None else ""

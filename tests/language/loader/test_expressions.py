@@ -58,7 +58,7 @@ def test_columns_count_characters() -> None:
         ("description: shows: this", "needs quotes"),
         ("let: {a: @x}", "put quotes around text that begins with @"),
         ("generalize: {dims: {k: [1, 2]}}", "symbolic sizes are those of `dims`"),
-        ("shapes: {x: n}", "write [a, b], or uniform(0.1, 2, [a, b])"),
+        ("shapes: {x: n}", "write [n]"),
         ("formulas: {x: randn(3)}", "draw it under `inputs` or `constants`"),
         ("graph: {w: x}", "it is first given on line 3"),
     ],
