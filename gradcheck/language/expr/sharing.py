@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 
-#: A part of fewer nodes is no clearer for having a name.
-LEAST = 8
+#: A part of fewer nodes is no clearer for having a name; one that occurs `OFTEN` may have only `FEW`.
+LEAST, OFTEN, FEW = 8, 3, 3
 
 
 class Pool:
@@ -56,7 +56,7 @@ class Derivation(NamedTuple):
 
 
 def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int = LEAST) -> Derivation:
-    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once.
+    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once, or `OFTEN`.
 
     Steps are named `t1`, `t2`, … where those names are not `taken`.
     """
@@ -71,12 +71,17 @@ def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int 
     written: dict[int, Expr] = {}
     for part in pool.parts:
         expr = with_children(part, [written[id(child)] for child in part.children])
-        if uses[id(part)] > 1 and sizes[id(part)] >= least and isinstance(part, Call):
+        enough = min(least, FEW) if uses[id(part)] >= OFTEN else least
+        if uses[id(part)] > 1 and sizes[id(part)] >= enough and isinstance(part, Call) and not _is_size(part):
             name = next(names)
             let[name] = expr
             expr = Name(name)
         written[id(part)] = expr
     return Derivation(let, {name: written[id(root)] for name, root in roots.items()})
+
+
+def _is_size(part: Call) -> bool:
+    return part.op == "getitem" and isinstance(part.args[0], Attribute)
 
 
 def sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:

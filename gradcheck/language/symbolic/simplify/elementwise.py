@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import lookup
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Name
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, bare, integer, is_call, slim
 
@@ -112,7 +112,11 @@ def normal_product(node: Expr, know: Facts) -> Expr | None:
     if not _is_product(node):
         return None
     total = know.shapes(node)
-    found = Product.of(node).cancelled(know.is_number)
+    whole = Product.of(node)
+    found = whole.cancelled(know.never_zero)
+    if total is not None and not found.factors and not found.divisors:  # `x / x`
+        ones = Call("ones_like", (node.children[0],))
+        found.factors[id(ones)] = (ones, 1)
     if total is None:
         return found.render() if know.is_number(node) and not found.divisors else None
     slimmer = slim(found, total, know)
@@ -159,11 +163,31 @@ def number_outwards(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
+def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
+    """`A @ (s * x)` as `s * (A @ x)`, where s is one number, and so with all that is linear."""
+    if not isinstance(node, Call) or node.op not in _LINEAR:
+        return None
+    for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
+        inside, outside = Product.of(arg), Product()
+        for side, into in ((inside.factors, outside.factors), (inside.divisors, outside.divisors)):
+            for key in [key for key, (base, _) in side.items() if know.is_scalar(base)]:
+                into[key] = side.pop(key)
+        if inside.factors and (outside.factors or outside.divisors):
+            args = (*node.args[:index], inside.render(), *node.args[index + 1 :])
+            made = Call(node.op, args, node.kwargs)
+            outside.factors[id(made)] = (made, 1)
+            return outside.render()
+    return None
+
+
 def all_sizes(node: Expr, know: Facts) -> Expr | None:
-    """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`."""
+    """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`; and so `n * m`, where x has so many elements."""
     if not is_call(node, "mul", 2) or not know.is_number(node):
         return None
     product = Product.of(node)
+    if product.number == 1 and not product.divisors and all(isinstance(f, Name) for f, _ in product.factors.values()):
+        counted = know.counted(node)
+        return None if counted is None else Attribute(counted, "numel")
     sizes = [size_of(factor) for factor, times in product.factors.values() for _ in range(times)]
     known = [size for size in sizes if size is not None]
     if not known or len(known) < len(sizes) or product.divisors or product.number != 1:

@@ -73,11 +73,11 @@ class Product:
                         _add(into, *part)
         return made
 
-    def cancelled(self, is_size: Callable[[Expr], bool]) -> Product:
-        """Without sizes that are both multiplied and divided by: `n * x / n` is x, since no size is 0. A tensor may be,
-        somewhere."""
+    def cancelled(self, never_zero: Callable[[Expr], bool]) -> Product:
+        """Without what is both multiplied and divided by, where it is never 0: `n * x / n` is x, since no size is 0. A
+        tensor may be, somewhere."""
         made = Product(self.number, dict(self.factors), dict(self.divisors))
-        for key in [key for key in self.factors if key in self.divisors and is_size(self.factors[key][0])]:
+        for key in [key for key in self.factors if key in self.divisors and never_zero(self.factors[key][0])]:
             (base, above), (_, below) = made.factors.pop(key), made.divisors.pop(key)
             if above != below:
                 (made.factors if above > below else made.divisors)[key] = (base, abs(above - below))
@@ -171,6 +171,8 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
     if node.op in ("ones_like", "ones") or (node.op == "to" and is_call(node.args[0], "ones_like", 1)):
         return None, ((),) * len(shapes)
     inner = node.args[0]
+    if node.op == "sum" and is_call(inner, "one_hot", 2) and know.ndim(inner) == len(shapes[0]):
+        return None, ((),) * len(shapes)  # a row of one_hot has one 1
     before = know.shapes(inner)
     if node.op in ("expand", "broadcast_to"):
         return inner, before if before is not None else ((),) * len(shapes)

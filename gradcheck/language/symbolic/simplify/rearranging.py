@@ -124,10 +124,11 @@ def like_by_name(node: Expr, know: Facts) -> Expr | None:
 
 
 def size_by_name(node: Expr, know: Facts) -> Expr | None:
-    """One size of an expression as one of a tensor of the case: `q.shape[0]` for `(q @ k.T).shape[0]`."""
+    """One size of an expression by its name in the case, or as one of a tensor of the case: `q.shape[0]` for
+    `(q @ k.T).shape[0]`."""
     size = size_of(node)
-    found = None if size is None or isinstance(size[0], Name) else know.sized(node)
-    return None if found is None else Call("getitem", (Attribute(found[0], "shape"), Literal(found[1])))
+    found = None if size is None else know.sized(node)
+    return None if found is None or (size and isinstance(size[0], Name) and not isinstance(found, Name)) else found
 
 
 # Broadcasting undone ---------------------------------------------------------------------------------

@@ -6,10 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import rewrite, with_children
-from gradcheck.language.symbolic.simplify import elementwise, rearranging, sums
+from gradcheck.language.expr.traverse import postorder, rewrite, with_children
+from gradcheck.language.symbolic.simplify import (
+    chain,
+    elementwise,
+    factoring,
+    functions,
+    guards,
+    labels,
+    normalized,
+    rearranging,
+    sums,
+)
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product
 
@@ -34,6 +44,12 @@ PATTERNS = (
     # One number all along a diagonal of zeros is a multiple of the identity matrix.
     ("diagonal_scatter(zeros_like(x), ones_like(y))", "eye(x.shape[0], x.shape[1])"),
     ("diagonal_scatter(zeros_like(x), expand(y, s))", "y * eye(x.shape[0], x.shape[1])"),
+    ("linalg.inv(linalg.inv(x))", "x"),
+    ("linalg.inv(x.T)", "linalg.inv(x).T"),
+    ("linalg.vector_norm(x)", "norm(x)"),
+    ("sqrt(x) ** 2", "x"),
+    ("exp(log_softmax(x, dim=d))", "softmax(x, dim=d)"),
+    ("exp(x - logsumexp(x, dim=d, keepdim=True))", "softmax(x, dim=d)"),
     # Whoever uses an expansion can often do without; so it goes outwards.
     ("to(expand(x, s), d)", "expand(to(x, d), s)"),
     ("-expand(x, s)", "expand(-x, s)"),
@@ -90,7 +106,36 @@ RULES: tuple[Rule, ...] = (
     elementwise.all_sizes,
     elementwise.lift_expand,
     elementwise.number_outwards,
+    elementwise.scalar_outwards,
     elementwise.outer_product,
+    guards.guard_in_a_guard,
+    guards.divided_in_a_guard,
+    guards.guard_of_its_own,
+    guards.guard_of_a_factor,
+    guards.product_in_a_guard,
+    guards.compared_with_zero,
+    labels.label_that_counts,
+    labels.number_of_labels,
+    labels.scattered_by_label,
+    labels.sum_of_a_row,
+    labels.spread_number,
+    labels.empty_shape,
+    functions.logistic,
+    functions.exp_times_logistic,
+    functions.mean_of,
+    normalized.dim_from_the_front,
+    normalized.variance,
+    normalized.normalized,
+    normalized.nothing_in_sum,
+    normalized.power_of_a_root,
+    functions.factors_out_of_a_sum,
+    chain.outer_in_a_product,
+    chain.outer_turned,
+    chain.cofactors_over_determinant,
+    chain.normal_chain,
+    factoring.common_matrix,
+    factoring.common_factor,
+    factoring.complement,
     elementwise.normal_product,
     rearranging.dims_by_keyword,
     rearranging.lone_dim,
@@ -105,16 +150,33 @@ class Simplifier:
     """Simplifies formulas by the rules, as far as the facts bear them out."""
 
     def __init__(self, know: Facts, rules: tuple[Rule, ...] = RULES) -> None:
-        self._know, self._rules = know, rules
+        self.know, self._rules = know, rules
         self._done: dict[int, Expr] = {}
         self._uses: Counter[int] = Counter()
         self._left = 0  # rewrites
 
+    def define(self, named: Mapping[str, Expr]) -> None:
+        """What names stand for: from now on, what is written so is called by its name."""
+        for name, expr in named.items():
+            node = self.know.pool.intern(Name(name))
+            if self.know.shapes(node) is None:
+                continue
+            given = self.know.pool.intern(expr)
+            self._count([given])
+            simple = self._simplified(given)
+            for part in postorder(given):
+                for divisor in _asked(part):
+                    simpler = self._done.get(id(divisor), divisor)
+                    self.know.asked[id(simpler)] = simpler
+            if isinstance(simple, Call) and self.know.alike(node, simple):
+                self.know.definitions[id(node)] = simple
+                self._done[id(given)] = self._done[id(simple)] = node
+
     def simplify(self, formulas: Mapping[str, Expr]) -> dict[str, Expr]:
         """The formulas, each shorter or as it was."""
-        roots = {name: self._know.pool.intern(formula) for name, formula in formulas.items()}
+        roots = {name: self.know.pool.intern(formula) for name, formula in formulas.items()}
         self._count(list(roots.values()))
-        return {name: _root(self._simplified(root), self._know) for name, root in roots.items()}
+        return {name: _root(self._simplified(root), self.know) for name, root in roots.items()}
 
     def _count(self, roots: list[Expr]) -> None:
         """How many parts, and how many formulas, use each part."""
@@ -158,18 +220,22 @@ class Simplifier:
         return done[id(root)]
 
     def _sum(self, node: Expr, parts: list[tuple[Expr, int]]) -> Expr:
-        total = self._know.shapes(node)
-        if self._left <= 0 or (total is None and not self._know.is_number(node)):
+        total = self.know.shapes(node)
+        if self._left <= 0 or (total is None and not self.know.is_number(node)):
             return self._rewritten(node, [self._done.get(id(child), child) for child in node.children])
-        return self._checked(node, sums.normal_sum(parts, total, self._know)) or node
+        return self._checked(node, sums.normal_sum(parts, total, self.know)) or self._by_rules(node)
 
     def _rewritten(self, node: Expr, children: list[Expr]) -> Expr:
         """One step: with simplified parts, or else by the first rule that applies; itself if none does."""
-        rebuilt = self._know.pool.intern(with_children(node, children))
+        rebuilt = self.know.pool.intern(with_children(node, children))
         if rebuilt is not node or self._left <= 0:
             return rebuilt
+        return self._by_rules(node)
+
+    def _by_rules(self, node: Expr) -> Expr:
+        """What the first rule makes of it that applies; itself if none does."""
         for rule in self._rules:
-            made = rule(node, self._know)
+            made = rule(node, self.know)
             new = None if made is None else self._checked(node, made)
             if new is not None:
                 return new
@@ -177,11 +243,20 @@ class Simplifier:
 
     def _checked(self, node: Expr, made: Expr) -> Expr | None:
         """What a rule made, if it is something else and as good."""
-        new = self._know.pool.intern(made)
-        if new is node or not self._know.alike(node, new):
+        new = self.know.pool.intern(made)
+        if new is node or not self.know.alike(node, new):
             return None
         self._left -= 1
         return new
+
+
+def _asked(node: Expr) -> tuple[Expr, ...]:
+    """What must not be 0 for this to be defined."""
+    if not isinstance(node, Call):
+        return ()
+    if node.op in ("log", "log2", "log10", "rsqrt", "reciprocal"):
+        return node.args[:1]
+    return node.args[1:2] if node.op == "div" else ()
 
 
 def _root(formula: Expr, know: Facts) -> Expr:

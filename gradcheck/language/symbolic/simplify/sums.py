@@ -46,7 +46,7 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts)
         terms = _without_zeros(terms, total, know)
         terms = _slimmed(terms, total, know)
         terms = _collected(terms, know, False)
-    return _rendered(terms)
+    return rendered(terms)
 
 
 def _terms(part: Expr, sign: int) -> Terms:
@@ -144,7 +144,7 @@ def _slimmed(terms: Terms, total: Shapes, know: Facts) -> Terms:
     return found
 
 
-def _rendered(terms: Terms) -> Expr:
+def rendered(terms: Terms) -> Expr:
     if not terms:
         return Literal(0)
     lead = next((term for term in terms if term.number > 0), terms[0])

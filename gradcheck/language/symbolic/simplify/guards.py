@@ -1,0 +1,139 @@
+"""What gradient rules guard against zeros: `where(n == 0, 0, g / where(n == 0, 1, n))`, and what of it can go.
+
+Inside the last operand of `where(c, a, b)` the condition c is false, and n is not 0. A factor that is 0 wherever the
+guard says 0 needs no guard. Where a guard is left out though something is divided by n, formulas hold where n is not
+0: `Facts.nonzero` keeps it, and whoever shows the formula says so.
+"""
+
+from __future__ import annotations
+
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+
+#: A guarded expression of more operations than this is left as it is.
+_LONGEST = 60
+_FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_PRODUCTS = frozenset({"mul", "div", "neg"})
+#: What gives an element another place, and no other value.
+_MOVES = frozenset({"unsqueeze", "squeeze", "expand", "reshape"})
+
+
+def guard_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(c, a, g / where(c, 1, n))` as `where(c, a, g / n)`."""
+    if not is_call(node, "where", 3) or know.length(node.args[2]) > _LONGEST:
+        return None
+    condition, chosen, other = node.args
+
+    def without(part: Expr, children: list[Expr]) -> Expr:
+        if is_call(part, "where", 3) and part.args[0] is condition:
+            return children[2]
+        return with_children(part, children)
+
+    changed = fold(other, without)
+    return None if changed is other else Call("where", (condition, chosen, changed))
+
+
+def divided_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(n == 0, 0, n * g / n)` as `where(n == 0, 0, g)`."""
+    guarded = _guarded(node)
+    if guarded is None:
+        return None
+    size, inner = guarded
+    product = Product.of(inner)
+    over, under = product.factors.get(id(size)), product.divisors.get(id(size))
+    if over is None or under is None:
+        return None
+    for side, times in ((product.factors, over[1]), (product.divisors, under[1])):
+        left = times - min(over[1], under[1])
+        side.pop(id(size))
+        if left:
+            side[id(size)] = (size, left)
+    if not product.factors:
+        ones = Call("ones_like", (size,))
+        product.factors[id(ones)] = (ones, 1)
+    return Call("where", (*node.children[:2], product.render()))
+
+
+def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
+    """n and b of `where(n == 0, 0, b)`."""
+    if not is_call(node, "where", 3) or integer(node.args[1]) != 0 or not is_call(node.args[0], "eq", 2):
+        return None
+    size, zero = node.args[0].args
+    return (size, node.args[2]) if integer(zero) == 0 else None
+
+
+def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
+    """`x * where(n == 0, 0, g)`, n being the norm of x, as `x * g`: where n is 0, so is x. If g divides by n, that is
+    not 0 where n is; then the formula holds elsewhere alone."""
+    if not isinstance(node, Call) or node.op not in _PRODUCTS:
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        guarded = _guarded(factor) if times == 1 else None
+        if guarded is None:
+            continue
+        size, inner = guarded
+        vanishing = _vanishing(size, know)
+        if vanishing is None or not any(part is vanishing for part, _ in product.factors.values()):
+            continue
+        if id(size) in Product.of(inner).divisors:
+            if know.keeps_guards:
+                continue
+            know.nonzero[id(size)] = size
+        return product.replaced(factor, inner).render()
+    return None
+
+
+def _vanishing(size: Expr, know: Facts) -> Expr | None:
+    """What is 0 where this is: x, if it is a norm of x."""
+    node = size
+    while isinstance(node, Call) and node.op in _MOVES:
+        node = node.args[0]
+    node = know.definitions.get(id(node), node)
+    is_norm = isinstance(node, Call) and node.op in ("linalg.vector_norm", "norm")
+    return node.children[0] if is_norm else None
+
+
+def guard_of_its_own(node: Expr, know: Facts) -> Expr | None:
+    """`where(n == 0, 0, n * g)` as `n * g`."""
+    guarded = _guarded(node)
+    if guarded is None:
+        return None
+    size, inner = guarded
+    product = Product.of(inner)
+    return inner if id(size) in product.factors and id(size) not in product.divisors else None
+
+
+def product_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(c, 0, 1) * y` as `where(c, 0, y)`, and `where(c, 0, -2 * y)` as `-2 * where(c, 0, y)`."""
+    if is_call(node, "where", 3) and integer(node.args[1]) == 0:
+        product = Product.of(node.args[2])
+        if product.number in (0, 1) or not product.factors:
+            return None
+        inner = Call("where", (*node.args[:2], product.times(1).render()))
+        return Product.of(inner).times(product.number).render()
+    if not isinstance(node, Call) or node.op not in _PRODUCTS:
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        if times == 1 and is_call(factor, "where", 3) and integer(factor.args[1]) == 0:
+            ones = Product.of(factor.args[2])
+            rest = product.times(1).replaced(factor, None)
+            if (ones.is_ones() or integer(factor.args[2]) == 1) and rest.factors:
+                inner = Call("where", (*factor.args[:2], rest.render()))
+                return Product.of(inner).times(product.number * ones.number).render()
+    return None
+
+
+def compared_with_zero(node: Expr, know: Facts) -> Expr | None:
+    """`1 - u <= 0` as `u >= 1`: a difference is 0 for equal numbers alone."""
+    if not isinstance(node, Call) or node.op not in _FLIPPED or len(node.args) != 2 or integer(node.args[1]) != 0:
+        return None
+    if not is_call(node.args[0], "sub", 2):
+        return None
+    left, right = node.args[0].args
+    if isinstance(left, Literal):
+        return Call(_FLIPPED[node.op], (right, left))
+    return Call(node.op, (left, right))
