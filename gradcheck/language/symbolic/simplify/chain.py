@@ -98,7 +98,6 @@ def normal_chain(node: Expr, know: Facts) -> Expr | None:
     chain = chain_of(node, know)
     if chain is None or len(chain) < 2:
         return None
-    chain = _without_inverses(chain, know)
     best = min(_ways(chain, know), key=know.length)
     return best if know.length(best) < know.length(node) else None
 
@@ -110,30 +109,6 @@ def _ways(chain: Chain, know: Facts) -> list[Expr]:
     if ends == (2, 2):
         return [straight, Call("T", (written(turned(chain, know)),))]
     return [straight, written(turned(chain, know))] if ends == (1, 2) else [straight]
-
-
-def _without_inverses(chain: Chain, know: Facts) -> Chain:
-    """The chain less inverses and, right beside them, what they are the inverses of; one factor stays at least."""
-    place = 0
-    while place < len(chain):
-        undone = _undone(chain[place], know)
-        count = 0 if undone is None else len(undone)
-        if undone is not None and len(chain) > count + 1:
-            if chain[place + 1 : place + 1 + count] == undone:
-                chain, place = chain[:place] + chain[place + 1 + count :], 0
-                continue
-            if place >= count and chain[place - count : place] == undone:
-                chain, place = chain[: place - count] + chain[place + 1 :], 0
-                continue
-        place += 1
-    return chain
-
-
-def _undone(link: Link, know: Facts) -> Chain | None:
-    """The chain that this factor is the inverse of."""
-    if not is_call(link.base, "linalg.inv", 1):
-        return None
-    return chain_of(link.base.args[0], know, link.transposed)
 
 
 # Outer products -----------------------------------------------------------------------------------
@@ -160,21 +135,15 @@ def outer_turned(node: Expr, know: Facts) -> Expr | None:
     return Call("outer", tuple(reversed(node.args[0].args)))
 
 
-# Determinants and inverses ------------------------------------------------------------------------
-
-
-def cofactors_over_determinant(node: Expr, know: Facts) -> Expr | None:
-    """`cofactors(X) / det(X)` as `inv(X).T`: the logarithm of a determinant asks for one that is not 0."""
-    if not is_call(node, "div", 2) and not is_call(node, "mul", 2):
+def vectors_multiplied(node: Expr, know: Facts) -> Expr | None:
+    """`sum(u * v)` of vectors as `u @ v`."""
+    if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1 or know.ndim(node) != 0:
         return None
-    product = Product.of(node)
-    for factor, times in product.factors.values():
-        if times != 1 or not is_call(factor, "cofactors", 1):
-            continue
-        matrix = factor.args[0]
-        for below, count in list(product.divisors.values()):
-            inner = know.definitions.get(id(below), below)
-            if count == 1 and is_call(inner, "linalg.det", 1) and inner.args[0] is matrix:
-                product.divisors.pop(id(below))
-                return product.replaced(factor, Call("T", (Call("linalg.inv", (matrix,)),))).render()
-    return None
+    product = Product.of(node.args[0])
+    factors = list(product.factors.values())
+    if len(factors) < 2 or product.number != 1 or any(know.ndim(factor) != 1 for factor, _ in factors):
+        return None
+    last, times = factors[-1]
+    if times != 1 or any(know.shapes(factor) != know.shapes(last) for factor, _ in factors):
+        return None
+    return Call("matmul", (product.replaced(last, None).render(), last))

@@ -164,13 +164,13 @@ def number_outwards(node: Expr, know: Facts) -> Expr | None:
 
 
 def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
-    """`A @ (s * x)` as `s * (A @ x)`, where s is one number, and so with all that is linear."""
+    """`A @ (s * x)` as `s * (A @ x)`, where s is a tensor of one number, and so with all that is linear."""
     if not isinstance(node, Call) or node.op not in _LINEAR:
         return None
     for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
         inside, outside = Product.of(arg), Product()
         for side, into in ((inside.factors, outside.factors), (inside.divisors, outside.divisors)):
-            for key in [key for key, (base, _) in side.items() if know.is_scalar(base)]:
+            for key in [key for key, (base, _) in side.items() if know.ndim(base) == 0]:
                 into[key] = side.pop(key)
         if inside.factors and (outside.factors or outside.divisors):
             args = (*node.args[:index], inside.render(), *node.args[index + 1 :])

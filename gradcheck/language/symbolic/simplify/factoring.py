@@ -6,12 +6,12 @@ shorter, and what is left inside is simplified in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.chain import Chain, Link, chain_of, turned, written
+from gradcheck.language.symbolic.simplify.chain import Chain, chain_of, turned, written
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, rendered, spine
@@ -21,12 +21,21 @@ _MOST = 32
 
 
 class _Linear(NamedTuple):
-    """A term that is a chain, or an outer product of two vectors, times numbers: where it stands, these numbers, it."""
+    """A term that is a chain times numbers: where it stands, these numbers, the chain. That of `outer(u, v)` is u's,
+    which ends with a vector, and v's, which begins with one; `split` links are u's."""
 
     place: int
     scalars: Product
     chain: Chain
-    is_outer: bool
+    split: int = 0
+
+    def written(self, chain: Chain, split: int, know: Facts) -> Expr:
+        """A part of the chain; a vector as a column or a row, whichever is shorter."""
+        if not self.split or not 0 < split < len(chain):
+            is_vector = know.ndim(chain[-1].base) == 1
+            ways = [written(chain), written(turned(chain, know))] if is_vector else [written(chain)]
+            return min(ways, key=know.length)
+        return Call("outer", (written(chain[:split]), written(chain[split:])))
 
 
 def terms_of(node: Expr) -> Terms | None:
@@ -53,9 +62,9 @@ def common_matrix(node: Expr, know: Facts) -> Expr | None:
     if terms is None or know.ndim(node) not in (1, 2):
         return None
     linear = [found for place, term in enumerate(terms) if (found := _linear(place, term, know)) is not None]
-    for key, join in ((_whole, _joined_whole), (_last, _joined_last), (_first, _joined_first)):
-        for group in _groups(linear, lambda one, key=key: (_scalars(one, know), one.is_outer, *key(one))):  # type: ignore[misc]
-            made = _with_group(terms, group, join(group))
+    for links, join in ((_whole, _joined_whole), (_last, _joined_last), (_first, _joined_first)):
+        for group in _groups(linear, links, know):
+            made = _with_group(terms, group, join(group, know))
             if know.length(made) < know.length(node):
                 return made
     return None
@@ -69,62 +78,62 @@ def _linear(place: int, term: Product, know: Facts) -> _Linear | None:
     factor = tensors[0][0]
     scalars = term.replaced(factor, None)
     if is_call(factor, "outer", 2):
-        return _Linear(place, scalars, [Link(part, False) for part in factor.args], True)
-    chain = chain_of(factor, know)
-    if chain is None or len(chain) < 2:
-        return None
-    if know.ndim(chain[-1].base) == 2 and know.ndim(chain[0].base) == 1:
-        chain = turned(chain, know)
-    return _Linear(place, scalars, chain, False)
+        column, row = (_column(part, know) for part in factor.args)
+        whole = None if column is None or row is None else [*column, *turned(row, know)]
+        return None if whole is None or column is None else _Linear(place, scalars, whole, len(column))
+    chain = _column(factor, know)
+    return None if chain is None or len(chain) < 2 else _Linear(place, scalars, chain)
 
 
-def _scalars(one: _Linear, know: Facts) -> Hashable:
-    return id(know.pool.intern(one.scalars.times(1).render()))
+def _column(node: Expr, know: Facts) -> Chain | None:
+    """The chain, with the vector last where it has one."""
+    chain = chain_of(node, know)
+    if chain is not None and know.ndim(chain[-1].base) == 2 and know.ndim(chain[0].base) == 1:
+        return turned(chain, know)
+    return chain
 
 
-def _whole(one: _Linear) -> Iterable[Hashable]:
-    return tuple(link.key for link in one.chain)
+def _whole(one: _Linear) -> Chain:
+    return one.chain
 
 
-def _last(one: _Linear) -> Iterable[Hashable]:
-    return (one.chain[-1].key,)
+def _last(one: _Linear) -> Chain:
+    return one.chain[-1:]
 
 
-def _first(one: _Linear) -> Iterable[Hashable]:
-    return (one.chain[0].key,)
+def _first(one: _Linear) -> Chain:
+    return one.chain[:1]
 
 
-def _groups(linear: list[_Linear], key: Callable[[_Linear], Hashable]) -> list[list[_Linear]]:
-    """Those of one key, two or more, together."""
-    found: dict[Hashable, list[_Linear]] = {}
+def _groups(linear: list[_Linear], links: Callable[[_Linear], Chain], know: Facts) -> list[list[_Linear]]:
+    """Those with the same numbers and these links, two or more, together."""
+    found: dict[object, list[_Linear]] = {}
     for one in linear:
-        found.setdefault(key(one), []).append(one)
+        scalars = know.pool.intern(one.scalars.times(1).render())
+        key = (id(scalars), bool(one.split), one.split if links is _whole else 0, *(link.key for link in links(one)))
+        found.setdefault(key, []).append(one)
     return [group for group in found.values() if len(group) > 1]
 
 
-def _product(chain: Chain, is_outer: bool) -> Expr:
-    return Call("outer", tuple(link.expr() for link in chain)) if is_outer else written(chain)
-
-
-def _joined_whole(group: list[_Linear]) -> Expr:
+def _joined_whole(group: list[_Linear], know: Facts) -> Expr:
     number = sum((one.scalars.number for one in group), Fraction(0))
-    return Product.of(_product(group[0].chain, group[0].is_outer)).times(number).render()
+    return Product.of(group[0].written(group[0].chain, group[0].split, know)).times(number).render()
 
 
-def _joined_last(group: list[_Linear]) -> Expr:
-    inner = _added([(one.scalars.number, one.chain[:-1]) for one in group])
-    op = "outer" if group[0].is_outer else "matmul"
-    return Call(op, (inner, group[0].chain[-1].expr()))
+def _joined_last(group: list[_Linear], know: Facts) -> Expr:
+    inner = _added([(one.scalars.number, one.written(one.chain[:-1], one.split, know)) for one in group])
+    is_vector = all(one.split == len(one.chain) - 1 for one in group)
+    return Call("outer" if is_vector else "matmul", (inner, group[0].chain[-1].expr()))
 
 
-def _joined_first(group: list[_Linear]) -> Expr:
-    inner = _added([(one.scalars.number, one.chain[1:]) for one in group])
-    op = "outer" if group[0].is_outer else "matmul"
-    return Call(op, (group[0].chain[0].expr(), inner))
+def _joined_first(group: list[_Linear], know: Facts) -> Expr:
+    inner = _added([(one.scalars.number, one.written(one.chain[1:], one.split - 1, know)) for one in group])
+    is_vector = all(one.split == 1 for one in group)
+    return Call("outer" if is_vector else "matmul", (group[0].chain[0].expr(), inner))
 
 
-def _added(parts: list[tuple[Fraction, Chain]]) -> Expr:
-    return rendered([Product.of(written(chain)).times(number) for number, chain in parts])
+def _added(parts: list[tuple[Fraction, Expr]]) -> Expr:
+    return rendered([Product.of(part).times(number) for number, part in parts])
 
 
 def _with_group(terms: Terms, group: list[_Linear], joined: Expr) -> Expr:
@@ -140,6 +149,23 @@ def _instead(terms: Terms, places: list[int], new: Product) -> Expr:
     gone = set(places)
     kept = [term for place, term in enumerate(terms) if place not in gone]
     return rendered([*kept[: places[0]], new, *kept[places[0] :]])
+
+
+def common_transpose(node: Expr, know: Facts) -> Expr | None:
+    """`(A @ X).T + (X @ A).T` as `(A @ X + X @ A).T`."""
+    terms = terms_of(node)
+    if terms is None or know.ndim(node) != 2:
+        return None
+    places, turned_back = [], []
+    for place, term in enumerate(terms):
+        tensors = [base for base, _ in term.factors.values() if not know.is_scalar(base)]
+        if len(tensors) == 1 and is_call(tensors[0], "T", 1) and not term.divisors:
+            places.append(place)
+            turned_back.append(term.replaced(tensors[0], tensors[0].args[0]))
+    if len(places) < 2:
+        return None
+    made = _instead(terms, places, Product.of(Call("T", (rendered(turned_back),))))
+    return made if know.length(made) < know.length(node) else None
 
 
 # Numbers and elementwise factors ------------------------------------------------------------------

@@ -71,6 +71,8 @@ class Facts:
         self.keeps_guards = False
         #: What the graph takes a logarithm of, or divides by: where it is 0, nothing is claimed.
         self.asked: dict[int, Expr] = {}
+        #: Products that have a name.
+        self.products: list[tuple[Expr, Any]] = []
         #: What names stand for, where it is an expression: for `f`, `norm(x)`.
         self.definitions: dict[int, Expr] = {}
         #: What formulas divide by where a guard has been left out: they hold where it is not 0.

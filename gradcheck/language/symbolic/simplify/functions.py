@@ -11,11 +11,47 @@ from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 _PRODUCTS = frozenset({"mul", "div", "neg"})
+_REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "logsumexp", "amax", "amin", "prod"})
 
 
 def is_product(node: Expr) -> bool:
     """Whether it is a product, a quotient or a negative."""
     return isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+def norm_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`linalg.vector_norm(x)` as `norm(x)`."""
+    if not isinstance(node, Call) or node.op != "linalg.vector_norm" or "dtype" in dict(node.kwargs):
+        return None
+    return Call("norm", node.args, tuple(("p" if name == "ord" else name, value) for name, value in node.kwargs))
+
+
+def kept_dim(node: Expr, know: Facts) -> Expr | None:
+    """`unsqueeze(sum(x, dim=1), dim=1)` as `sum(x, dim=1, keepdim=True)`."""
+    if not isinstance(node, Call) or node.op != "unsqueeze" or not isinstance(node.args[0], Call):
+        return None
+    inner, given = node.args[0], dict(node.args[0].kwargs)
+    if inner.op not in _REDUCTIONS or "keepdim" in given or integer(given.get("dim", node)) is None:
+        return None
+    if integer(given["dim"]) != integer(node.children[-1]):
+        return None
+    return Call(inner.op, inner.args, (*inner.kwargs, ("keepdim", Literal(True))))
+
+
+def softmax_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`, also where the logarithm has a name."""
+    if not is_call(node, "exp", 1) or not is_call(node.args[0], "sub", 2):
+        return None
+    x, total = node.args[0].args
+    while isinstance(total, Call) and total.op == "unsqueeze":
+        total = total.args[0]
+    total = know.definitions.get(id(total), total)
+    if not isinstance(total, Call) or total.op != "logsumexp" or total.args[0] is not x:
+        return None
+    return Call("softmax", (x,), (("dim", dict(total.kwargs).get("dim", total.children[-1])),))
 
 
 # The logistic function ----------------------------------------------------------------------------

@@ -106,6 +106,19 @@ def guard_of_its_own(node: Expr, know: Facts) -> Expr | None:
     return inner if id(size) in product.factors and id(size) not in product.divisors else None
 
 
+def guard_of_a_relu(node: Expr, know: Facts) -> Expr | None:
+    """`where(z <= 0, 0, g * relu(z))` as `g * relu(z)`."""
+    if not is_call(node, "where", 3) or integer(node.args[1]) != 0:
+        return None
+    for factor, _ in Product.of(node.args[2]).factors.values():
+        if is_call(factor, "relu", 1):
+            condition = know.pool.intern(Call("le", (factor.args[0], Literal(0))))
+            simpler = compared_with_zero(condition, know) or condition
+            if know.pool.intern(simpler) is node.args[0]:
+                return node.args[2]
+    return None
+
+
 def product_in_a_guard(node: Expr, know: Facts) -> Expr | None:
     """`where(c, 0, 1) * y` as `where(c, 0, y)`, and `where(c, 0, -2 * y)` as `-2 * where(c, 0, y)`."""
     if is_call(node, "where", 3) and integer(node.args[1]) == 0:

@@ -18,6 +18,8 @@ _FINEST = 1024
 _LARGEST = 10**15
 _MAX_POWER = 9
 
+_REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "amax", "amin", "prod"})
+
 #: Interned expressions, each with how often it occurs, by their ids.
 Factors: TypeAlias = dict[int, tuple[Expr, int]]
 
@@ -86,6 +88,13 @@ class Product:
     def times(self, number: Fraction | int) -> Product:
         """The same factors with another number."""
         return Product(Fraction(number), self.factors, self.divisors)
+
+    @property
+    def key(self) -> object:
+        """What like terms have alike: the factors and divisors, in any order."""
+        return tuple(
+            frozenset((key, times) for key, (_, times) in side.items()) for side in (self.factors, self.divisors)
+        )
 
     def is_ones(self) -> bool:
         """Whether it is a number times ones of whatever shape."""
@@ -176,7 +185,13 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
     before = know.shapes(inner)
     if node.op in ("expand", "broadcast_to"):
         return inner, before if before is not None else ((),) * len(shapes)
-    if node.op != "unsqueeze" or before is None:
+    kept = tuple((name, value) for name, value in node.kwargs if name != "keepdim")
+    if node.op in _REDUCTIONS and len(kept) < len(node.kwargs):  # `sum(x, dim=0, keepdim=True)`
+        inner = know.pool.intern(Call(node.op, node.args, kept))
+        before = know.shapes(inner)
+    elif node.op not in ("unsqueeze", "reshape"):
+        return None
+    if before is None:
         return None
     leads = all(after == (1,) * (len(after) - len(old)) + old for old, after in zip(before, shapes, strict=True))
     return (inner, before) if leads else None

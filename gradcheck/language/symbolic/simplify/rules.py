@@ -12,10 +12,13 @@ from gradcheck.language.expr.traverse import postorder, rewrite, with_children
 from gradcheck.language.symbolic.simplify import (
     chain,
     elementwise,
+    expanding,
     factoring,
     functions,
     guards,
+    inverses,
     labels,
+    named,
     normalized,
     rearranging,
     sums,
@@ -46,10 +49,11 @@ PATTERNS = (
     ("diagonal_scatter(zeros_like(x), expand(y, s))", "y * eye(x.shape[0], x.shape[1])"),
     ("linalg.inv(linalg.inv(x))", "x"),
     ("linalg.inv(x.T)", "linalg.inv(x).T"),
-    ("linalg.vector_norm(x)", "norm(x)"),
     ("sqrt(x) ** 2", "x"),
     ("exp(log_softmax(x, dim=d))", "softmax(x, dim=d)"),
-    ("exp(x - logsumexp(x, dim=d, keepdim=True))", "softmax(x, dim=d)"),
+    ("unsqueeze(ones_like(x), dim=d)", "ones_like(unsqueeze(x, dim=d))"),
+    ("sgn(x) * abs(x)", "x"),
+    ("abs(x) * sgn(x)", "x"),
     # Whoever uses an expansion can often do without; so it goes outwards.
     ("to(expand(x, s), d)", "expand(to(x, d), s)"),
     ("-expand(x, s)", "expand(-x, s)"),
@@ -112,6 +116,7 @@ RULES: tuple[Rule, ...] = (
     guards.divided_in_a_guard,
     guards.guard_of_its_own,
     guards.guard_of_a_factor,
+    guards.guard_of_a_relu,
     guards.product_in_a_guard,
     guards.compared_with_zero,
     labels.label_that_counts,
@@ -120,19 +125,28 @@ RULES: tuple[Rule, ...] = (
     labels.sum_of_a_row,
     labels.spread_number,
     labels.empty_shape,
+    functions.norm_by_name,
+    functions.kept_dim,
+    functions.softmax_by_name,
     functions.logistic,
     functions.exp_times_logistic,
     functions.mean_of,
     normalized.dim_from_the_front,
     normalized.variance,
     normalized.normalized,
+    named.known_product,
     normalized.nothing_in_sum,
     normalized.power_of_a_root,
     functions.factors_out_of_a_sum,
     chain.outer_in_a_product,
     chain.outer_turned,
-    chain.cofactors_over_determinant,
+    chain.vectors_multiplied,
+    inverses.cofactors_over_determinant,
+    inverses.cofactors_undone,
+    inverses.inverse_undone,
     chain.normal_chain,
+    expanding.multiplied_out,
+    factoring.common_transpose,
     factoring.common_matrix,
     factoring.common_factor,
     factoring.complement,
@@ -144,6 +158,10 @@ RULES: tuple[Rule, ...] = (
 
 #: More rewrites than this for each part would be a circle among the rules; what is found by then is kept.
 _PATIENCE = 60
+
+
+#: So many products that have a name are looked for.
+_MOST_NAMED = 16
 
 
 class Simplifier:
@@ -167,9 +185,12 @@ class Simplifier:
             for part in postorder(given):
                 for divisor in _asked(part):
                     simpler = self._done.get(id(divisor), divisor)
-                    self.know.asked[id(simpler)] = simpler
+                    below = Product.of(simpler).factors.values()
+                    self.know.asked.update((id(factor), factor) for factor, _ in below)
             if isinstance(simple, Call) and self.know.alike(node, simple):
                 self.know.definitions[id(node)] = simple
+                if functions.is_product(simple) and len(self.know.products) < _MOST_NAMED:
+                    self.know.products.append((node, Product.of(simple)))
                 self._done[id(given)] = self._done[id(simple)] = node
 
     def simplify(self, formulas: Mapping[str, Expr]) -> dict[str, Expr]:

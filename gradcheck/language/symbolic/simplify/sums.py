@@ -40,12 +40,12 @@ def spine(root: Expr, is_shared: Callable[[Expr], bool]) -> list[tuple[Expr, int
 def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts) -> Expr:
     """The sum of simplified parts, in its one form. `total` is its shape, None for plain numbers."""
     terms = [term for part, sign in parts for term in _terms(part, sign)]
-    terms = _collected(terms, know, total is None)
+    terms = _collected(terms, total is None)
     terms = _whole_rows(terms, know)
     if total is not None:
         terms = _without_zeros(terms, total, know)
         terms = _slimmed(terms, total, know)
-        terms = _collected(terms, know, False)
+        terms = _collected(terms, False)
     return rendered(terms)
 
 
@@ -61,19 +61,18 @@ def _terms(part: Expr, sign: int) -> Terms:
     return found
 
 
-def _collected(terms: Terms, know: Facts, numbers: bool) -> Terms:
+def _collected(terms: Terms, numbers: bool) -> Terms:
     """Like terms as one; those of tensors that cancel stay apart."""
-    known: dict[int, Product] = {}
+    known: dict[object, Product] = {}
     found: Terms = []
     for term in terms:
-        rest = know.pool.intern(term.times(1).render())
-        other = known.get(id(rest))
-        constant = isinstance(rest, Literal) and not term.factors and not term.divisors
+        other = known.get(term.key)
+        constant = not term.factors and not term.divisors
         if other is not None and (other.number + term.number != 0 or numbers or constant):
             other.number += term.number
             continue
         found.append(term)
-        known.setdefault(id(rest), term)
+        known.setdefault(term.key, term)
     return [term for term in found if term.number != 0] if numbers else found
 
 
