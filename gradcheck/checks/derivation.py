@@ -351,7 +351,7 @@ def simplifier(problem: Problem, points: Sequence[Sample], single: bool, *, guar
     (seeds,) = problem.seeds
     ones = [name for name, seed in seeds.items() if seed is None and single and len(seeds) == 1]
     facts = Facts(points, Pool(), ones, [*problem.inputs, *problem.case.graph], list(problem.sizes))
-    facts.keeps_guards = guards
+    facts.keeps_guards, facts.constants = guards, frozenset(problem.constants)
     found = Simplifier(facts)
     found.define(definitions(problem))
     return found

@@ -103,6 +103,9 @@ _LINEAR = {
 }
 
 
+_MOVES = frozenset({"unsqueeze", "squeeze", "reshape", "flip"})
+
+
 def _is_product(node: Expr) -> bool:
     return isinstance(node, Call) and node.op in _OPS and not node.kwargs
 
@@ -164,13 +167,14 @@ def number_outwards(node: Expr, know: Facts) -> Expr | None:
 
 
 def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
-    """`A @ (s * x)` as `s * (A @ x)`, where s is a tensor of one number, and so with all that is linear."""
+    """`A @ (s * x)` as `s * (A @ x)`, where s is a tensor of one number, and so with all that is linear; also for a
+    size, where elements only change places."""
     if not isinstance(node, Call) or node.op not in _LINEAR:
         return None
     for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
         inside, outside = Product.of(arg), Product()
         for side, into in ((inside.factors, outside.factors), (inside.divisors, outside.divisors)):
-            for key in [key for key, (base, _) in side.items() if know.ndim(base) == 0]:
+            for key in [key for key, (base, _) in side.items() if _goes_outwards(base, node, know)]:
                 into[key] = side.pop(key)
         if inside.factors and (outside.factors or outside.divisors):
             args = (*node.args[:index], inside.render(), *node.args[index + 1 :])
@@ -178,6 +182,10 @@ def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
             outside.factors[id(made)] = (made, 1)
             return outside.render()
     return None
+
+
+def _goes_outwards(factor: Expr, node: Call, know: Facts) -> bool:
+    return know.ndim(factor) == 0 or (node.op in _MOVES and know.is_number(factor))
 
 
 def all_sizes(node: Expr, know: Facts) -> Expr | None:

@@ -71,6 +71,9 @@ class Facts:
         self.keeps_guards = False
         #: What the graph takes a logarithm of, or divides by: where it is 0, nothing is claimed.
         self.asked: dict[int, Expr] = {}
+        #: By the ids of what has a name, these names; and the names of what requires no gradient.
+        self.names: dict[int, Expr] = {}
+        self.constants: frozenset[str] = frozenset()
         #: Products that have a name.
         self.products: list[tuple[Expr, Any]] = []
         #: What names stand for, where it is an expression: for `f`, `norm(x)`.
@@ -169,7 +172,13 @@ class Facts:
             if isinstance(node, Call) and node.op == "div":
                 below = postorder(node.args[1])
                 found.update((id(part), part) for part in below if id(part) in self.nonzero)
+            if id(node) in self.nonzero and self._is_determinant(node):
+                found[id(node)] = node
         return list(found.values())
+
+    def _is_determinant(self, node: Expr) -> bool:
+        node = self.definitions.get(id(node), node)
+        return isinstance(node, Call) and node.op == "linalg.det"
 
     def never_zero(self, node: Expr) -> bool:
         """Whether it is a size, or 0 only where the graph is undefined."""

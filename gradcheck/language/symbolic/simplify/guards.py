@@ -119,6 +119,31 @@ def guard_of_a_relu(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
+def nothing_in_a_clamp(node: Expr, know: Facts) -> Expr | None:
+    """`where((x >= a) & (x <= b), x - clamp(x, a, b), 0)` as zeros: between its bounds, clamp changes nothing."""
+    if not is_call(node, "where", 3) or integer(node.args[2]) != 0 or not is_call(node.args[0], "bitwise_and", 2):
+        return None
+    low, high = node.args[0].args
+    if not is_call(low, "ge", 2) or not is_call(high, "le", 2) or low.args[0] is not high.args[0]:
+        return None
+    x = low.args[0]
+    clamped = know.pool.intern(Call("clamp", (x, low.args[1], high.args[1])))
+    for factor, _ in Product.of(node.args[1]).factors.values():
+        if is_call(factor, "sub", 2) and factor.args == (x, clamped):
+            return Call("zeros_like", (x,))
+    return None
+
+
+def negative_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(x > 0, a, exp(where(x < 0, x, 0)))` as `where(x > 0, a, exp(x))`."""
+    if not is_call(node, "where", 3) or not is_call(node.args[0], "gt", 2) or integer(node.args[0].args[1]) != 0:
+        return None
+    x, zero = node.args[0].args
+    kept = know.pool.intern(Call("where", (Call("lt", (x, zero)), x, zero)))
+    changed = fold(node.args[2], with_children, {id(kept): (kept, x)})
+    return None if changed is node.args[2] else Call("where", (*node.args[:2], changed))
+
+
 def product_in_a_guard(node: Expr, know: Facts) -> Expr | None:
     """`where(c, 0, 1) * y` as `where(c, 0, y)`, and `where(c, 0, -2 * y)` as `-2 * where(c, 0, y)`."""
     if is_call(node, "where", 3) and integer(node.args[1]) == 0:

@@ -92,8 +92,9 @@ def cofactors_undone(node: Expr, know: Facts) -> Expr | None:
     inverse = Link(know.pool.intern(Call("linalg.inv", (matrix,))), not link.transposed)
     shorter = _without_inverses([*chain[: places[0]], inverse, *chain[places[0] + 1 :]], know)
     determinant = know.pool.intern(Call("linalg.det", (matrix,)))
-    made = Call("mul", (determinant, written(shorter)))
+    known = know.names.get(id(determinant), determinant)
+    made = Call("mul", (known, written(shorter)))
     if len(shorter) == len(chain) or know.length(made) >= know.length(node):
         return None
-    know.nonzero[id(determinant)] = determinant
+    know.nonzero[id(known)] = known
     return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.functions import is_product
@@ -69,6 +71,26 @@ def scattered_by_label(node: Expr, know: Facts) -> Expr | None:
     if dim != ndim - 1:
         rows = Call("movedim", (rows, Literal(-1), Literal(dim)))
     return Call("mul", (rows, source))
+
+
+def taken_by_label(node: Expr, know: Facts) -> Expr | None:
+    """`index_adjoint(u, (i, t), L.shape)`, i counting the rows, as `one_hot(t, m) * unsqueeze(u, dim=1)`."""
+    if not is_call(node, "index_adjoint", 3) or not isinstance(node.args[1], Sequence) or know.ndim(node) != 2:
+        return None
+    if len(node.args[1].items) != 2:
+        return None
+    rows, labels = node.args[1].items
+    counted, shapes = know.values(rows), know.shapes(node)
+    if counted is None or shapes is None or not all(map(_counts, counted, shapes)):
+        return None
+    size = Call("getitem", (node.args[2], Literal(1)))
+    column = Call("unsqueeze", (node.args[0],), (("dim", Literal(1)),))
+    return Call("mul", (Call("one_hot", (labels, size)), column))
+
+
+def _counts(values: object, shape: tuple[int, ...]) -> bool:
+    """Whether it is 0, 1, 2, … up to the number of rows."""
+    return isinstance(values, np.ndarray) and np.array_equal(values, np.arange(shape[0]))
 
 
 def sum_of_a_row(node: Expr, know: Facts) -> Expr | None:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.functions import is_product
-from gradcheck.language.symbolic.simplify.product import Factors, Product
+from gradcheck.language.symbolic.simplify.product import Factors, Product, is_call
 
 _REDUCTIONS = ("sum", "mean")
+
+
+def dot_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`a @ p` as `f`, where the graph has `f: p @ a` of two vectors."""
+    if not is_call(node, "matmul", 2) or know.ndim(node) != 0:
+        return None
+    return know.names.get(id(know.pool.intern(Call("matmul", tuple(reversed(node.args))))))
 
 
 def known_product(node: Expr, know: Facts) -> Expr | None:
@@ -16,11 +23,12 @@ def known_product(node: Expr, know: Facts) -> Expr | None:
     keepdim=True)`."""
     if not is_product(node):
         return None
-    product = Product.of(node)
+    whole = Product.of(node)
     for name, known in know.products:
-        if know.definitions.get(id(node)) is not None or not _holds(product.divisors, known.divisors):
+        product = _with_roots(whole, known)
+        if not _holds(product.divisors, known.divisors):
             continue
-        missing = [pair for key, pair in known.factors.items() if product.factors.get(key, pair)[1] < pair[1] or key not in product.factors]
+        missing = [pair for key, pair in known.factors.items() if not _holds(product.factors, {key: pair})]
         if not missing:
             return _divided(product, known, known.factors, name)
         if len(missing) == 1 and missing[0][1] == 1:
@@ -28,6 +36,16 @@ def known_product(node: Expr, know: Facts) -> Expr | None:
             if found is not None:
                 return found
     return None
+
+
+def _with_roots(product: Product, known: Product) -> Product:
+    """The product with `sqrt(v) ** 2` for a divisor v, where the known one is divided by that root."""
+    made = Product(product.number, product.factors, dict(product.divisors))
+    for key, (base, _) in known.divisors.items():
+        if is_call(base, "sqrt", 1) and id(base.args[0]) in made.divisors:
+            _, times = made.divisors.pop(id(base.args[0]))
+            made.divisors[key] = (base, made.divisors.get(key, (base, 0))[1] + 2 * times)
+    return made
 
 
 def _holds(whole: Factors, part: Factors) -> bool:

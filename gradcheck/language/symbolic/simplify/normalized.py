@@ -73,7 +73,7 @@ def is_scale(node: Expr, know: Facts) -> bool:
 
 
 def _scale(node: Expr, know: Facts) -> _Scale | None:
-    if not is_call(node, "rsqrt", 1) or not is_call(node.args[0], "add", 2):
+    if not (is_call(node, "rsqrt", 1) or is_call(node, "sqrt", 1)) or not is_call(node.args[0], "add", 2):
         return None
     var, eps = node.args[0].args
     if not isinstance(var, Call) or var.op != "var" or not isinstance(eps, Literal):
@@ -89,17 +89,30 @@ def normalized(node: Expr, know: Facts) -> Expr | None:
     """C times R as `layer_norm(x, [m])`, also where C stands in a sum over d that is multiplied by R."""
     if not is_product(node):
         return None
-    product = Product.of(node)
-    for factor, _ in product.factors.values():
-        scale = _scale(factor, know)
+    product = _with_roots(Product.of(node), know)
+    roots = [base for base, _ in product.factors.values() if is_call(base, "rsqrt", 1)]
+    for root in [*roots, *(base for base, _ in product.divisors.values() if is_call(base, "sqrt", 1))]:
+        scale = _scale(root, know)
         whole = None if scale is None else _name_of(scale, know)
         if scale is None or whole is None:
             continue
         for other, times in product.factors.values():
             new = None if times != 1 else _with_whole(other, scale, whole, know)
             if new is not None:
-                return _once_less(product.replaced(other, new), factor).render()
+                return _once_less(product.replaced(other, new), root).render()
     return None
+
+
+def _with_roots(product: Product, know: Facts) -> Product:
+    """The product, divided by `sqrt(v) ** 2` instead of a variance v."""
+    for key, (base, times) in list(product.divisors.items()):
+        root = Call("sqrt", (base,))
+        if _scale(root, know) is not None:
+            product.divisors.pop(key)
+            known = know.pool.intern(root)
+            _, more = product.divisors.get(id(known), (known, 0))
+            product.divisors[id(known)] = (known, 2 * times + more)
+    return product
 
 
 def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: Facts) -> Expr | None:
@@ -116,7 +129,7 @@ def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: Facts) -> Expr |
     return None
 
 
-def _is_reduction(node: Expr, dim: int | None) -> bool:
+def _is_reduction(node: Expr, dim: int) -> bool:
     """Whether it adds up over one dimension, which is kept."""
     if not isinstance(node, Call) or node.op not in _REDUCTIONS or len(node.args) != 1:
         return False
@@ -125,9 +138,10 @@ def _is_reduction(node: Expr, dim: int | None) -> bool:
 
 
 def _once_less(product: Product, factor: Expr) -> Product:
-    base, times = product.factors.pop(id(factor))
+    side = product.factors if id(factor) in product.factors else product.divisors
+    base, times = side.pop(id(factor))
     if times > 1:
-        product.factors[id(factor)] = (base, times - 1)
+        side[id(factor)] = (base, times - 1)
     return product
 
 
@@ -150,11 +164,11 @@ def _is_default(eps: Expr) -> bool:
 
 def nothing_in_sum(node: Expr, know: Facts) -> Expr | None:
     """`mean(a - column * C, dim=d, keepdim=True)` as `mean(a, dim=d, keepdim=True)`."""
-    if not isinstance(node, Call) or not node.args or not _is_reduction(node, integer(dict(node.kwargs).get("dim", node))):
+    dim = integer(dict(node.kwargs).get("dim", node)) if isinstance(node, Call) else None
+    if dim is None or not isinstance(node, Call) or not _is_reduction(node, dim):
         return None
     terms, total = terms_of(node.args[0]), know.shapes(node)
-    dim = integer(dict(node.kwargs)["dim"])
-    if terms is None or total is None or dim is None:
+    if terms is None or total is None:
         return None
     kept = [term for term in terms if not _adds_up_to_nothing(term, dim, total, know)]
     if not kept or len(kept) == len(terms):

@@ -10,12 +10,15 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.autograd import dtypes
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
 
 #: Numbers with a larger denominator, such as 0.7978845608028654, are left as they are written.
 _FINEST = 1024
 _LARGEST = 10**15
+#: By which what adds up to 1 may miss it by rounding.
+_TINY = 1e-12
 _MAX_POWER = 9
 
 _REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "amax", "amin", "prod"})
@@ -180,8 +183,8 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
     if node.op in ("ones_like", "ones") or (node.op == "to" and is_call(node.args[0], "ones_like", 1)):
         return None, ((),) * len(shapes)
     inner = node.args[0]
-    if node.op == "sum" and is_call(inner, "one_hot", 2) and know.ndim(inner) == len(shapes[0]):
-        return None, ((),) * len(shapes)  # a row of one_hot has one 1
+    if node.op == "sum" and _adds_up_to_one(node, know):
+        return None, ((),) * len(shapes)
     before = know.shapes(inner)
     if node.op in ("expand", "broadcast_to"):
         return inner, before if before is not None else ((),) * len(shapes)
@@ -195,6 +198,15 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
         return None
     leads = all(after == (1,) * (len(after) - len(old)) + old for old, after in zip(before, shapes, strict=True))
     return (inner, before) if leads else None
+
+
+def _adds_up_to_one(node: Call, know: Facts) -> bool:
+    """Whether it is the sum of each row of `one_hot`, or of constants whose rows add up to 1."""
+    inner, values = node.args[0], know.values(node)
+    is_given = isinstance(inner, Name) and inner.name in know.constants
+    if values is None or not (is_given or is_call(inner, "one_hot", 2)):
+        return False
+    return all(bool(np.all(np.abs(dtypes.wide(value) - 1) < _TINY)) for value in values)
 
 
 def broadcast(parts: Iterable[Shapes | None], points: int) -> Shapes:

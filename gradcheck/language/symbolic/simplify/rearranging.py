@@ -46,6 +46,18 @@ def _transposed(node: Expr, op: str) -> Expr:
     return node.args[0] if is_call(node, op, 1) else Call(op, (node,))
 
 
+def diagonal_of_a_matrix(node: Expr, know: Facts) -> Expr | None:
+    """`diagonal(A.T, dim1=-2, dim2=-1)` as `diagonal(A)`."""
+    if not isinstance(node, Call) or node.op != "diagonal" or know.ndim(node.args[0]) != 2:
+        return None
+    inner = node.args[0]
+    kept = tuple(pair for pair in node.kwargs if pair[0] not in ("dim1", "dim2"))
+    turned = is_call(inner, "T", 1) and not kept and len(node.args) == 1
+    if not turned and len(kept) == len(node.kwargs):
+        return None
+    return Call("diagonal", (inner.children[0] if turned else inner, *node.args[1:]), kept)
+
+
 # Nothing changed, or undone ---------------------------------------------------------------------
 
 

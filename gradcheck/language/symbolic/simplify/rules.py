@@ -98,6 +98,7 @@ RULES: tuple[Rule, ...] = (
     rearranging.kept_and_squeezed,
     rearranging.identity_product,
     rearranging.transpose_by_name,
+    rearranging.diagonal_of_a_matrix,
     rearranging.transposed_product,
     rearranging.sum_over_dims,
     rearranging.open_slice,
@@ -117,11 +118,14 @@ RULES: tuple[Rule, ...] = (
     guards.guard_of_its_own,
     guards.guard_of_a_factor,
     guards.guard_of_a_relu,
+    guards.nothing_in_a_clamp,
+    guards.negative_in_a_guard,
     guards.product_in_a_guard,
     guards.compared_with_zero,
     labels.label_that_counts,
     labels.number_of_labels,
     labels.scattered_by_label,
+    labels.taken_by_label,
     labels.sum_of_a_row,
     labels.spread_number,
     labels.empty_shape,
@@ -135,6 +139,7 @@ RULES: tuple[Rule, ...] = (
     normalized.variance,
     normalized.normalized,
     named.known_product,
+    named.dot_by_name,
     normalized.nothing_in_sum,
     normalized.power_of_a_root,
     functions.factors_out_of_a_sum,
@@ -189,6 +194,7 @@ class Simplifier:
                     self.know.asked.update((id(factor), factor) for factor, _ in below)
             if isinstance(simple, Call) and self.know.alike(node, simple):
                 self.know.definitions[id(node)] = simple
+                self.know.names[id(simple)] = node
                 if functions.is_product(simple) and len(self.know.products) < _MOST_NAMED:
                     self.know.products.append((node, Product.of(simple)))
                 self._done[id(given)] = self._done[id(simple)] = node
