@@ -87,7 +87,11 @@ def rows() -> Iterator[Row]:
     short = sum(one.derived <= one.stated for one in found)
     least = len(found) * OF_TEN // 10
     yield Row(
-        f"gradients of {len(found)} textbook functions", f"{short} as short or shorter", f"≥ {least}", short >= least, ""
+        f"gradients of {len(found)} textbook functions",
+        f"{short} as short or shorter",
+        f"≥ {least}",
+        short >= least,
+        "",
     )
     beyond = [one for one in found if one.derived > one.stated]
     most = max((one.derived - one.stated for one in beyond), default=0)

@@ -23,6 +23,8 @@ from gradcheck.language.trials import Reach, Variation, is_general, moves_litera
 
 #: How many other points formulas are derived and verified at.
 TRIALS = 3
+#: A case of more numbers is simplified and proved at the sizes of its trials, if they can vary.
+LARGE = 100_000
 
 
 def pass_alone(problem: Problem, step: int) -> Problem:
@@ -68,6 +70,42 @@ class Pass:
     def sample(self) -> Sample:
         """Names and gradients, as a formula sees them."""
         return names_at(self.alone)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passes:
+    """One pass at the case's own numbers, elsewhere, and at corners."""
+
+    own: Pass
+    elsewhere: tuple[Pass, ...]
+    corners: tuple[Pass, ...]
+
+    @classmethod
+    def of(cls, whole: Point, step: int) -> Passes | Fact:
+        """All of them, or why the pass cannot be run."""
+        own = Pass.of(whole, step)
+        return own if isinstance(own, Fact) else cls(own, tuple(elsewhere(own, step)), tuple(corners(own, step)))
+
+    @property
+    def all(self) -> list[Pass]:
+        """Those at which formulas are looked for: the case's own numbers first."""
+        return [self.own, *self.elsewhere]
+
+    @property
+    def small(self) -> list[Pass]:
+        """Those of few enough numbers to simplify and prove formulas there."""
+        return [one for one in self.all if one.size <= LARGE]
+
+    @property
+    def proving(self) -> Problem:
+        """Where proofs are about."""
+        small = self.small
+        return (self.own if self.own in small or not small else max(small, key=lambda n: n.size)).alone.problem
+
+    @property
+    def proved_at(self) -> Mapping[str, int]:
+        """The sizes that proofs are about, where they are not the case's own."""
+        return {} if self.proving is self.own.alone.problem else self.proving.sizes
 
 
 def names_at(point: Point) -> Sample:

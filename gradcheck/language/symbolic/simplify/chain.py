@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.symbolic.simplify.facts import Facts
-from gradcheck.language.symbolic.simplify.product import Product, is_call
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 #: Chains of more factors than this are left as they are.
 _LONGEST = 64
@@ -54,6 +54,8 @@ def chain_of(root: Expr, know: Facts, transposed: bool = False) -> Chain | None:
             left, right = node.args
             parts = [(right, flag != _is_row(right, know)), (left, flag != _is_column(left, know))]
             stack += reversed(parts) if flag else parts
+        elif is_call(node, "linalg.matrix_power", 2) and 0 < (integer(node.args[1]) or 0) <= _LONGEST:
+            stack += [(node.args[0], flag)] * (integer(node.args[1]) or 0)
         else:
             found.append(Link(node, flag and ndim == 2 and not know.is_symmetric(node)))
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.traverse import postorder
-from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.factoring import terms_of
+from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.functions import is_product
 from gradcheck.language.symbolic.simplify.product import Product
 from gradcheck.language.symbolic.simplify.sums import Terms, rendered
@@ -16,8 +16,7 @@ _MOST = 16
 
 def multiplied_out(node: Expr, know: Facts) -> Expr | None:
     """`((1 - y) / (1 - p) - y / p) * p * (1 - p)` as `p - y`: what is multiplied out and cancels, if it is shorter.
-    Terms that cancel are left out where all that is in them stands elsewhere, too: `x - x` is not 0 where x is infinite.
-    """
+    Terms that cancel are left out where all that is in them stands elsewhere, too: `x - x` is not 0 for infinities."""
     if not is_product(node):
         return None
     product = Product.of(node)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.symbolic.simplify.chain import Chain, chain_of, turned, written
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, is_call
@@ -65,9 +66,14 @@ def common_matrix(node: Expr, know: Facts) -> Expr | None:
     for links, join in ((_whole, _joined_whole), (_last, _joined_last), (_first, _joined_first)):
         for group in _groups(linear, links, know):
             made = _with_group(terms, group, join(group, know))
-            if know.length(made) < know.length(node):
+            if (know.length(made), _products(made)) < (know.length(node), _products(node)):
                 return made
     return None
+
+
+def _products(node: Expr) -> int:
+    """How many products of matrices are written down."""
+    return sum(isinstance(part, Call) and part.op == "matmul" for part in postorder(node))
 
 
 def _linear(place: int, term: Product, know: Facts) -> _Linear | None:
@@ -133,7 +139,8 @@ def _joined_first(group: list[_Linear], know: Facts) -> Expr:
 
 
 def _added(parts: list[tuple[Fraction, Expr]]) -> Expr:
-    return rendered([Product.of(part).times(number) for number, part in parts])
+    plain_first = sorted(parts, key=lambda part: is_call(part[1], "T", 1))
+    return rendered([Product.of(part).times(number) for number, part in plain_first])
 
 
 def _with_group(terms: Terms, group: list[_Linear], joined: Expr) -> Expr:
@@ -220,9 +227,7 @@ def _less(term: Product, common: Product) -> Product:
 
     def without(side: str) -> dict[int, tuple[Expr, int]]:
         gone = getattr(common, side)
-        left = {
-            key: (base, times - gone.get(key, (base, 0))[1]) for key, (base, times) in getattr(term, side).items()
-        }
+        left = {key: (base, times - gone.get(key, (base, 0))[1]) for key, (base, times) in getattr(term, side).items()}
         return {key: pair for key, pair in left.items() if pair[1]}
 
     return Product(term.number / common.number, without("factors"), without("divisors"))
@@ -250,5 +255,3 @@ def complement(node: Expr, know: Facts) -> Expr | None:
         new = _instead(terms, places, made)
         return new if know.length(new) < know.length(node) else None
     return None
-
-

@@ -225,6 +225,7 @@ class Facts:
             return found
         return tuple(map(max, found, *parts))
 
+
 def _length(node: Expr, parts: list[int]) -> int:
     is_size = isinstance(node, Call) and node.op == "getitem" and isinstance(node.args[0], Attribute)
     return sum(parts) + (isinstance(node, Call) and not is_size)

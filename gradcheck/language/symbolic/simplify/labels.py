@@ -104,8 +104,7 @@ def sum_of_a_row(node: Expr, know: Facts) -> Expr | None:
         return None
     rest = product.replaced(rows[0], None)
     ones = Call("ones_like", (Call("sum", (rows[0],), node.kwargs),))
-    made = Call("mul", (rest.render(), Call("to", (ones, Dtype(_dtype_name(node, know))))))
-    return made
+    return Call("mul", (rest.render(), Call("to", (ones, Dtype(_dtype_name(node, know))))))
 
 
 def _dtype_name(node: Expr, know: Facts) -> str:

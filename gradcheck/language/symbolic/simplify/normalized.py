@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Sequence
-from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.factoring import terms_of
+from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.functions import is_product, is_spread
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 from gradcheck.language.symbolic.simplify.sums import rendered
@@ -146,7 +146,7 @@ def _once_less(product: Product, factor: Expr) -> Product:
 
 
 def _name_of(scale: _Scale, know: Facts) -> Expr | None:
-    """`layer_norm(x, [m])` over the last dimension, `batch_norm(x, None, None, training=True)` over the first of two."""
+    """`layer_norm(x, [m])` over the last dimension, `batch_norm(x, None, None, training=True)` over the first."""
     ndim = know.ndim(scale.of)
     eps = () if _is_default(scale.eps) else (("eps", scale.eps),)
     if ndim is not None and scale.dim == ndim - 1:

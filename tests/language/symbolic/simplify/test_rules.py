@@ -14,9 +14,25 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.rules import PATTERNS, RULES, Simplifier, by_pattern
-from tests.language.symbolic.simplify import test_elementwise, test_rearranging
+from tests.language.symbolic.simplify import (
+    test_chain,
+    test_elementwise,
+    test_expanding,
+    test_factoring,
+    test_functions,
+    test_guards,
+    test_inverses,
+    test_labels,
+    test_named,
+    test_normalized,
+    test_rearranging,
+)
 from tests.language.symbolic.simplify.examples import alone, know, point, simplified
 
+MODULES = (
+    test_chain, test_elementwise, test_expanding, test_factoring, test_functions, test_guards, test_inverses,
+    test_labels, test_named, test_normalized, test_rearranging,
+)  # fmt: skip
 EXAMPLES = [
     ("reshape(reshape(x, (-1,)), (m, n))", "reshape(x, (m, n))"),
     ("squeeze(unsqueeze(v, 1), 1)", "v"),
@@ -31,6 +47,13 @@ EXAMPLES = [
     ("x ** 1", "x"),
     ("y * x ** 0", "y * ones_like(x)"),
     ("conj(conj(z))", "z"),
+    ("linalg.inv(linalg.inv(a)) @ x", "a @ x"),
+    ("linalg.inv(a.T)", "linalg.inv(a).T"),
+    ("sqrt(exp(x)) ** 2", "exp(x)"),
+    ("exp(log_softmax(x, dim=1))", "softmax(x, dim=1)"),
+    ("unsqueeze(ones_like(v), dim=0)", "ones_like(unsqueeze(v, dim=0))"),
+    ("sgn(x) * abs(x)", "x"),
+    ("abs(x) * sgn(x)", "x"),
     ("tanh(expand(v, x.shape))", "expand(tanh(v), x.shape)"),
 ]
 
@@ -54,7 +77,7 @@ def test_a_letter_that_a_pattern_has_twice_stands_for_one_part() -> None:
 
 
 def test_every_rule_has_an_example() -> None:
-    shown = {rule for module in (test_rearranging, test_elementwise) for rule, _, _ in module.EXAMPLES}
+    shown = {rule for module in MODULES for rule, _, _ in module.EXAMPLES}
     assert set(RULES) == {*shown, by_pattern}
 
 
