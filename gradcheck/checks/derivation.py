@@ -83,8 +83,9 @@ class _NotDerived(Exception):
         self.why = why
 
 
-def explain(case: Case, seed: int | None = None, *, expand: bool = False) -> Explanation:
-    """The formulas of the last backward pass that a case completes; with `expand` without `grad(…)` of intermediates.
+def explain(case: Case, seed: int | None = None, *, expand: bool | None = None) -> Explanation:
+    """The formulas of the last backward pass that a case completes; with `expand` without `grad(…)` of intermediates,
+    where it is None only those that are shorter so.
 
     Raises InvalidCase where the case's own numbers cannot be drawn.
     """
@@ -120,7 +121,7 @@ def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
 class _Explainer:
     """The formulas of one pass of a case, looked for at its own numbers and elsewhere."""
 
-    def __init__(self, own: Point, step: int, expand: bool) -> None:
+    def __init__(self, own: Point, step: int, expand: bool | None) -> None:
         self.case, self.expand = own.problem.case, expand
         passes = Passes.of(own, step)
         if isinstance(passes, Fact):
@@ -134,7 +135,7 @@ class _Explainer:
 
         Raises _NotDerived, or Unsupported, where a gradient cannot be written down.
         """
-        raw = derive(self.problem, expand=self.expand, most=None)
+        raw = derive(self.problem, expand=bool(self.expand), most=None)
         self.incoming = [name for name, expr in raw.items() if expr == Gradient(name)]
         ways = self._ways({name: expr for name, expr in raw.items() if name not in self.incoming})
         chosen = {name: next(of) for name, of in ways.items()}
@@ -159,7 +160,7 @@ class _Explainer:
         single = len(self.case.steps) == 1
         found = simplifier(self.problem, samples, single)
         simple = found.simplify(raw)
-        if not self.expand and len(self.case.graph) <= FEW:
+        if self.expand is None and len(self.case.graph) <= FEW:
             closed = found.simplify(derive(self.problem, expand=True, most=None))
             simple = {name: min(expr, closed[name], key=found.know.length) for name, expr in simple.items()}
         guarded = cache(lambda: simplifier(self.problem, samples, single, guards=True).simplify(raw))

@@ -46,7 +46,7 @@ def explain(
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
-        text = render(derive(case, seed, expand=expand), format, width())
+        text = render(derive(case, seed, expand=expand or None), format, width())
         write_stdout(("\n" if number else "") + text)
     return tell_errors(selection)
 

@@ -161,6 +161,9 @@ RULES: tuple[Rule, ...] = (
     rearranging.tensors_one_by_one,
 )
 
+#: The rules that leave a sum the terms that somebody gave it.
+WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (expanding.__name__, factoring.__name__))
+
 #: More rewrites than this for each part would be a circle among the rules; what is found by then is kept.
 _PATIENCE = 60
 
