@@ -33,6 +33,7 @@ from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.derive import MAX_NODES, definitions, derive
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
 from gradcheck.language.symbolic.simplify.rules import Simplifier
+from gradcheck.language.symbolic.simplify.spelling import spelled
 
 #: In a graph of no more entries, gradients are also looked for in closed form.
 FEW = 32
@@ -163,10 +164,13 @@ class _Explainer:
         if self.expand is None and len(self.case.graph) <= FEW:
             closed = found.simplify(derive(self.problem, expand=True, most=None))
             simple = {name: min(expr, closed[name], key=found.know.length) for name, expr in simple.items()}
+        spoken = spelled(simple, found.know)
         guarded = cache(lambda: simplifier(self.problem, samples, single, guards=True).simplify(raw))
 
         def ways(name: str) -> Iterator[Way]:
-            yield Way(simple[name], tuple(found.know.divided_by(simple[name])), simple[name] is raw[name])
+            nonzero = tuple(found.know.divided_by(simple[name]))
+            yield Way(spoken[name], nonzero)
+            yield Way(simple[name], nonzero)
             yield Way(guarded()[name])
             yield Way(raw[name], raw=True)
 

@@ -72,6 +72,15 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
     yield from wrap(_evidence(e), width, "", "")
 
 
+def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
+    """Steps, as `let t1`, and gradients, as `grad(x)` of x, each with its text."""
+    for name, expr in e.let.items():
+        yield f"let {name}", to_text(expr)
+    for formula in e.formulas:
+        remarks = "".join(f"  ({remark})" for remark in (*_where(formula), *_remarks(formula)))
+        yield formula.tensor, f"{to_text(formula.expr)}{remarks}"
+
+
 def _where(formula: DerivedFormula) -> Iterator[str]:
     """Where it holds, if there is a guard that was left out."""
     if formula.nonzero:

@@ -52,8 +52,9 @@ PATTERNS = (
     ("sqrt(x) ** 2", "x"),
     ("exp(log_softmax(x, dim=d))", "softmax(x, dim=d)"),
     ("unsqueeze(ones_like(x), dim=d)", "ones_like(unsqueeze(x, dim=d))"),
-    ("sgn(x) * abs(x)", "x"),
-    ("abs(x) * sgn(x)", "x"),
+    ("sgn(x)", "sign(x)"),  # of a real x
+    ("sign(x) * abs(x)", "x"),
+    ("abs(x) * sign(x)", "x"),
     # Whoever uses an expansion can often do without; so it goes outwards.
     ("to(expand(x, s), d)", "expand(to(x, d), s)"),
     ("-expand(x, s)", "expand(-x, s)"),

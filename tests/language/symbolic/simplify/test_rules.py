@@ -54,6 +54,7 @@ EXAMPLES = [
     ("unsqueeze(ones_like(v), dim=0)", "ones_like(unsqueeze(v, dim=0))"),
     ("sgn(x) * abs(x)", "x"),
     ("abs(x) * sgn(x)", "x"),
+    ("sgn(z)", "sgn(z)"),
     ("tanh(expand(v, x.shape))", "expand(tanh(v), x.shape)"),
 ]
 
