@@ -211,10 +211,10 @@ def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
 def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
     """How the gradients that the pass leaves behind are written."""
     kept = {labels[one.tensor].name for one in trace.kept[: len(trace.kept) if look.verbosity > 0 else MAX_LISTED]}
-    texts = [
-        (name if name.startswith("let ") else f"{name}.grad", text, name) for name, text in formula_texts(explained)
-    ]
-    lines = [f"{shown} = {text}" for shown, text, name in texts if name in kept or name.startswith("let ")]
+    lines = []
+    for name, text in formula_texts(explained):
+        is_step = name.startswith("let ")
+        lines += [f"{name}{'' if is_step else '.grad'} = {text}"] if is_step or name in kept else []
     return ["", *(line for text in lines for line in _told(plain(text), look, hanging="    "))] if lines else []
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import is_call
@@ -30,6 +30,8 @@ def spelled(formulas: Mapping[str, Expr], know: Facts) -> dict[str, Expr]:
         ):
             right = node.args[1]
             return Call("div", (Call("matmul", (node.args[0], right.children[0])), right.children[1]))
+        if is_call(node, "mul", 2) and _is_before(old.children[1], old.children[0], know):
+            return _first(node.args[1], node.args[0])
         is_scaled = is_call(node, "mul", 2) and know.is_scalar(old.children[0])
         if not (is_scaled or is_call(node, "neg", 1)) or uses[id(old.children[-1])] > 1:
             return node
@@ -68,3 +70,15 @@ def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
     for factor in reversed(rest):
         found = Call("matmul", (found, factor))
     return found
+
+
+def _is_before(factor: Expr, other: Expr, know: Facts) -> bool:
+    """Whether a factor is one number, and the one before it is not."""
+    return know.ndim(factor) == 0 and not know.is_scalar(other)
+
+
+def _first(scalar: Expr, product: Expr) -> Expr:
+    """`s * x`, and `2 * s * x` for a product that begins with a number."""
+    if is_call(product, "mul", 2) and isinstance(product.args[0], Literal):
+        return Call("mul", (Call("mul", (product.args[0], scalar)), product.args[1]))
+    return Call("mul", (scalar, product))

@@ -20,6 +20,9 @@ from tests.language.symbolic.simplify.examples import know
         ("x * (a @ y)", "x * (a @ y)"),  # no number
         ("exp(-(a @ x))", "exp(-a @ x)"),
         ("2 * x", "2 * x"),
+        ("x * s", "s * x"),
+        ("2 * x * s", "2 * s * x"),
+        ("x * y * s", "s * (x * y)"),
         ("a @ (x / n)", "a @ x / n"),
         ("2 * (a @ ((x - y) / n))", "2 * a @ (x - y) / n"),
         ("a @ (x / y)", "a @ (x / y)"),
