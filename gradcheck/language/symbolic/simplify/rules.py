@@ -1,4 +1,4 @@
-"""All the rules, in order, as patterns and as functions; and the Simplifier, which applies them to each part once."""
+"""All the rules, in order; and the Simplifier, which applies them to each part once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from gradcheck.language.expr.nodes import Call, Expr, Name
-from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import postorder, rewrite, with_children
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
+from gradcheck.language.expr.traverse import postorder, with_children
 from gradcheck.language.symbolic.simplify import (
     chain,
     elementwise,
@@ -20,6 +19,7 @@ from gradcheck.language.symbolic.simplify import (
     labels,
     named,
     normalized,
+    patterns,
     rearranging,
     sums,
 )
@@ -27,64 +27,6 @@ from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product
 
 Rule: TypeAlias = Callable[[Expr, Facts], Expr | None]
-
-#: What is written so can be written so: a letter stands for any part, twice the same letter for the same part.
-PATTERNS = (
-    ("x.T.T", "x"),
-    ("x.mT.mT", "x"),
-    ("-(-x)", "x"),
-    ("conj(conj(x))", "x"),
-    ("flip(flip(x, d), d)", "x"),
-    ("squeeze(unsqueeze(x, d), d)", "x"),
-    ("reshape(reshape(x, s), t)", "reshape(x, t)"),
-    ("expand(expand(x, s), t)", "expand(x, t)"),
-    ("x ** 1", "x"),
-    ("x ** 1.0", "x"),
-    ("x ** 0", "ones_like(x)"),  # even where x is 0 or not a number
-    ("x ** 0.0", "ones_like(x)"),
-    ("x[i,]", "x[i]"),
-    ("x[:]", "x"),
-    # One number all along a diagonal of zeros is a multiple of the identity matrix.
-    ("diagonal_scatter(zeros_like(x), ones_like(y))", "eye(x.shape[0], x.shape[1])"),
-    ("diagonal_scatter(zeros_like(x), expand(y, s))", "y * eye(x.shape[0], x.shape[1])"),
-    ("linalg.inv(linalg.inv(x))", "x"),
-    ("linalg.inv(x.T)", "linalg.inv(x).T"),
-    ("sqrt(x) ** 2", "x"),
-    ("exp(log_softmax(x, dim=d))", "softmax(x, dim=d)"),
-    ("unsqueeze(ones_like(x), dim=d)", "ones_like(unsqueeze(x, dim=d))"),
-    ("sgn(x)", "sign(x)"),  # of a real x
-    ("sign(x) * abs(x)", "x"),
-    ("abs(x) * sign(x)", "x"),
-    # Whoever uses an expansion can often do without; so it goes outwards.
-    ("to(expand(x, s), d)", "expand(to(x, d), s)"),
-    ("-expand(x, s)", "expand(-x, s)"),
-    *((f"{op}(expand(x, s))", f"expand({op}(x), s)") for op in ("conj", "exp", "tanh", "sigmoid", "sin", "cos")),
-)
-_READ = [(parse(before), parse(after)) for before, after in PATTERNS]
-
-
-def by_pattern(node: Expr, know: Facts) -> Expr | None:
-    """The first of `PATTERNS` that fits."""
-    for before, after in _READ:
-        found: dict[str, Expr] = {}
-        if before.label == node.label and _fits(before, node, found):
-            return _filled(after, found)
-    return None
-
-
-def _fits(pattern: Expr, node: Expr, found: dict[str, Expr]) -> bool:
-    """Whether an interned expression is of this form; what each letter stands for is put into `found`."""
-    if isinstance(pattern, Name):
-        return found.setdefault(pattern.name, node) is node
-    if type(pattern) is not type(node) or pattern.label != node.label:
-        return False
-    return all(_fits(below, child, found) for below, child in zip(pattern.children, node.children, strict=True))
-
-
-def _filled(pattern: Expr, found: dict[str, Expr]) -> Expr:
-    """The pattern with what its letters stand for."""
-    return rewrite(pattern, lambda part: found[part.name] if isinstance(part, Name) else part)
-
 
 #: In this order; the first that applies decides, and what it makes is simplified in turn.
 RULES: tuple[Rule, ...] = (
@@ -94,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     rearranging.like_by_name,
     rearranging.size_by_name,
     rearranging.reshape_to_itself,
-    by_pattern,
+    patterns.by_pattern,
     rearranging.vector_rearranged,
     rearranging.kept_and_squeezed,
     rearranging.identity_product,
@@ -265,6 +207,8 @@ class Simplifier:
 
     def _by_rules(self, node: Expr) -> Expr:
         """What the first rule makes of it that applies; itself if none does."""
+        if not isinstance(node, (Call, Attribute, Gradient)):
+            return node
         for rule in self._rules:
             made = rule(node, self.know)
             new = None if made is None else self._checked(node, made)
