@@ -13,7 +13,7 @@ from typing import NamedTuple
 from benchmarks.timing import Row
 from gradcheck.checks.derivation import Explanation, explain
 from gradcheck.language.case import Case
-from gradcheck.language.expr.nodes import Attribute, Call, Expr
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.loader import load
@@ -34,11 +34,13 @@ class Compared(NamedTuple):
 
 
 def operations(expr: Expr) -> int:
-    """How many operations are written down; a size, as in `x.shape[0]`, is none."""
-    return sum(isinstance(node, Call) and not _is_size(node) for node in expr.walk())
+    """How many operations are written down; a size, as in `x.shape[0]`, is none, nor is the sign of a number."""
+    return sum(isinstance(node, Call) and not _is_number(node) for node in expr.walk())
 
 
-def _is_size(node: Call) -> bool:
+def _is_number(node: Call) -> bool:
+    if node.op == "neg":
+        return isinstance(node.args[0], Literal)
     return node.op == "getitem" and isinstance(node.args[0], Attribute)
 
 

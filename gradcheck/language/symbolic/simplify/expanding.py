@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Expr, Name
-from gradcheck.language.expr.traverse import postorder
+from gradcheck.language.expr.traverse import distinct
 from gradcheck.language.symbolic.simplify.factoring import terms_of
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.functions import is_product
@@ -83,4 +83,4 @@ def _collected(terms: Terms) -> Terms:
 
 def _names(term: Product) -> set[str]:
     parts = (*term.factors.values(), *term.divisors.values())
-    return {node.name for base, _ in parts for node in postorder(base) if isinstance(node, Name)}
+    return {node.name for base, _ in parts for node in distinct(base) if isinstance(node, Name)}

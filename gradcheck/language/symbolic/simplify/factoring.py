@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.symbolic.simplify.chain import Chain, chain_of, turned, written
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, is_call
@@ -43,8 +42,8 @@ def terms_of(node: Expr) -> Terms | None:
     """The terms of a sum; None for other things, and for long sums."""
     if not is_sum(node):
         return None
-    parts = spine(node, lambda part: False)
-    if len(parts) > _MOST:
+    parts = spine(node, lambda part: False, _MOST)
+    if parts is None:
         return None
     terms = []
     for part, sign in parts:
@@ -66,14 +65,9 @@ def common_matrix(node: Expr, know: Facts) -> Expr | None:
     for links, join in ((_whole, _joined_whole), (_last, _joined_last), (_first, _joined_first)):
         for group in _groups(linear, links, know):
             made = _with_group(terms, group, join(group, know))
-            if (know.length(made), _products(made)) < (know.length(node), _products(node)):
+            if know.weight(made) < know.weight(node):
                 return made
     return None
-
-
-def _products(node: Expr) -> int:
-    """How many products of matrices are written down."""
-    return sum(isinstance(part, Call) and part.op == "matmul" for part in postorder(node))
 
 
 def _linear(place: int, term: Product, know: Facts) -> _Linear | None:

@@ -20,7 +20,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.sharing import Pool
-from gradcheck.language.expr.traverse import fold, postorder
+from gradcheck.language.expr.traverse import distinct, fold
 
 #: Beyond so many numbers in all, nothing more is known, and nothing more is simplified.
 MAX_NUMBERS = 20_000_000
@@ -65,7 +65,7 @@ class Facts:
         self._points = points
         self._values: dict[int, tuple[Expr, Values]] = {}
         self._scales: dict[int, tuple[Expr, tuple[float, ...]]] = {}
-        self._lengths: dict[int, tuple[Expr, int]] = {}
+        self._weights: dict[int, tuple[Expr, tuple[int, int]]] = {}
         self._numbers = 0
         #: Whether guards against zeros stay, though formulas would hold elsewhere without.
         self.keeps_guards = False
@@ -161,17 +161,9 @@ class Facts:
     def divided_by(self, root: Expr) -> list[Expr]:
         """Of what must not be 0 since guards are gone, that by which something is divided in this expression."""
         found: dict[int, Expr] = {}
-        seen: set[int] = set()
-        stack = [self.pool.intern(root)] if self.nonzero else []
-        while stack:
-            node = stack.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            stack += node.children
+        for node in distinct(self.pool.intern(root)) if self.nonzero else ():
             if isinstance(node, Call) and node.op == "div":
-                below = postorder(node.args[1])
-                found.update((id(part), part) for part in below if id(part) in self.nonzero)
+                found.update((id(part), part) for part in distinct(node.args[1]) if id(part) in self.nonzero)
             if id(node) in self.nonzero and self._is_determinant(node):
                 found[id(node)] = node
         return list(found.values())
@@ -191,7 +183,11 @@ class Facts:
 
     def length(self, node: Expr) -> int:
         """How many operations are written down; a size, as in `x.shape[0]`, is none."""
-        return fold(self.pool.intern(node), _length, self._lengths)
+        return self.weight(node)[0]
+
+    def weight(self, node: Expr) -> tuple[int, int]:
+        """How many operations are written down, and how many of them are products of matrices."""
+        return fold(self.pool.intern(node), _weight, self._weights)
 
     def is_symmetric(self, node: Expr) -> bool:
         """Whether it is a matrix that equals its transpose, at every point."""
@@ -226,9 +222,11 @@ class Facts:
         return tuple(map(max, found, *parts))
 
 
-def _length(node: Expr, parts: list[int]) -> int:
+def _weight(node: Expr, parts: list[tuple[int, int]]) -> tuple[int, int]:
     is_size = isinstance(node, Call) and node.op == "getitem" and isinstance(node.args[0], Attribute)
-    return sum(parts) + (isinstance(node, Call) and not is_size)
+    is_operation = isinstance(node, Call) and not is_size
+    is_product = isinstance(node, Call) and node.op == "matmul"
+    return sum(part[0] for part in parts) + is_operation, sum(part[1] for part in parts) + is_product
 
 
 def _alike(old: Any, new: Any, scale: float = 0.0) -> bool:

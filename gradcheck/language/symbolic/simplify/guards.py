@@ -138,6 +138,8 @@ def negative_in_a_guard(node: Expr, know: Facts) -> Expr | None:
     """`where(x > 0, a, exp(where(x < 0, x, 0)))` as `where(x > 0, a, exp(x))`."""
     if not is_call(node, "where", 3) or not is_call(node.args[0], "gt", 2) or integer(node.args[0].args[1]) != 0:
         return None
+    if know.length(node.args[2]) > _LONGEST:
+        return None
     x, zero = node.args[0].args
     kept = know.pool.intern(Call("where", (Call("lt", (x, zero)), x, zero)))
     changed = fold(node.args[2], with_children, {id(kept): (kept, x)})

@@ -163,7 +163,9 @@ def _power(node: Expr) -> tuple[Expr, int]:
 def _raised(base: Expr, times: int) -> Expr:
     if times == 1:
         return base
-    return Call("pow", (base, Literal(times))) if times <= _MAX_POWER else _chain([base] * times)
+    whole, rest = divmod(times, _MAX_POWER)
+    powers = [_MAX_POWER] * whole + [rest] * (rest > 0)
+    return _chain([base if power == 1 else Call("pow", (base, Literal(power))) for power in powers])
 
 
 def _chain(parts: list[Expr]) -> Expr:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
-from gradcheck.language.expr.traverse import postorder, with_children
+from gradcheck.language.expr.traverse import distinct, with_children
 from gradcheck.language.symbolic.simplify import (
     chain,
     elementwise,
@@ -133,7 +133,7 @@ class Simplifier:
             given = self.know.pool.intern(expr)
             self._count([given])
             simple = self._simplified(given)
-            for part in postorder(given):
+            for part in distinct(given):
                 for divisor in _asked(part):
                     simpler = self._done.get(id(divisor), divisor)
                     below = Product.of(simpler).factors.values()
@@ -177,7 +177,7 @@ class Simplifier:
                 stack.pop()
                 continue
             is_sum = sums.is_sum(node)
-            parts = sums.spine(node, self._is_shared) if is_sum else [(child, 1) for child in node.children]
+            parts = (sums.spine(node, self._is_shared) if is_sum else None) or [(child, 1) for child in node.children]
             missing = [part for part, _ in parts if id(part) not in done]
             if missing:
                 stack.extend(reversed(missing))

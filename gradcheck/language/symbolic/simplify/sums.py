@@ -23,11 +23,14 @@ def is_sum(node: Expr) -> bool:
     return is_call(node, "add", 2) or is_call(node, "sub", 2)
 
 
-def spine(root: Expr, is_shared: Callable[[Expr], bool]) -> list[tuple[Expr, int]]:
-    """What a sum adds up, with signs, down to sums that are shared: those are simplified once, on their own."""
+def spine(root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None) -> list[tuple[Expr, int]] | None:
+    """What a sum adds up, with signs, down to sums that are shared: those are simplified once, on their own. None where
+    that is more than `most`."""
     found: list[tuple[Expr, int]] = []
     stack = [(root, 1)]
     while stack:
+        if most is not None and len(found) + len(stack) > most:
+            return None
         node, sign = stack.pop()
         if is_sum(node) and (node is root or not is_shared(node)):
             left, right = node.children
@@ -51,11 +54,8 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts)
 
 def _terms(part: Expr, sign: int) -> Terms:
     """A part as terms; a sum that was simplified on its own is taken apart if it is short."""
-    inner = spine(part, lambda node: False)
-    if len(inner) > _FEW:
-        inner = [(part, 1)]
     found = []
-    for node, direction in inner:
+    for node, direction in spine(part, lambda node: False, _FEW) or [(part, 1)]:
         term = Product.of(node)
         found.append(term.times(term.number * sign * direction))
     return found
