@@ -71,3 +71,10 @@ def test_rounding_may_leave_open_what_is_proved() -> None:
     """The inverse of an inverse of squares: the formula is more precise than the core's gradient."""
     text = "{dims: {n: 10}, inputs: {x: 'randn(n, n)'}, graph: {f: logdet(inv(x @ x.T))}}"
     assert judged(text, "-2 * inv(x @ x.T) @ x").holds("x")
+
+
+def test_a_condition_that_is_not_told_is_found_at_a_corner() -> None:
+    """A guard that is lost on the way costs the simplification, and nothing else."""
+    found = judged(NORM, "x / norm(x)")
+    assert found.points("x") == 4
+    assert not found.holds("x")

@@ -93,6 +93,14 @@ def written(chain: Chain) -> Expr:
     return reduce(lambda left, right: Call("matmul", (left, right)), parts)
 
 
+def applied(chain: Chain) -> Expr:
+    """A chain that ends with a vector, without any transpose: `x @ b @ A` for `A.T @ x @ b`."""
+    found = chain[-1].expr()
+    for link in reversed(chain[:-1]):
+        found = Call("matmul", (found, link.base) if link.transposed else (link.base, found))
+    return found
+
+
 def normal_chain(node: Expr, know: Facts) -> Expr | None:
     """`(B @ (B.T @ X.T)).T` as `X @ B @ B.T`, `inv(S) @ S @ X` as `X`, `v @ M.T` as `M @ v`."""
     if not is_call(node, "matmul", 2) and not (is_call(node, "T", 1) and is_call(node.args[0], "matmul", 2)):

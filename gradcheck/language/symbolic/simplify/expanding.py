@@ -1,4 +1,5 @@
-"""Products multiplied out, where a divisor in one term of a sum then cancels: `p * (a / p + b)` as `a + b * p`."""
+"""Products multiplied out, where a divisor in one term of a sum then cancels, `p * (a / p + b)` as `a + b * p`, or what
+is in several: `(1 - y) * s - y * (1 - s)` as `s - y`."""
 
 from __future__ import annotations
 
@@ -15,14 +16,17 @@ _MOST = 16
 
 
 def multiplied_out(node: Expr, know: Facts) -> Expr | None:
-    """`((1 - y) / (1 - p) - y / p) * p * (1 - p)` as `p - y`: what is multiplied out and cancels, if it is shorter.
+    """`((1 - y) / (1 - p) - y / p) * p * (1 - p)` as `p - y`, `(1 - y) * s - y * (1 - s)` as `s - y`, if it is shorter.
     Terms that cancel are left out where all that is in them stands elsewhere, too: `x - x` is not 0 for infinities."""
-    if not is_product(node):
-        return None
-    product = Product.of(node)
-    if not any(_cancels(factor, product, know) for factor, times in product.factors.values() if times == 1):
-        return None
-    terms = _expanded(product, know)
+    if is_product(node):
+        product = Product.of(node)
+        if not any(_cancels(factor, product, know) for factor, times in product.factors.values() if times == 1):
+            return None
+        terms = _expanded([product], know)
+    else:
+        summed = terms_of(node) or []
+        sums = sum(any(terms_of(base) for base, _ in term.factors.values()) for term in summed)
+        terms = _expanded(summed, know) if sums > 1 else None
     if terms is None:
         return None
     made = rendered(_collected(terms))
@@ -37,10 +41,10 @@ def _cancels(factor: Expr, product: Product, know: Facts) -> bool:
     )
 
 
-def _expanded(product: Product, know: Facts) -> Terms | None:
+def _expanded(products: Terms, know: Facts) -> Terms | None:
     """All products of one term of each sum, what cancels within them gone first; None where there are too many."""
     done: Terms = []
-    waiting = [product]
+    waiting = list(products)
     while waiting:
         one = waiting.pop().cancelled(know.never_zero)
         whole = next((f for f, times in reversed(one.factors.values()) if times == 1 and terms_of(f)), None)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.chain import Chain, chain_of, turned, written
+from gradcheck.language.symbolic.simplify.chain import Chain, applied, chain_of, turned, written
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, rendered, spine
@@ -21,11 +21,12 @@ _MOST = 32
 
 
 class _Linear(NamedTuple):
-    """A term that is a chain times numbers: where it stands, these numbers, the chain. That of `outer(u, v)` is u's,
-    which ends with a vector, and v's, which begins with one; `split` links are u's."""
+    """A term that is a chain times numbers: where it stands, these numbers, what they multiply, as a chain. That of
+    `outer(u, v)` is u's, which ends with a vector, and v's, which begins with one; `split` links are u's."""
 
     place: int
     scalars: Product
+    factor: Expr
     chain: Chain
     split: int = 0
 
@@ -33,7 +34,7 @@ class _Linear(NamedTuple):
         """A part of the chain; a vector as a column or a row, whichever is shorter."""
         if not self.split or not 0 < split < len(chain):
             is_vector = know.ndim(chain[-1].base) == 1
-            ways = [written(chain), written(turned(chain, know))] if is_vector else [written(chain)]
+            ways = [written(chain), applied(chain)] if is_vector else [written(chain)]
             return min(ways, key=know.length)
         return Call("outer", (written(chain[:split]), written(chain[split:])))
 
@@ -80,9 +81,9 @@ def _linear(place: int, term: Product, know: Facts) -> _Linear | None:
     if is_call(factor, "outer", 2):
         column, row = (_column(part, know) for part in factor.args)
         whole = None if column is None or row is None else [*column, *turned(row, know)]
-        return None if whole is None or column is None else _Linear(place, scalars, whole, len(column))
+        return None if whole is None or column is None else _Linear(place, scalars, factor, whole, len(column))
     chain = _column(factor, know)
-    return None if chain is None or len(chain) < 2 else _Linear(place, scalars, chain)
+    return None if chain is None or len(chain) < 2 else _Linear(place, scalars, factor, chain)
 
 
 def _column(node: Expr, know: Facts) -> Chain | None:
@@ -117,7 +118,7 @@ def _groups(linear: list[_Linear], links: Callable[[_Linear], Chain], know: Fact
 
 def _joined_whole(group: list[_Linear], know: Facts) -> Expr:
     number = sum((one.scalars.number for one in group), Fraction(0))
-    return Product.of(group[0].written(group[0].chain, group[0].split, know)).times(number).render()
+    return Product.of(group[0].factor).times(number).render()
 
 
 def _joined_last(group: list[_Linear], know: Facts) -> Expr:

@@ -106,6 +106,24 @@ def _one_plus_exp(node: Expr) -> Call | None:
     return power if one is not None and power is not None else None
 
 
+_QUOTIENTS = {("sinh", "cosh"): "tanh", ("sin", "cos"): "tan"}
+
+
+def quotient_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`sinh(x) / cosh(x)` as `tanh(x)`."""
+    if not is_product(node):
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        for below, count in list(product.divisors.values()):
+            if times == count == 1 and isinstance(factor, Call) and isinstance(below, Call):
+                name = _QUOTIENTS.get((factor.op, below.op))
+                if name is not None and factor.args == below.args:
+                    product.divisors.pop(id(below))
+                    return product.replaced(factor, Call(name, factor.args)).render()
+    return None
+
+
 # Means --------------------------------------------------------------------------------------------
 
 
@@ -144,7 +162,8 @@ def factors_out_of_a_sum(node: Expr, know: Facts) -> Expr | None:
     product = Product.of(node.args[0])
     total = know.shapes(node)
     kept = dict(node.kwargs).get("keepdim")
-    if total is None or not isinstance(kept, Literal) or kept.value is not True:
+    is_kept = isinstance(kept, Literal) and kept.value is True
+    if total is None or not (is_kept or integer(dict(node.kwargs).get("dim", node)) == 0):
         return None
     outside = Product()
     for side, into in ((product.factors, outside.factors), (product.divisors, outside.divisors)):

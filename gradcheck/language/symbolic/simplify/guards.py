@@ -76,24 +76,37 @@ def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
             continue
         size, inner = guarded
         vanishing = _vanishing(size, know)
-        if vanishing is None or not any(part is vanishing for part, _ in product.factors.values()):
+        if vanishing is None or not any(_is_it(part, vanishing, know) for part, _ in product.factors.values()):
             continue
-        if id(size) in Product.of(inner).divisors:
-            if know.keeps_guards:
-                continue
-            know.nonzero[id(size)] = size
+        below = [base for base, _ in Product.of(inner).divisors.values() if _vanishing(base, know) == vanishing]
+        if below and know.keeps_guards:
+            continue
+        know.nonzero.update((id(base), base) for base in below)
         return product.replaced(factor, inner).render()
     return None
 
 
-def _vanishing(size: Expr, know: Facts) -> Expr | None:
-    """What is 0 where this is: x, if it is a norm of x."""
+def _is_it(part: Expr, vanishing: tuple[str, Expr], know: Facts) -> bool:
+    """Whether a factor is x, whose norm it is, or x less its mean, whose deviation it is."""
+    op, x = vanishing
+    if op == "norm":
+        return part is x
+    part = know.definitions.get(id(part), part)
+    if not is_call(part, "sub", 2) or part.args[0] is not x:
+        return False
+    mean = know.definitions.get(id(part.args[1]), part.args[1])
+    return isinstance(mean, Call) and mean.op == "mean" and mean.args == (x,)
+
+
+def _vanishing(size: Expr, know: Facts) -> tuple[str, Expr] | None:
+    """What is 0 where this is: x, if it is a norm of x, or x less its mean, if it is a deviation."""
     node = size
     while isinstance(node, Call) and node.op in _MOVES:
         node = node.args[0]
     node = know.definitions.get(id(node), node)
-    is_norm = isinstance(node, Call) and node.op in ("linalg.vector_norm", "norm")
-    return node.children[0] if is_norm else None
+    if not isinstance(node, Call) or node.op not in ("linalg.vector_norm", "norm", "std"):
+        return None
+    return "std" if node.op == "std" else "norm", node.args[0]
 
 
 def guard_of_its_own(node: Expr, know: Facts) -> Expr | None:

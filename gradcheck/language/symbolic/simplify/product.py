@@ -23,6 +23,8 @@ _MAX_POWER = 9
 
 _REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "amax", "amin", "prod"})
 
+_SPREADS = frozenset({"expand", "broadcast_to", "unsqueeze", "reshape"})
+
 #: Interned expressions, each with how often it occurs, by their ids.
 Factors: TypeAlias = dict[int, tuple[Expr, int]]
 
@@ -184,6 +186,9 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
         return None
     if node.op in ("ones_like", "ones") or (node.op == "to" and is_call(node.args[0], "ones_like", 1)):
         return None, ((),) * len(shapes)
+    inner = _number_spread(node, know)
+    if inner is not None:
+        return inner, ((),) * len(shapes)
     inner = node.args[0]
     if node.op == "sum" and _adds_up_to_one(node, know):
         return None, ((),) * len(shapes)
@@ -200,6 +205,14 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
         return None
     leads = all(after == (1,) * (len(after) - len(old)) + old for old, after in zip(before, shapes, strict=True))
     return (inner, before) if leads else None
+
+
+def _number_spread(node: Expr, know: Facts) -> Expr | None:
+    """The tensor of one number that something is, at every place."""
+    inner = node
+    while isinstance(inner, Call) and inner.op in _SPREADS:
+        inner = inner.args[0]
+    return inner if inner is not node and know.ndim(inner) == 0 else None
 
 
 def _adds_up_to_one(node: Call, know: Facts) -> bool:

@@ -7,7 +7,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Liter
 from gradcheck.language.problem import split_name
 from gradcheck.language.symbolic.simplify.elementwise import size_of
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
-from gradcheck.language.symbolic.simplify.product import integer, is_call
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 _TRANSPOSES = ("T", "mT")
 _RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "constant_pad_nd")
@@ -56,6 +56,18 @@ def diagonal_of_a_matrix(node: Expr, know: Facts) -> Expr | None:
     if not turned and len(kept) == len(node.kwargs):
         return None
     return Call("diagonal", (inner.children[0] if turned else inner, *node.args[1:]), kept)
+
+
+def diagonal_of_a_number(node: Expr, know: Facts) -> Expr | None:
+    """`diagonal_scatter(zeros_like(x), -2 * ones_like(v))` as so many times the identity; of a vector as `diag(v)`."""
+    if not is_call(node, "diagonal_scatter", 2) or not is_call(node.args[0], "zeros_like", 1):
+        return None
+    owner, product = node.args[0].args[0], Product.of(node.args[1])
+    if product.is_ones():
+        shape = Attribute(owner, "shape")
+        sizes = tuple(Call("getitem", (shape, Literal(dim))) for dim in (0, 1))
+        return Product.of(Call("eye", sizes)).times(product.number).render()
+    return Call("diag", (node.args[1],)) if know.ndim(node.args[1]) == 1 else None
 
 
 # Nothing changed, or undone ---------------------------------------------------------------------

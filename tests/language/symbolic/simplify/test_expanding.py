@@ -13,6 +13,7 @@ from tests.language.symbolic.simplify.examples import know
 EXAMPLES: list[tuple[Rule, str, str]] = [
     (expanding.multiplied_out, "((1 - y) / (1 - x) - y / x) * x * (1 - x)", "x - y"),
     (expanding.multiplied_out, "x * (y / x + 1)", "x + y"),
+    (expanding.multiplied_out, "(1 - y) * x - y * (1 - x)", "x - y"),
 ]
 
 

@@ -17,6 +17,7 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (factoring.common_matrix, "(x @ x.T) @ u + u @ (x @ x.T)", "2 * (x @ x.T @ u)"),
     (factoring.common_matrix, "outer(u, v) + outer(a @ u, v)", "outer(u + a @ u, v)"),
     (factoring.common_matrix, "outer(a @ u, v) + outer(a @ (a @ u), v)", "outer((a + a @ a) @ u, v)"),
+    (factoring.common_matrix, "outer(x @ v @ a, u) + outer(a @ (x @ v), u)", "outer((a + a.T) @ x @ v, u)"),
     (factoring.common_transpose, "(a @ x).T + 2 * y.T", "(a @ x + 2 * y).T"),
     (factoring.common_factor, "x / m - y / m", "(x - y) / m"),
     (factoring.common_factor, "2 * x + 2 * s * y", "2 * (x + s * y)"),

@@ -17,6 +17,9 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (functions.logistic, "y * exp(x) / (exp(x) + 1)", "y * sigmoid(x)"),
     (functions.logistic, "y / (1 + exp(-x))", "y * sigmoid(x)"),
     (functions.exp_times_logistic, "exp(x) * sigmoid(-x)", "sigmoid(x)"),
+    (functions.quotient_by_name, "2 * sinh(x) / cosh(x)", "2 * tanh(x)"),
+    (functions.quotient_by_name, "sin(x) * y / cos(x)", "tan(x) * y"),
+    (functions.factors_out_of_a_sum, "sum(x * v, dim=0)", "sum(x, dim=0) * v"),
     (functions.mean_of, "sum(x, dim=0) / x.shape[0]", "mean(x, dim=0)"),
     (
         functions.factors_out_of_a_sum,

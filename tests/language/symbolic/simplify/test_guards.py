@@ -17,6 +17,11 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (guards.guard_of_its_own, "where(s == 0, 0, s * u)", "s * u"),
     (guards.guard_of_a_factor, "u * where(norm(u) == 0, 0, s)", "u * s"),
     (guards.guard_of_a_factor, "u * where(norm(u) == 0, 0, s / norm(u))", "u * s / norm(u)"),
+    (
+        guards.guard_of_a_factor,
+        "(v - mean(v)) * where(std(v) == 0, 0, s / std(v))",
+        "(v - mean(v)) * s / std(v)",
+    ),
     (guards.guard_of_a_relu, "where(x <= 0, 0, relu(x) * y)", "relu(x) * y"),
     (guards.guard_of_a_relu, "where(u >= 1, 0, relu(1 - u))", "relu(1 - u)"),
     (guards.nothing_in_a_clamp, "where((x >= -1) & (x <= 1), y * (x - clamp(x, -1, 1)), 0)", "zeros_like(x)"),

@@ -109,3 +109,7 @@ def test_sizes_cancel_and_tensors_do_not(text: str, after: str) -> None:
 def test_high_powers_have_one_form() -> None:
     assert simplified("x ** 9 * x ** 3") == "x ** 9 * x ** 3"
     assert simplified(" * ".join(["x"] * 20)) == "x ** 9 * x ** 9 * x ** 2"
+
+
+def test_one_number_everywhere_is_that_number() -> None:
+    assert simplified("x * unsqueeze(expand(s, u.shape), 1)") == "x * s"

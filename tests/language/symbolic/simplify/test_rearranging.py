@@ -25,6 +25,12 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (rearranging.transpose_by_name, "x.mT", "x.T"),
     (rearranging.transpose_by_name, "transpose(x, 0, 1)", "x.T"),
     (rearranging.transpose_by_name, "transpose(b, -2, -1)", "b.mT"),
+    (
+        rearranging.diagonal_of_a_number,
+        "diagonal_scatter(zeros_like(a), -2 * ones_like(u))",
+        "-2 * eye(a.shape[0], a.shape[1])",
+    ),
+    (rearranging.diagonal_of_a_number, "diagonal_scatter(zeros_like(a), u)", "diag(u)"),
     (rearranging.diagonal_of_a_matrix, "diagonal(a.T, dim1=-2, dim2=-1)", "diagonal(a)"),
     (rearranging.diagonal_of_a_matrix, "diagonal(x, 1, dim1=-2, dim2=-1)", "diagonal(x, 1)"),
     (rearranging.transposed_product, "(x.T @ a).T", "a.T @ x"),
