@@ -153,7 +153,7 @@ class _Explainer:
                 elif found.can_be_bound(name):
                     bound.add(name)
                 else:
-                    raise _NotDerived(fact(found.why_not(name), tensor=name))
+                    raise _NotDerived(found.why_not(name))
 
     def _ways(self, raw: Mapping[str, Expr]) -> dict[str, Iterator[Way]]:
         """Each gradient simplified, in closed form where that is shorter; with all guards; and as it was derived."""

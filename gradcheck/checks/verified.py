@@ -11,6 +11,7 @@ from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.passes import Passes, misses
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.sharing import Derivation
@@ -93,9 +94,11 @@ class Verified:
         refuted = self._status(name) == "refuted"
         return self._statuses[name][0] == "passed" and (not refuted or bool(inner_roots(self._passes.proving.case)))
 
-    def why_not(self, name: str) -> str:
-        """Why it cannot be shown, as a kind of Fact."""
-        return "derived_is_refuted" if self._status(name) == "refuted" else "derived_does_not_hold"
+    def why_not(self, name: str) -> Fact:
+        """Why it cannot be shown."""
+        if self._status(name) == "refuted":
+            return fact("derived_is_refuted", tensor=name)
+        return fact("derived_does_not_hold", tensor=name)
 
     def points(self, name: str) -> int:
         """At how many points it equals the core's gradient."""

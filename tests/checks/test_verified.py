@@ -10,7 +10,7 @@ from gradcheck.checks.passes import Passes
 from gradcheck.checks.points import Point
 from gradcheck.checks.verified import Verified, Way
 from gradcheck.engines.core import Core
-from gradcheck.facts import Fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.sharing import Derivation
 from gradcheck.language.sampling import draw
@@ -60,7 +60,7 @@ def test_what_is_refuted_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     found = judged(RELU, "where(x <= 0, 0, ones_like(x))")
     assert not found.holds("x")
     assert not found.can_be_bound("x")
-    assert found.why_not("x") == "derived_is_refuted"
+    assert found.why_not("x") == fact("derived_is_refuted", tensor="x")
 
 
 def test_a_formula_as_it_was_derived_is_not_looked_at_in_corners() -> None:

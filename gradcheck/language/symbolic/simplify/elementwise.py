@@ -94,6 +94,8 @@ def operand_by_itself(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
+#: Ops that cast integers beside real numbers.
+_PROMOTING = frozenset({"add", "sub", "mul", "div"})
 _OPS = frozenset({"mul", "div", "neg"})
 #: Linear ops, and how many of their arguments a number can be taken out of.
 _LINEAR = {
@@ -120,11 +122,44 @@ def normal_product(node: Expr, know: Facts) -> Expr | None:
     if total is not None and not found.factors and not found.divisors:  # `x / x`
         ones = Call("ones_like", (node.children[0],))
         found.factors[id(ones)] = (ones, 1)
+    found = _in_its_dtype(found, whole, node, know)
     if total is None:
         return found.render() if know.is_number(node) and not found.divisors else None
     slimmer = slim(found, total, know)
     left = (*slimmer.factors.values(), *slimmer.divisors.values())
     return (slimmer if any(know.shapes(factor) is not None for factor, _ in left) else found).render()
+
+
+def _in_its_dtype(found: Product, whole: Product, node: Expr, know: Facts) -> Product:
+    """The product with a cast of its integers, where what has cancelled was all that was real: `k * x / x`."""
+    dtype = know.dtype(node)
+    if len(found.factors) == len(whole.factors) or dtype is None or not dtypes.is_differentiable(dtype):
+        return found
+    if any(dtypes.is_differentiable(known) for base, _ in _parts(found) if (known := know.dtype(base)) is not None):
+        return found
+    for factor, times in found.factors.values():
+        if times == 1 and know.shapes(factor) is not None:
+            return found.replaced(factor, Call("to", (factor, Dtype(dtype.name))))
+    return found
+
+
+def _parts(product: Product) -> list[tuple[Expr, int]]:
+    return [*product.factors.values(), *product.divisors.values()]
+
+
+def promoted_by_itself(node: Expr, know: Facts) -> Expr | None:
+    """`p - to(k, torch.float64)` of integers as `p - k`: they are cast by themselves."""
+    if not isinstance(node, Call) or node.op not in _PROMOTING or len(node.args) != 2:
+        return None
+    for index, arg in enumerate(node.args):
+        if is_call(arg, "to", 2) and isinstance(arg.args[1], Dtype):
+            dtype = know.dtype(arg.args[0])
+            other = node.args[1 - index]
+            if dtype is not None and dtype.kind in "iub" and know.dtype(other) == know.dtype(arg):
+                args = list(node.args)
+                args[index] = arg.args[0]
+                return Call(node.op, tuple(args))
+    return None
 
 
 def lift_expand(node: Expr, know: Facts) -> Expr | None:

@@ -218,6 +218,7 @@ def _number_spread(node: Expr, know: Facts) -> Expr | None:
 def _adds_up_to_one(node: Call, know: Facts) -> bool:
     """Whether it is the sum of each row of `one_hot`, or of constants whose rows add up to 1."""
     inner, values = node.args[0], know.values(node)
+    inner = inner.args[0] if is_call(inner, "to", 2) else inner
     is_given = isinstance(inner, Name) and inner.name in know.constants
     if values is None or not (is_given or is_call(inner, "one_hot", 2)):
         return False

@@ -51,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     elementwise.cast_to_itself,
     elementwise.cast_of_a_half,
     elementwise.operand_by_itself,
+    elementwise.promoted_by_itself,
     elementwise.expanded_one,
     elementwise.all_sizes,
     elementwise.lift_expand,

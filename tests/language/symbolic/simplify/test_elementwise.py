@@ -21,6 +21,7 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (elementwise.all_sizes, "x / (n * m)", "x / x.numel()"),
     (elementwise.scalar_outwards, "a @ (s * x)", "s * (a @ x)"),
     (elementwise.scalar_outwards, "unsqueeze(v / m, dim=0)", "unsqueeze(v, dim=0) / m"),
+    (elementwise.promoted_by_itself, "x - to(k, torch.float64)", "x - k"),
     (elementwise.lift_expand, "2 * expand(s, x.shape)", "expand(2 * s, x.shape)"),
     (elementwise.number_outwards, "sum(-2 * x, dim=0)", "-2 * sum(x, dim=0)"),
     (elementwise.number_outwards, "a @ (0.5 * x)", "0.5 * (a @ x)"),
