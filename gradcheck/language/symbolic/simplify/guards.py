@@ -61,6 +61,8 @@ def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
     if not is_call(node, "where", 3) or integer(node.args[1]) != 0 or not is_call(node.args[0], "eq", 2):
         return None
     size, zero = node.args[0].args
+    while is_call(size, "to", 2):  # half precision is compared in single
+        size = size.args[0]
     return (size, node.args[2]) if integer(zero) == 0 else None
 
 
@@ -81,8 +83,10 @@ def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
         below = [base for base, _ in Product.of(inner).divisors.values() if _vanishing(base, know) == vanishing]
         if below and know.keeps_guards:
             continue
-        know.nonzero.update((id(base), base) for base in below)
-        return product.replaced(factor, inner).render()
+        made = know.pool.intern(product.replaced(factor, inner).render())
+        if know.alike(node, made):
+            know.nonzero.update((id(base), base) for base in below)
+        return made
     return None
 
 

@@ -96,5 +96,7 @@ def cofactors_undone(node: Expr, know: Facts) -> Expr | None:
     made = Call("mul", (known, written(shorter)))
     if len(shorter) == len(chain) or know.length(made) >= know.length(node):
         return None
+    if not know.alike(node, know.pool.intern(made)):
+        return None
     know.nonzero[id(known)] = known
     return made

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify import guards
+from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.rules import Rule, Simplifier
-from tests.language.symbolic.simplify.examples import alone, know
+from tests.language.symbolic.simplify.examples import alone, know, point
 
+SINGLE = "to(s, torch.float32)"
 EXAMPLES: list[tuple[Rule, str, str]] = [
     (guards.guard_in_a_guard, "where(s == 0, 0, 2 / where(s == 0, 1, s))", "where(s == 0, 0, 2 / s)"),
     (guards.divided_in_a_guard, "where(s == 0, 0, 2 * s / s)", "where(s == 0, 0, 2 * ones_like(s))"),
     (guards.divided_in_a_guard, "where(s == 0, 0, s ** 3 * u / s)", "where(s == 0, 0, u * s ** 2)"),
+    (
+        guards.divided_in_a_guard,
+        "where(to(s, torch.float32) == 0, 0, s * u / s)",
+        "where(to(s, torch.float32) == 0, 0, u)",
+    ),
     (guards.guard_of_its_own, "where(s == 0, 0, s * u)", "s * u"),
     (guards.guard_of_a_factor, "u * where(norm(u) == 0, 0, s)", "u * s"),
     (guards.guard_of_a_factor, "u * where(norm(u) == 0, 0, s / norm(u))", "u * s / norm(u)"),
@@ -61,3 +72,13 @@ def test_what_must_not_be_zero_without_a_guard_is_known() -> None:
     careful = know()
     careful.keeps_guards = True
     assert "where" in to_text(Simplifier(careful).simplify({"f": text})["f"])
+
+
+def test_where_a_guard_stays_nothing_is_said() -> None:
+    """At a point where x is 0 already, it cannot go."""
+    sample = point(2, 5, 0)
+    at_zero = replace(sample, names={**sample.names, "u": np.zeros(2)})
+    facts = Facts([at_zero], Pool())
+    made = Simplifier(facts).simplify({"f": parse("u * where(norm(u) == 0, 0, s / norm(u))")})["f"]
+    assert "where" in to_text(made)
+    assert facts.divided_by(made) == []
