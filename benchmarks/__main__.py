@@ -8,7 +8,7 @@ from importlib import import_module
 
 import numpy as np
 
-BENCHMARKS = ("chain", "scale", "matmul", "files", "peers", "diagnosis", "proof", "power", "steady", "exam")
+BENCHMARKS = ("chain", "scale", "matmul", "files", "peers", "diagnosis", "proof", "power", "steady", "textbook", "exam")
 
 
 def main(names: list[str]) -> int:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.derivation import names_at, pass_alone, simplifier
+from gradcheck.checks.derivation import simplifier
 from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.passes import names_at, pass_alone
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison
 from gradcheck.engines.core import Core

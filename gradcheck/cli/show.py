@@ -15,7 +15,12 @@ from gradcheck.reports import Look
 from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
+    from gradcheck.checks.derivation import Explanation
     from gradcheck.engines.trace import TracedCase
+    from gradcheck.language.case import Case
+
+#: The formulas of a graph of more parts than this are no part of its trace.
+_MOST_PARTS = 400
 
 
 @click.command("explain", cls=ConfiguredCommand)
@@ -46,7 +51,7 @@ def explain(
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
-        text = render(derive(case, seed, expand=expand), format, width())
+        text = render(derive(case, seed, expand=expand or None), format, width())
         write_stdout(("\n" if number else "") + text)
     return tell_errors(selection)
 
@@ -68,18 +73,30 @@ def trace(case: str, step: int | None, tensor: str, seed: int | None, as_json: b
     from gradcheck.engines.trace import trace_case
     from gradcheck.language.sampling import draw
 
-    traced = trace_case(draw(select_one(case), seed))
+    chosen = select_one(case)
+    traced = trace_case(draw(chosen, seed))
     _check(traced, step, tensor)
     index = None if step is None else step - 1
+    explained = _explained(chosen, seed)
     if as_json:
         from gradcheck.reports.commands import trace_json
 
-        write_stdout(trace_json.render(traced, step=index, tensor=tensor))
+        write_stdout(trace_json.render(traced, step=index, tensor=tensor, explained=explained))
     else:
         from gradcheck.reports.commands.trace import render
 
-        write_stdout(render(traced, Look(width=width(), verbosity=min(1, verbose)), step=index, tensor=tensor))
+        look = Look(width=width(), verbosity=min(1, verbose))
+        write_stdout(render(traced, look, step=index, tensor=tensor, explained=explained))
     return 1 if traced.error is not None or any(one.unexpected for one in traced.steps) else 0
+
+
+def _explained(case: Case, seed: int | None) -> Explanation | None:
+    """The formulas of the last pass, where the graph is of a size at which somebody reads them."""
+    if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > _MOST_PARTS:
+        return None
+    from gradcheck.checks.derivation import explain
+
+    return explain(case, seed)
 
 
 def _check(traced: TracedCase, step: int | None, tensor: str) -> None:

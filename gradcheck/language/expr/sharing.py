@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 
-#: A part of fewer nodes is no clearer for having a name.
-LEAST = 8
+#: A part of fewer nodes is no clearer for having a name; one that occurs `OFTEN` may have only `FEW`.
+LEAST, OFTEN, FEW = 8, 3, 3
 
 
 class Pool:
@@ -56,27 +56,44 @@ class Derivation(NamedTuple):
 
 
 def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int = LEAST) -> Derivation:
-    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once.
+    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once, or `OFTEN`.
 
     Steps are named `t1`, `t2`, … where those names are not `taken`.
     """
     pool = Pool()
     roots = {name: pool.intern(formula) for name, formula in formulas.items()}
-    uses = Counter(map(id, roots.values()))
-    for part in pool.parts:
-        uses.update(map(id, part.children))
+    steps = _steps(pool, list(roots.values()), least)
     names = (name for name in (f"t{number}" for number in count(1)) if name not in taken)
-    sizes = pool.sizes()
     let: dict[str, Expr] = {}
     written: dict[int, Expr] = {}
     for part in pool.parts:
         expr = with_children(part, [written[id(child)] for child in part.children])
-        if uses[id(part)] > 1 and sizes[id(part)] >= least and isinstance(part, Call):
+        if id(part) in steps:
             name = next(names)
             let[name] = expr
             expr = Name(name)
         written[id(part)] = expr
     return Derivation(let, {name: written[id(root)] for name, root in roots.items()})
+
+
+def _steps(pool: Pool, roots: list[Expr], least: int) -> set[int]:
+    """The ids of parts that get a name. How often one would be written is known once what it is a part of is: from the
+    largest parts down."""
+    found: set[int] = set()
+    sizes = pool.sizes()
+    times = Counter(map(id, roots))
+    for part in reversed(pool.parts):
+        enough = min(least, FEW) if times[id(part)] >= OFTEN else least
+        if times[id(part)] > 1 and sizes[id(part)] >= enough and isinstance(part, Call) and not _is_number(part):
+            found.add(id(part))
+        for child in part.children:
+            times[id(child)] += 1 if id(part) in found else times[id(part)]
+    return found
+
+
+def _is_number(part: Call) -> bool:
+    """Whether it is made of sizes of shapes and plain numbers alone."""
+    return part.op == "getitem" and isinstance(part.args[0], Attribute)
 
 
 def sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:

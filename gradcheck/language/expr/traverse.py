@@ -24,6 +24,18 @@ def postorder(root: Expr) -> Iterator[Expr]:
     yield from reversed(found)
 
 
+def distinct(root: Expr) -> Iterator[Expr]:
+    """The objects that an expression is made of, each once, however often it occurs."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack.extend(node.children)
+            yield node
+
+
 def with_children(node: Expr, children: Sequence[Expr]) -> Expr:
     """The same kind of node over these children; the node itself, if it has just these already."""
     if all(new is old for new, old in zip(children, node.children, strict=True)):

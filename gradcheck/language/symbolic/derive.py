@@ -51,6 +51,12 @@ def derive(problem: Problem, *, expand: bool = False, most: int | None = MAX_NOD
     return formulas
 
 
+def definitions(problem: Problem) -> dict[str, Expr]:
+    """What each entry of the graph that is one tensor stands for, by the names above it, in ops that have rules."""
+    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+        return _Graph(problem).definitions
+
+
 class _Formulas:
     """The host on which expressions evaluate to formulas."""
 
@@ -84,6 +90,7 @@ class _Graph:
     def __init__(self, problem: Problem) -> None:
         self.tensors: dict[str, Formula] = {}
         self.names: dict[Formula, str] = {}
+        self.definitions: dict[str, Expr] = {}
         scope: dict[str, Any] = {name: written(size, Name(name)) for name, size in problem.sizes.items()}
         for name, array in problem.constants.items():
             scope[name] = Formula(array.copy(), Name(name))
@@ -94,6 +101,8 @@ class _Graph:
             scope[name] = evaluate(claim.expr, scope, _Formulas())
             for part, expr, formula in _parts(name, Name(name), scope[name]):
                 if self._note(part, formula) and expr is not None:
+                    if part == name:
+                        self.definitions[name] = formula.expr
                     formula.called(expr)
 
     def _note(self, name: str, formula: Formula) -> bool:

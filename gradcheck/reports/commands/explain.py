@@ -64,12 +64,27 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
         yield from wrap(
             f"{plain(formula.tensor)} {_shape(formula.shape)} = {to_text(formula.expr)}", width, "  ", "      "
         )
-        for remark in _remarks(formula):
+        for remark in (*_where(formula), *_remarks(formula)):
             yield f"      ({remark})"
     for name in e.incoming:
         yield f"  {plain(name)} comes in"
     yield ""
     yield from wrap(_evidence(e), width, "", "")
+
+
+def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
+    """Steps, as `let t1`, and gradients, as `grad(x)` of x, each with its text."""
+    for name, expr in e.let.items():
+        yield f"let {name}", to_text(expr)
+    for formula in e.formulas:
+        remarks = "".join(f"  ({remark})" for remark in (*_where(formula), *_remarks(formula)))
+        yield formula.tensor, f"{to_text(formula.expr)}{remarks}"
+
+
+def _where(formula: DerivedFormula) -> Iterator[str]:
+    """Where it holds, if there is a guard that was left out."""
+    if formula.nonzero:
+        yield f"where {' and '.join(f'{to_text(part)} != 0' for part in formula.nonzero)}"
 
 
 def _remarks(formula: DerivedFormula) -> Iterator[str]:
@@ -125,7 +140,8 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
     if kept:
         yield "formulas:"
     for formula in kept:
-        yield f"  {_scalar(formula.tensor)}: {_scalar(to_text(formula.expr))}"
+        where = "".join(f"  # {text}" for text in _where(formula))
+        yield f"  {_scalar(formula.tensor)}: {_scalar(to_text(formula.expr))}{where}"
     for formula in e.formulas:
         for remark in _remarks(formula):
             yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
@@ -168,6 +184,9 @@ def _latex(e: Explanation, width: int) -> Iterator[str]:
     lines += [(rf"\nabla_{{{name_to_latex(formula.tensor)}}}", formula.expr) for formula in e.formulas]
     yield " \\\\\n".join(f"  {left} &= {to_latex(expr)}" for left, expr in lines)
     yield r"\end{align*}"
+    for formula in e.formulas:
+        for remark in _where(formula):
+            yield f"% {plain(formula.tensor)} {remark}"
     if e.why_not:
         yield f"% no gradients: {plain(say(e.why_not))}"
 

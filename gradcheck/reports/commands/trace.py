@@ -10,8 +10,10 @@ from rich.cells import cell_len
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
+from gradcheck.checks.derivation import Explanation
 from gradcheck.engines.trace import Label, TracedCase, TracedStep
 from gradcheck.reports import Look
+from gradcheck.reports.commands.explain import formula_texts
 from gradcheck.reports.tensors import inline
 from gradcheck.reports.text import brief, count, plain, wrap
 
@@ -27,15 +29,19 @@ MAX_EXPRESSION, MAX_SENDER = 48, 28
 Labels = Mapping[Tensor, Label]
 
 
-def render(traced: TracedCase, look: Look, *, step: int | None = None, tensor: str = "") -> str:
-    """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so."""
+def render(
+    traced: TracedCase, look: Look, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
+) -> str:
+    """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so. What is
+    left of the pass that is `explained` comes with its formula."""
     lines = [plain(traced.case.id)]
     if traced.error is not None:
         error = _error(traced.error.kind, str(traced.error))
         lines += _told(f"the forward pass stops at {traced.failed_at}: {error}", look)
     for one in traced.steps:
         if step is None or one.index == step:
-            lines += ["", *_step(one, look, tensor)]
+            own = explained if explained is not None and explained.step == one.index else None
+            lines += ["", *_step(one, look, tensor, own)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -49,11 +55,12 @@ def concerns(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
     return event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
 
 
-def _step(one: TracedStep, look: Look, tensor: str) -> list[str]:
+def _step(one: TracedStep, look: Look, tensor: str, explained: Explanation | None) -> list[str]:
     title = f"step {one.index + 1}: {_action(one)}"
     lines = _told(title, look, indent="")
     if one.trace is not None:
         lines += _pass(one, one.trace, look, tensor)
+        lines += _formulas(one.trace, one.labels, explained, look) if explained is not None and not tensor else []
     if one.error is not None:
         asked = "as the case asks" if not one.unexpected else "which the case does not ask for"
         lines += _told(f"{_error(one.error.kind, str(one.error))}; {asked}", look)
@@ -199,6 +206,16 @@ def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
     if len(names) > MAX_LISTED and look.verbosity <= 0:
         names = [*names[:FIRST], f"… {count(len(names) - FIRST - LAST, 'more tensor')} …", *names[-LAST:]]
     return _told(f"order: {', '.join(names)}", look, hanging="    ") if names else []
+
+
+def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
+    """How the gradients that the pass leaves behind are written."""
+    kept = {labels[one.tensor].name for one in trace.kept[: len(trace.kept) if look.verbosity > 0 else MAX_LISTED]}
+    lines = []
+    for name, text in formula_texts(explained):
+        is_step = name.startswith("let ")
+        lines += [f"{name}{'' if is_step else '.grad'} = {text}"] if is_step or name in kept else []
+    return ["", *(line for text in lines for line in _told(plain(text), look, hanging="    "))] if lines else []
 
 
 def _keeping(kept: list[Kept], labels: Labels, look: Look) -> list[str]:

@@ -8,15 +8,20 @@ from typing import Any
 from gradcheck import __version__
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
+from gradcheck.checks.derivation import Explanation
 from gradcheck.engines.trace import TracedCase, TracedStep
 from gradcheck.errors import TensorError
+from gradcheck.reports.commands.explain import formula_texts
 from gradcheck.reports.commands.trace import Labels, called, concerns
 from gradcheck.reports.formats.json import SCHEMA, to_json
 from gradcheck.reports.tensors import numbers
 
 
-def render(traced: TracedCase, *, step: int | None = None, tensor: str = "") -> str:
+def render(
+    traced: TracedCase, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
+) -> str:
     """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so."""
+    own = None if explained is None else explained.step
     document = {
         "schema": SCHEMA,
         "gradcheck": __version__,
@@ -24,15 +29,20 @@ def render(traced: TracedCase, *, step: int | None = None, tensor: str = "") -> 
         "engine": "core",
         "error": _error(traced.error),
         "failed_at": traced.failed_at or None,
-        "steps": [_step(one, tensor) for one in traced.steps if step is None or one.index == step],
+        "steps": [
+            _step(one, tensor, explained if one.index == own else None)
+            for one in traced.steps
+            if step is None or one.index == step
+        ],
     }
     return json.dumps(to_json(document), allow_nan=False) + "\n"
 
 
-def _step(one: TracedStep, tensor: str) -> dict[str, Any]:
+def _step(one: TracedStep, tensor: str, explained: Explanation | None) -> dict[str, Any]:
     known: dict[str, Any] = {"step": one.index, "action": one.step.action, "error": _error(one.error)}
     known["expected_error"] = one.step.raises
-    return known | (_pass(one.trace, one.labels, tensor) if one.trace is not None else {})
+    known |= _pass(one.trace, one.labels, tensor) if one.trace is not None else {}
+    return known if explained is None else known | {"formulas": dict(formula_texts(explained))}
 
 
 def _error(error: TensorError | None) -> dict[str, str] | None:

@@ -69,3 +69,15 @@ def test_long_values_are_cut() -> None:
     (line,) = [line for line in text.splitlines() if line.startswith("  x (40, 40) [")]
     assert line.endswith("…")
     assert len(line) < 80
+
+
+def test_where_a_formula_does_not_hold_is_told_in_every_format() -> None:
+    found = explained("""
+        dims: {n: 3}
+        inputs: {x: "randn(n)"}
+        constants: {a: "randn(n)"}
+        graph: {f: norm(x - a)}
+        """)
+    assert "  x (3) = (x - a) / f\n      (where f != 0)" in render(found, "text")
+    assert "  x: (x - a) / f  # where f != 0" in render(found, "yaml")
+    assert "% x where f != 0" in render(found, "latex")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent
 
 import numpy as np
 
 from gradcheck.autograd.trace import glimpse
+from gradcheck.checks.derivation import explain
 from gradcheck.engines.trace import TracedCase
 from gradcheck.reports import Look
 from gradcheck.reports.commands import trace
@@ -101,3 +103,12 @@ def test_tensors_are_called_by_name_label_or_expression(twice: TracedCase) -> No
     (z,) = trace.called(labels, "z")
     assert trace.called(labels, "y * y") == [z]
     assert trace.called(labels, "nobody") == trace.called(labels, "") == []
+
+
+def test_what_is_left_comes_with_its_formula(twice: TracedCase) -> None:
+    """At the end, and only with the pass that is explained."""
+    explained = explain(twice.case)
+    whole = trace.render(twice, Look(), explained=explained)
+    assert whole.splitlines()[-3:] == ["", "  x.grad = 2 * grad(y)", "  y.grad = 2 * grad(z) * y"]
+    assert "y.grad = " not in trace.render(twice, Look(), explained=replace(explained, step=7))
+    assert "y.grad = " not in trace.render(twice, Look(), tensor="y", explained=explained)

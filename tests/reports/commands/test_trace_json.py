@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gradcheck.checks.derivation import explain
 from gradcheck.engines.trace import TracedCase
 from gradcheck.reports.commands import trace_json
 from tests.from_text import traced_from
@@ -32,3 +33,10 @@ def test_one_tensor_is_followed_alone(twice: TracedCase) -> None:
     assert [one["tensor"] for one in step["tensors"]] == ["x"]
     assert [event["tensor"] for event in step["events"]] == ["x", "x"]
     assert json.loads(trace_json.render(twice, step=1))["steps"] == []
+
+
+def test_formulas_of_the_pass_that_is_explained(twice: TracedCase) -> None:
+    (step,) = json.loads(trace_json.render(twice, explained=explain(twice.case)))["steps"]
+    assert step["formulas"] == {"x": "2 * grad(y)", "y": "2 * grad(z) * y"}
+    (step,) = json.loads(trace_json.render(twice))["steps"]
+    assert "formulas" not in step

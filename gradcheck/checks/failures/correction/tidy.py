@@ -15,7 +15,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Liter
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
-from gradcheck.language.symbolic.simplify.rules import Simplifier
+from gradcheck.language.symbolic.simplify.rules import WITHIN_TERMS, Simplifier
 
 #: So many parts of one formula are taken away at most.
 _MOST_DROPPED = 12
@@ -70,7 +70,7 @@ def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
     scopes = [(p.scope(p.last), p.problem.dtype) for p in points[:_SAMPLES]]
     samples = [Sample(scope, scope.gradients, dtype) for scope, dtype in scopes]
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        return Simplifier(Facts(samples, Pool(), (), [*case.inputs, *case.graph]))
+        return Simplifier(Facts(samples, Pool(), (), [*case.inputs, *case.graph]), WITHIN_TERMS)
 
 
 def _divisors(expr: Expr) -> set[str]:

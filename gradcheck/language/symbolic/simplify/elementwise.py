@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import lookup
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Name
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, bare, integer, is_call, slim
 
@@ -94,6 +94,8 @@ def operand_by_itself(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
+#: Ops that cast integers beside real numbers.
+_PROMOTING = frozenset({"add", "sub", "mul", "div"})
 _OPS = frozenset({"mul", "div", "neg"})
 #: Linear ops, and how many of their arguments a number can be taken out of.
 _LINEAR = {
@@ -101,6 +103,9 @@ _LINEAR = {
     **dict.fromkeys(("sum", "mean", "T", "mT", "unsqueeze", "squeeze", "reshape", "flip"), 1),
     **dict.fromkeys(("tril", "triu", "sum_to_size", "diag_embed"), 1),
 }
+
+
+_MOVES = frozenset({"unsqueeze", "squeeze", "reshape", "flip"})
 
 
 def _is_product(node: Expr) -> bool:
@@ -112,12 +117,49 @@ def normal_product(node: Expr, know: Facts) -> Expr | None:
     if not _is_product(node):
         return None
     total = know.shapes(node)
-    found = Product.of(node).cancelled(know.is_number)
+    whole = Product.of(node)
+    found = whole.cancelled(know.never_zero)
+    if total is not None and not found.factors and not found.divisors:  # `x / x`
+        ones = Call("ones_like", (node.children[0],))
+        found.factors[id(ones)] = (ones, 1)
+    found = _in_its_dtype(found, whole, node, know)
     if total is None:
         return found.render() if know.is_number(node) and not found.divisors else None
     slimmer = slim(found, total, know)
     left = (*slimmer.factors.values(), *slimmer.divisors.values())
     return (slimmer if any(know.shapes(factor) is not None for factor, _ in left) else found).render()
+
+
+def _in_its_dtype(found: Product, whole: Product, node: Expr, know: Facts) -> Product:
+    """The product with a cast of its integers, where what has cancelled was all that was real: `k * x / x`."""
+    dtype = know.dtype(node)
+    if len(found.factors) == len(whole.factors) or dtype is None or not dtypes.is_differentiable(dtype):
+        return found
+    if any(dtypes.is_differentiable(known) for base, _ in _parts(found) if (known := know.dtype(base)) is not None):
+        return found
+    for factor, times in found.factors.values():
+        if times == 1 and know.shapes(factor) is not None:
+            return found.replaced(factor, Call("to", (factor, Dtype(dtype.name))))
+    return found
+
+
+def _parts(product: Product) -> list[tuple[Expr, int]]:
+    return [*product.factors.values(), *product.divisors.values()]
+
+
+def promoted_by_itself(node: Expr, know: Facts) -> Expr | None:
+    """`p - to(k, torch.float64)` of integers as `p - k`: they are cast by themselves."""
+    if not isinstance(node, Call) or node.op not in _PROMOTING or len(node.args) != 2:
+        return None
+    for index, arg in enumerate(node.args):
+        if is_call(arg, "to", 2) and isinstance(arg.args[1], Dtype):
+            dtype = know.dtype(arg.args[0])
+            other = node.args[1 - index]
+            if dtype is not None and dtype.kind in "iub" and know.dtype(other) == know.dtype(arg):
+                args = list(node.args)
+                args[index] = arg.args[0]
+                return Call(node.op, tuple(args))
+    return None
 
 
 def lift_expand(node: Expr, know: Facts) -> Expr | None:
@@ -159,11 +201,36 @@ def number_outwards(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
+def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
+    """`A @ (s * x)` as `s * (A @ x)`, where s is a tensor of one number, and so with all that is linear; also for a
+    size, where elements only change places."""
+    if not isinstance(node, Call) or node.op not in _LINEAR:
+        return None
+    for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
+        inside, outside = Product.of(arg), Product()
+        for side, into in ((inside.factors, outside.factors), (inside.divisors, outside.divisors)):
+            for key in [key for key, (base, _) in side.items() if _goes_outwards(base, node, know)]:
+                into[key] = side.pop(key)
+        if inside.factors and (outside.factors or outside.divisors):
+            args = (*node.args[:index], inside.render(), *node.args[index + 1 :])
+            made = Call(node.op, args, node.kwargs)
+            outside.factors[id(made)] = (made, 1)
+            return outside.render()
+    return None
+
+
+def _goes_outwards(factor: Expr, node: Call, know: Facts) -> bool:
+    return know.ndim(factor) == 0 or (node.op in _MOVES and know.is_number(factor))
+
+
 def all_sizes(node: Expr, know: Facts) -> Expr | None:
-    """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`."""
+    """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`; and so `n * m`, where x has so many elements."""
     if not is_call(node, "mul", 2) or not know.is_number(node):
         return None
     product = Product.of(node)
+    if product.number == 1 and not product.divisors and all(isinstance(f, Name) for f, _ in product.factors.values()):
+        counted = know.counted(node)
+        return None if counted is None else Attribute(counted, "numel")
     sizes = [size_of(factor) for factor, times in product.factors.values() for _ in range(times)]
     known = [size for size in sizes if size is not None]
     if not known or len(known) < len(sizes) or product.divisors or product.number != 1:

@@ -10,13 +10,20 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.autograd import dtypes
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
 
 #: Numbers with a larger denominator, such as 0.7978845608028654, are left as they are written.
 _FINEST = 1024
 _LARGEST = 10**15
+#: By which what adds up to 1 may miss it by rounding.
+_TINY = 1e-12
 _MAX_POWER = 9
+
+_REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "amax", "amin", "prod"})
+
+_SPREADS = frozenset({"expand", "broadcast_to", "unsqueeze", "reshape"})
 
 #: Interned expressions, each with how often it occurs, by their ids.
 Factors: TypeAlias = dict[int, tuple[Expr, int]]
@@ -73,11 +80,11 @@ class Product:
                         _add(into, *part)
         return made
 
-    def cancelled(self, is_size: Callable[[Expr], bool]) -> Product:
-        """Without sizes that are both multiplied and divided by: `n * x / n` is x, since no size is 0. A tensor may be,
-        somewhere."""
+    def cancelled(self, never_zero: Callable[[Expr], bool]) -> Product:
+        """Without what is both multiplied and divided by, where it is never 0: `n * x / n` is x, since no size is 0. A
+        tensor may be, somewhere."""
         made = Product(self.number, dict(self.factors), dict(self.divisors))
-        for key in [key for key in self.factors if key in self.divisors and is_size(self.factors[key][0])]:
+        for key in [key for key in self.factors if key in self.divisors and never_zero(self.factors[key][0])]:
             (base, above), (_, below) = made.factors.pop(key), made.divisors.pop(key)
             if above != below:
                 (made.factors if above > below else made.divisors)[key] = (base, abs(above - below))
@@ -86,6 +93,13 @@ class Product:
     def times(self, number: Fraction | int) -> Product:
         """The same factors with another number."""
         return Product(Fraction(number), self.factors, self.divisors)
+
+    @property
+    def key(self) -> object:
+        """What like terms have alike: the factors and divisors, in any order."""
+        return tuple(
+            frozenset((key, times) for key, (_, times) in side.items()) for side in (self.factors, self.divisors)
+        )
 
     def is_ones(self) -> bool:
         """Whether it is a number times ones of whatever shape."""
@@ -151,7 +165,9 @@ def _power(node: Expr) -> tuple[Expr, int]:
 def _raised(base: Expr, times: int) -> Expr:
     if times == 1:
         return base
-    return Call("pow", (base, Literal(times))) if times <= _MAX_POWER else _chain([base] * times)
+    whole, rest = divmod(times, _MAX_POWER)
+    powers = [_MAX_POWER] * whole + [rest] * (rest > 0)
+    return _chain([base if power == 1 else Call("pow", (base, Literal(power))) for power in powers])
 
 
 def _chain(parts: list[Expr]) -> Expr:
@@ -170,14 +186,43 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
         return None
     if node.op in ("ones_like", "ones") or (node.op == "to" and is_call(node.args[0], "ones_like", 1)):
         return None, ((),) * len(shapes)
+    inner = _number_spread(node, know)
+    if inner is not None:
+        return inner, ((),) * len(shapes)
     inner = node.args[0]
+    if node.op == "sum" and _adds_up_to_one(node, know):
+        return None, ((),) * len(shapes)
     before = know.shapes(inner)
     if node.op in ("expand", "broadcast_to"):
         return inner, before if before is not None else ((),) * len(shapes)
-    if node.op != "unsqueeze" or before is None:
+    kept = tuple((name, value) for name, value in node.kwargs if name != "keepdim")
+    if node.op in _REDUCTIONS and len(kept) < len(node.kwargs):  # `sum(x, dim=0, keepdim=True)`
+        inner = know.pool.intern(Call(node.op, node.args, kept))
+        before = know.shapes(inner)
+    elif node.op not in ("unsqueeze", "reshape"):
+        return None
+    if before is None:
         return None
     leads = all(after == (1,) * (len(after) - len(old)) + old for old, after in zip(before, shapes, strict=True))
     return (inner, before) if leads else None
+
+
+def _number_spread(node: Expr, know: Facts) -> Expr | None:
+    """The tensor of one number that something is, at every place."""
+    inner = node
+    while isinstance(inner, Call) and inner.op in _SPREADS:
+        inner = inner.args[0]
+    return inner if inner is not node and know.ndim(inner) == 0 else None
+
+
+def _adds_up_to_one(node: Call, know: Facts) -> bool:
+    """Whether it is the sum of each row of `one_hot`, or of constants whose rows add up to 1."""
+    inner, values = node.args[0], know.values(node)
+    inner = inner.args[0] if is_call(inner, "to", 2) else inner
+    is_given = isinstance(inner, Name) and inner.name in know.constants
+    if values is None or not (is_given or is_call(inner, "one_hot", 2)):
+        return False
+    return all(bool(np.all(np.abs(dtypes.wide(value) - 1) < _TINY)) for value in values)
 
 
 def broadcast(parts: Iterable[Shapes | None], points: int) -> Shapes:

@@ -7,7 +7,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Liter
 from gradcheck.language.problem import split_name
 from gradcheck.language.symbolic.simplify.elementwise import size_of
 from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
-from gradcheck.language.symbolic.simplify.product import integer, is_call
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 _TRANSPOSES = ("T", "mT")
 _RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "constant_pad_nd")
@@ -44,6 +44,30 @@ def transposed_product(node: Expr, know: Facts) -> Expr | None:
 
 def _transposed(node: Expr, op: str) -> Expr:
     return node.args[0] if is_call(node, op, 1) else Call(op, (node,))
+
+
+def diagonal_of_a_matrix(node: Expr, know: Facts) -> Expr | None:
+    """`diagonal(A.T, dim1=-2, dim2=-1)` as `diagonal(A)`."""
+    if not isinstance(node, Call) or node.op != "diagonal" or know.ndim(node.args[0]) != 2:
+        return None
+    inner = node.args[0]
+    kept = tuple(pair for pair in node.kwargs if pair[0] not in ("dim1", "dim2"))
+    turned = is_call(inner, "T", 1) and not kept and len(node.args) == 1
+    if not turned and len(kept) == len(node.kwargs):
+        return None
+    return Call("diagonal", (inner.children[0] if turned else inner, *node.args[1:]), kept)
+
+
+def diagonal_of_a_number(node: Expr, know: Facts) -> Expr | None:
+    """`diagonal_scatter(zeros_like(x), -2 * ones_like(v))` as so many times the identity; of a vector as `diag(v)`."""
+    if not is_call(node, "diagonal_scatter", 2) or not is_call(node.args[0], "zeros_like", 1):
+        return None
+    owner, product = node.args[0].args[0], Product.of(node.args[1])
+    if product.is_ones():
+        shape = Attribute(owner, "shape")
+        sizes = tuple(Call("getitem", (shape, Literal(dim))) for dim in (0, 1))
+        return Product.of(Call("eye", sizes)).times(product.number).render()
+    return Call("diag", (node.args[1],)) if know.ndim(node.args[1]) == 1 else None
 
 
 # Nothing changed, or undone ---------------------------------------------------------------------
@@ -124,10 +148,11 @@ def like_by_name(node: Expr, know: Facts) -> Expr | None:
 
 
 def size_by_name(node: Expr, know: Facts) -> Expr | None:
-    """One size of an expression as one of a tensor of the case: `q.shape[0]` for `(q @ k.T).shape[0]`."""
+    """One size of an expression by its name in the case, or as one of a tensor of the case: `q.shape[0]` for
+    `(q @ k.T).shape[0]`."""
     size = size_of(node)
-    found = None if size is None or isinstance(size[0], Name) else know.sized(node)
-    return None if found is None else Call("getitem", (Attribute(found[0], "shape"), Literal(found[1])))
+    found = None if size is None else know.sized(node)
+    return None if found is None or (size and isinstance(size[0], Name) and not isinstance(found, Name)) else found
 
 
 # Broadcasting undone ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""All the rules, in order, as patterns and as functions; and the Simplifier, which applies them to each part once."""
+"""All the rules, in order; and the Simplifier, which applies them to each part once."""
 
 from __future__ import annotations
 
@@ -6,64 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from gradcheck.language.expr.nodes import Expr, Name
-from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import rewrite, with_children
-from gradcheck.language.symbolic.simplify import elementwise, rearranging, sums
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
+from gradcheck.language.expr.traverse import distinct, with_children
+from gradcheck.language.symbolic.simplify import (
+    chain,
+    elementwise,
+    expanding,
+    factoring,
+    functions,
+    guards,
+    inverses,
+    labels,
+    named,
+    normalized,
+    patterns,
+    rearranging,
+    sums,
+)
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product
 
 Rule: TypeAlias = Callable[[Expr, Facts], Expr | None]
-
-#: What is written so can be written so: a letter stands for any part, twice the same letter for the same part.
-PATTERNS = (
-    ("x.T.T", "x"),
-    ("x.mT.mT", "x"),
-    ("-(-x)", "x"),
-    ("conj(conj(x))", "x"),
-    ("flip(flip(x, d), d)", "x"),
-    ("squeeze(unsqueeze(x, d), d)", "x"),
-    ("reshape(reshape(x, s), t)", "reshape(x, t)"),
-    ("expand(expand(x, s), t)", "expand(x, t)"),
-    ("x ** 1", "x"),
-    ("x ** 1.0", "x"),
-    ("x ** 0", "ones_like(x)"),  # even where x is 0 or not a number
-    ("x ** 0.0", "ones_like(x)"),
-    ("x[i,]", "x[i]"),
-    ("x[:]", "x"),
-    # One number all along a diagonal of zeros is a multiple of the identity matrix.
-    ("diagonal_scatter(zeros_like(x), ones_like(y))", "eye(x.shape[0], x.shape[1])"),
-    ("diagonal_scatter(zeros_like(x), expand(y, s))", "y * eye(x.shape[0], x.shape[1])"),
-    # Whoever uses an expansion can often do without; so it goes outwards.
-    ("to(expand(x, s), d)", "expand(to(x, d), s)"),
-    ("-expand(x, s)", "expand(-x, s)"),
-    *((f"{op}(expand(x, s))", f"expand({op}(x), s)") for op in ("conj", "exp", "tanh", "sigmoid", "sin", "cos")),
-)
-_READ = [(parse(before), parse(after)) for before, after in PATTERNS]
-
-
-def by_pattern(node: Expr, know: Facts) -> Expr | None:
-    """The first of `PATTERNS` that fits."""
-    for before, after in _READ:
-        found: dict[str, Expr] = {}
-        if before.label == node.label and _fits(before, node, found):
-            return _filled(after, found)
-    return None
-
-
-def _fits(pattern: Expr, node: Expr, found: dict[str, Expr]) -> bool:
-    """Whether an interned expression is of this form; what each letter stands for is put into `found`."""
-    if isinstance(pattern, Name):
-        return found.setdefault(pattern.name, node) is node
-    if type(pattern) is not type(node) or pattern.label != node.label:
-        return False
-    return all(_fits(below, child, found) for below, child in zip(pattern.children, node.children, strict=True))
-
-
-def _filled(pattern: Expr, found: dict[str, Expr]) -> Expr:
-    """The pattern with what its letters stand for."""
-    return rewrite(pattern, lambda part: found[part.name] if isinstance(part, Name) else part)
-
 
 #: In this order; the first that applies decides, and what it makes is simplified in turn.
 RULES: tuple[Rule, ...] = (
@@ -73,11 +36,13 @@ RULES: tuple[Rule, ...] = (
     rearranging.like_by_name,
     rearranging.size_by_name,
     rearranging.reshape_to_itself,
-    by_pattern,
+    patterns.by_pattern,
     rearranging.vector_rearranged,
     rearranging.kept_and_squeezed,
     rearranging.identity_product,
     rearranging.transpose_by_name,
+    rearranging.diagonal_of_a_matrix,
+    rearranging.diagonal_of_a_number,
     rearranging.transposed_product,
     rearranging.sum_over_dims,
     rearranging.open_slice,
@@ -86,35 +51,108 @@ RULES: tuple[Rule, ...] = (
     elementwise.cast_to_itself,
     elementwise.cast_of_a_half,
     elementwise.operand_by_itself,
+    elementwise.promoted_by_itself,
     elementwise.expanded_one,
     elementwise.all_sizes,
     elementwise.lift_expand,
     elementwise.number_outwards,
+    elementwise.scalar_outwards,
     elementwise.outer_product,
+    guards.guard_in_a_guard,
+    guards.divided_in_a_guard,
+    guards.guard_of_its_own,
+    guards.guard_of_a_factor,
+    guards.guard_of_a_relu,
+    guards.nothing_in_a_clamp,
+    guards.negative_in_a_guard,
+    guards.product_in_a_guard,
+    guards.compared_with_zero,
+    labels.label_that_counts,
+    labels.number_of_labels,
+    labels.scattered_by_label,
+    labels.taken_by_label,
+    labels.sum_of_a_row,
+    labels.spread_number,
+    labels.empty_shape,
+    functions.norm_by_name,
+    functions.kept_dim,
+    functions.softmax_by_name,
+    functions.logistic,
+    functions.exp_times_logistic,
+    functions.quotient_by_name,
+    functions.mean_of,
+    normalized.dim_from_the_front,
+    normalized.variance,
+    normalized.normalized,
+    named.known_product,
+    named.dot_by_name,
+    normalized.nothing_in_sum,
+    normalized.power_of_a_root,
+    functions.factors_out_of_a_sum,
+    chain.outer_in_a_product,
+    chain.outer_turned,
+    chain.vectors_multiplied,
+    inverses.cofactors_over_determinant,
+    inverses.cofactors_undone,
+    inverses.inverse_undone,
+    chain.normal_chain,
+    expanding.multiplied_out,
+    factoring.common_transpose,
+    factoring.common_matrix,
+    factoring.common_factor,
+    factoring.complement,
     elementwise.normal_product,
     rearranging.dims_by_keyword,
     rearranging.lone_dim,
     rearranging.tensors_one_by_one,
 )
 
+#: The rules that leave a sum the terms that somebody gave it.
+WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (expanding.__name__, factoring.__name__))
+
 #: More rewrites than this for each part would be a circle among the rules; what is found by then is kept.
 _PATIENCE = 60
+
+
+#: So many products that have a name are looked for.
+_MOST_NAMED = 16
 
 
 class Simplifier:
     """Simplifies formulas by the rules, as far as the facts bear them out."""
 
     def __init__(self, know: Facts, rules: tuple[Rule, ...] = RULES) -> None:
-        self._know, self._rules = know, rules
+        self.know, self._rules = know, rules
         self._done: dict[int, Expr] = {}
         self._uses: Counter[int] = Counter()
         self._left = 0  # rewrites
 
+    def define(self, named: Mapping[str, Expr]) -> None:
+        """What names stand for: from now on, what is written so is called by its name."""
+        for name, expr in named.items():
+            node = self.know.pool.intern(Name(name))
+            if self.know.shapes(node) is None:
+                continue
+            given = self.know.pool.intern(expr)
+            self._count([given])
+            simple = self._simplified(given)
+            for part in distinct(given):
+                for divisor in _asked(part):
+                    simpler = self._done.get(id(divisor), divisor)
+                    below = Product.of(simpler).factors.values()
+                    self.know.asked.update((id(factor), factor) for factor, _ in below)
+            if isinstance(simple, Call) and self.know.alike(node, simple):
+                self.know.definitions[id(node)] = simple
+                self.know.names[id(simple)] = node
+                if functions.is_product(simple) and len(self.know.products) < _MOST_NAMED:
+                    self.know.products.append((node, Product.of(simple)))
+                self._done[id(given)] = self._done[id(simple)] = node
+
     def simplify(self, formulas: Mapping[str, Expr]) -> dict[str, Expr]:
         """The formulas, each shorter or as it was."""
-        roots = {name: self._know.pool.intern(formula) for name, formula in formulas.items()}
+        roots = {name: self.know.pool.intern(formula) for name, formula in formulas.items()}
         self._count(list(roots.values()))
-        return {name: _root(self._simplified(root), self._know) for name, root in roots.items()}
+        return {name: _root(self._simplified(root), self.know) for name, root in roots.items()}
 
     def _count(self, roots: list[Expr]) -> None:
         """How many parts, and how many formulas, use each part."""
@@ -142,7 +180,7 @@ class Simplifier:
                 stack.pop()
                 continue
             is_sum = sums.is_sum(node)
-            parts = sums.spine(node, self._is_shared) if is_sum else [(child, 1) for child in node.children]
+            parts = (sums.spine(node, self._is_shared) if is_sum else None) or [(child, 1) for child in node.children]
             missing = [part for part, _ in parts if id(part) not in done]
             if missing:
                 stack.extend(reversed(missing))
@@ -158,18 +196,24 @@ class Simplifier:
         return done[id(root)]
 
     def _sum(self, node: Expr, parts: list[tuple[Expr, int]]) -> Expr:
-        total = self._know.shapes(node)
-        if self._left <= 0 or (total is None and not self._know.is_number(node)):
+        total = self.know.shapes(node)
+        if self._left <= 0 or (total is None and not self.know.is_number(node)):
             return self._rewritten(node, [self._done.get(id(child), child) for child in node.children])
-        return self._checked(node, sums.normal_sum(parts, total, self._know)) or node
+        return self._checked(node, sums.normal_sum(parts, total, self.know)) or self._by_rules(node)
 
     def _rewritten(self, node: Expr, children: list[Expr]) -> Expr:
         """One step: with simplified parts, or else by the first rule that applies; itself if none does."""
-        rebuilt = self._know.pool.intern(with_children(node, children))
+        rebuilt = self.know.pool.intern(with_children(node, children))
         if rebuilt is not node or self._left <= 0:
             return rebuilt
+        return self._by_rules(node)
+
+    def _by_rules(self, node: Expr) -> Expr:
+        """What the first rule makes of it that applies; itself if none does."""
+        if not isinstance(node, (Call, Attribute, Gradient)):
+            return node
         for rule in self._rules:
-            made = rule(node, self._know)
+            made = rule(node, self.know)
             new = None if made is None else self._checked(node, made)
             if new is not None:
                 return new
@@ -177,11 +221,20 @@ class Simplifier:
 
     def _checked(self, node: Expr, made: Expr) -> Expr | None:
         """What a rule made, if it is something else and as good."""
-        new = self._know.pool.intern(made)
-        if new is node or not self._know.alike(node, new):
+        new = self.know.pool.intern(made)
+        if new is node or not self.know.alike(node, new):
             return None
         self._left -= 1
         return new
+
+
+def _asked(node: Expr) -> tuple[Expr, ...]:
+    """What must not be 0 for this to be defined."""
+    if not isinstance(node, Call):
+        return ()
+    if node.op in ("log", "log2", "log10", "rsqrt", "reciprocal"):
+        return node.args[:1]
+    return node.args[1:2] if node.op == "div" else ()
 
 
 def _root(formula: Expr, know: Facts) -> Expr:

@@ -23,11 +23,14 @@ def is_sum(node: Expr) -> bool:
     return is_call(node, "add", 2) or is_call(node, "sub", 2)
 
 
-def spine(root: Expr, is_shared: Callable[[Expr], bool]) -> list[tuple[Expr, int]]:
-    """What a sum adds up, with signs, down to sums that are shared: those are simplified once, on their own."""
+def spine(root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None) -> list[tuple[Expr, int]] | None:
+    """What a sum adds up, with signs, down to sums that are shared: those are simplified once, on their own. None where
+    that is more than `most`."""
     found: list[tuple[Expr, int]] = []
     stack = [(root, 1)]
     while stack:
+        if most is not None and len(found) + len(stack) > most:
+            return None
         node, sign = stack.pop()
         if is_sum(node) and (node is root or not is_shared(node)):
             left, right = node.children
@@ -40,40 +43,36 @@ def spine(root: Expr, is_shared: Callable[[Expr], bool]) -> list[tuple[Expr, int
 def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts) -> Expr:
     """The sum of simplified parts, in its one form. `total` is its shape, None for plain numbers."""
     terms = [term for part, sign in parts for term in _terms(part, sign)]
-    terms = _collected(terms, know, total is None)
+    terms = _collected(terms, total is None)
     terms = _whole_rows(terms, know)
     if total is not None:
         terms = _without_zeros(terms, total, know)
         terms = _slimmed(terms, total, know)
-        terms = _collected(terms, know, False)
-    return _rendered(terms)
+        terms = _collected(terms, False)
+    return rendered(terms)
 
 
 def _terms(part: Expr, sign: int) -> Terms:
     """A part as terms; a sum that was simplified on its own is taken apart if it is short."""
-    inner = spine(part, lambda node: False)
-    if len(inner) > _FEW:
-        inner = [(part, 1)]
     found = []
-    for node, direction in inner:
+    for node, direction in spine(part, lambda node: False, _FEW) or [(part, 1)]:
         term = Product.of(node)
         found.append(term.times(term.number * sign * direction))
     return found
 
 
-def _collected(terms: Terms, know: Facts, numbers: bool) -> Terms:
+def _collected(terms: Terms, numbers: bool) -> Terms:
     """Like terms as one; those of tensors that cancel stay apart."""
-    known: dict[int, Product] = {}
+    known: dict[object, Product] = {}
     found: Terms = []
     for term in terms:
-        rest = know.pool.intern(term.times(1).render())
-        other = known.get(id(rest))
-        constant = isinstance(rest, Literal) and not term.factors and not term.divisors
+        other = known.get(term.key)
+        constant = not term.factors and not term.divisors
         if other is not None and (other.number + term.number != 0 or numbers or constant):
             other.number += term.number
             continue
         found.append(term)
-        known.setdefault(id(rest), term)
+        known.setdefault(term.key, term)
     return [term for term in found if term.number != 0] if numbers else found
 
 
@@ -144,7 +143,7 @@ def _slimmed(terms: Terms, total: Shapes, know: Facts) -> Terms:
     return found
 
 
-def _rendered(terms: Terms) -> Expr:
+def rendered(terms: Terms) -> Expr:
     if not terms:
         return Literal(0)
     lead = next((term for term in terms if term.number > 0), terms[0])

@@ -54,7 +54,7 @@ def test_a_tensor_of_the_same_shape_is_found_by_its_shapes_everywhere() -> None:
     assert facts.named(of(facts, "x * 2")) == parse("x")
     assert facts.named(of(facts, "x @ v")) == parse("u")
     assert facts.named(of(facts, "b")) is None
-    assert facts.sized(of(facts, "b.shape[2]")) == (parse("x"), 1)
+    assert facts.sized(of(facts, "b.shape[2]")) == parse("x.shape[1]")
     square = Facts([point(3, 3, 0), point(3, 4, 1)], Pool(), shaped=("a",))
     assert square.named(of(square, "x")) is None  # at the first point alone
 

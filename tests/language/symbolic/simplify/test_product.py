@@ -11,7 +11,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify.product import Product, bare, broadcast, integer, is_call, slim
-from tests.language.symbolic.simplify.examples import know
+from tests.language.symbolic.simplify.examples import know, simplified
 
 
 def interned(text: str) -> Expr:
@@ -104,3 +104,12 @@ def test_expansions_go_where_the_shape_is_made_good_by_others() -> None:
 def test_sizes_cancel_and_tensors_do_not(text: str, after: str) -> None:
     product = Product.of(interned(text))
     assert to_text(product.cancelled(lambda factor: to_text(factor) == "n").render()) == after
+
+
+def test_high_powers_have_one_form() -> None:
+    assert simplified("x ** 9 * x ** 3") == "x ** 9 * x ** 3"
+    assert simplified(" * ".join(["x"] * 20)) == "x ** 9 * x ** 9 * x ** 2"
+
+
+def test_one_number_everywhere_is_that_number() -> None:
+    assert simplified("x * unsqueeze(expand(s, u.shape), 1)") == "x * s"

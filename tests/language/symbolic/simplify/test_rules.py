@@ -13,48 +13,31 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify.facts import Facts
-from gradcheck.language.symbolic.simplify.rules import PATTERNS, RULES, Simplifier, by_pattern
-from tests.language.symbolic.simplify import test_elementwise, test_rearranging
-from tests.language.symbolic.simplify.examples import alone, know, point, simplified
+from gradcheck.language.symbolic.simplify.patterns import by_pattern
+from gradcheck.language.symbolic.simplify.rules import RULES, Simplifier
+from tests.language.symbolic.simplify import (
+    test_chain,
+    test_elementwise,
+    test_expanding,
+    test_factoring,
+    test_functions,
+    test_guards,
+    test_inverses,
+    test_labels,
+    test_named,
+    test_normalized,
+    test_rearranging,
+)
+from tests.language.symbolic.simplify.examples import know, point, simplified
 
-EXAMPLES = [
-    ("reshape(reshape(x, (-1,)), (m, n))", "reshape(x, (m, n))"),
-    ("squeeze(unsqueeze(v, 1), 1)", "v"),
-    ("flip(flip(x, (1,)), (1,))", "x"),
-    ("diagonal_scatter(zeros_like(x), ones_like(diagonal(x)))", "eye(x.shape[0], x.shape[1])"),
-    ("diagonal_scatter(zeros_like(x), expand(s, diagonal(x).shape))", "s * eye(x.shape[0], x.shape[1])"),
-    ("x.T.T @ v", "x @ v"),
-    ("b.mT.mT", "b"),
-    ("x[0,]", "x[0]"),
-    ("x[:]", "x"),
-    ("-(-x)", "x"),
-    ("x ** 1", "x"),
-    ("y * x ** 0", "y * ones_like(x)"),
-    ("conj(conj(z))", "z"),
-    ("tanh(expand(v, x.shape))", "expand(tanh(v), x.shape)"),
-]
-
-
-@pytest.mark.parametrize(("before", "after"), EXAMPLES)
-def test_patterns_alone(before: str, after: str) -> None:
-    assert alone(by_pattern, before) == after
-
-
-@pytest.mark.parametrize(("before", "after"), PATTERNS)
-def test_a_pattern_rewrites_what_is_of_its_form_alone(before: str, after: str) -> None:
-    facts = know()
-    made = by_pattern(facts.pool.intern(parse(before)), facts)
-    assert made == parse(after)
-    assert by_pattern(facts.pool.intern(parse("maximum(x, y)")), facts) is None
-
-
-def test_a_letter_that_a_pattern_has_twice_stands_for_one_part() -> None:
-    facts = know()
-    assert by_pattern(facts.pool.intern(parse("flip(flip(x, (1,)), (0,))")), facts) is None
+MODULES = (
+    test_chain, test_elementwise, test_expanding, test_factoring, test_functions, test_guards, test_inverses,
+    test_labels, test_named, test_normalized, test_rearranging,
+)  # fmt: skip
 
 
 def test_every_rule_has_an_example() -> None:
-    shown = {rule for module in (test_rearranging, test_elementwise) for rule, _, _ in module.EXAMPLES}
+    shown = {rule for module in MODULES for rule, _, _ in module.EXAMPLES}
     assert set(RULES) == {*shown, by_pattern}
 
 

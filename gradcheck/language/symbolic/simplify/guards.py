@@ -1,0 +1,196 @@
+"""What gradient rules guard against zeros: `where(n == 0, 0, g / where(n == 0, 1, n))`, and what of it can go.
+
+Inside the last operand of `where(c, a, b)` the condition c is false, and n is not 0. A factor that is 0 wherever the
+guard says 0 needs no guard. Where a guard is left out though something is divided by n, formulas hold where n is not
+0: `Facts.nonzero` keeps it, and whoever shows the formula says so.
+"""
+
+from __future__ import annotations
+
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+
+#: A guarded expression of more operations than this is left as it is.
+_LONGEST = 60
+_FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_PRODUCTS = frozenset({"mul", "div", "neg"})
+#: What gives an element another place, and no other value.
+_MOVES = frozenset({"unsqueeze", "squeeze", "expand", "reshape"})
+
+
+def guard_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(c, a, g / where(c, 1, n))` as `where(c, a, g / n)`."""
+    if not is_call(node, "where", 3) or know.length(node.args[2]) > _LONGEST:
+        return None
+    condition, chosen, other = node.args
+
+    def without(part: Expr, children: list[Expr]) -> Expr:
+        if is_call(part, "where", 3) and part.args[0] is condition:
+            return children[2]
+        return with_children(part, children)
+
+    changed = fold(other, without)
+    return None if changed is other else Call("where", (condition, chosen, changed))
+
+
+def divided_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(n == 0, 0, n * g / n)` as `where(n == 0, 0, g)`."""
+    guarded = _guarded(node)
+    if guarded is None:
+        return None
+    size, inner = guarded
+    product = Product.of(inner)
+    over, under = product.factors.get(id(size)), product.divisors.get(id(size))
+    if over is None or under is None:
+        return None
+    for side, times in ((product.factors, over[1]), (product.divisors, under[1])):
+        left = times - min(over[1], under[1])
+        side.pop(id(size))
+        if left:
+            side[id(size)] = (size, left)
+    if not product.factors:
+        ones = Call("ones_like", (size,))
+        product.factors[id(ones)] = (ones, 1)
+    return Call("where", (*node.children[:2], product.render()))
+
+
+def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
+    """n and b of `where(n == 0, 0, b)`."""
+    if not is_call(node, "where", 3) or integer(node.args[1]) != 0 or not is_call(node.args[0], "eq", 2):
+        return None
+    size, zero = node.args[0].args
+    while is_call(size, "to", 2):  # half precision is compared in single
+        size = size.args[0]
+    return (size, node.args[2]) if integer(zero) == 0 else None
+
+
+def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
+    """`x * where(n == 0, 0, g)`, n being the norm of x, as `x * g`: where n is 0, so is x. If g divides by n, that is
+    not 0 where n is; then the formula holds elsewhere alone."""
+    if not isinstance(node, Call) or node.op not in _PRODUCTS:
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        guarded = _guarded(factor) if times == 1 else None
+        if guarded is None:
+            continue
+        size, inner = guarded
+        vanishing = _vanishing(size, know)
+        if vanishing is None or not any(_is_it(part, vanishing, know) for part, _ in product.factors.values()):
+            continue
+        below = [base for base, _ in Product.of(inner).divisors.values() if _vanishing(base, know) == vanishing]
+        if below and know.keeps_guards:
+            continue
+        made = know.pool.intern(product.replaced(factor, inner).render())
+        if know.alike(node, made):
+            know.nonzero.update((id(base), base) for base in below)
+        return made
+    return None
+
+
+def _is_it(part: Expr, vanishing: tuple[str, Expr], know: Facts) -> bool:
+    """Whether a factor is x, whose norm it is, or x less its mean, whose deviation it is."""
+    op, x = vanishing
+    if op == "norm":
+        return part is x
+    part = know.definitions.get(id(part), part)
+    if not is_call(part, "sub", 2) or part.args[0] is not x:
+        return False
+    mean = know.definitions.get(id(part.args[1]), part.args[1])
+    return isinstance(mean, Call) and mean.op == "mean" and mean.args == (x,)
+
+
+def _vanishing(size: Expr, know: Facts) -> tuple[str, Expr] | None:
+    """What is 0 where this is: x, if it is a norm of x, or x less its mean, if it is a deviation."""
+    node = size
+    while isinstance(node, Call) and node.op in _MOVES:
+        node = node.args[0]
+    node = know.definitions.get(id(node), node)
+    if not isinstance(node, Call) or node.op not in ("linalg.vector_norm", "norm", "std"):
+        return None
+    return "std" if node.op == "std" else "norm", node.args[0]
+
+
+def guard_of_its_own(node: Expr, know: Facts) -> Expr | None:
+    """`where(n == 0, 0, n * g)` as `n * g`."""
+    guarded = _guarded(node)
+    if guarded is None:
+        return None
+    size, inner = guarded
+    product = Product.of(inner)
+    return inner if id(size) in product.factors and id(size) not in product.divisors else None
+
+
+def guard_of_a_relu(node: Expr, know: Facts) -> Expr | None:
+    """`where(z <= 0, 0, g * relu(z))` as `g * relu(z)`."""
+    if not is_call(node, "where", 3) or integer(node.args[1]) != 0:
+        return None
+    for factor, _ in Product.of(node.args[2]).factors.values():
+        if is_call(factor, "relu", 1):
+            condition = know.pool.intern(Call("le", (factor.args[0], Literal(0))))
+            simpler = compared_with_zero(condition, know) or condition
+            if know.pool.intern(simpler) is node.args[0]:
+                return node.args[2]
+    return None
+
+
+def nothing_in_a_clamp(node: Expr, know: Facts) -> Expr | None:
+    """`where((x >= a) & (x <= b), x - clamp(x, a, b), 0)` as zeros: between its bounds, clamp changes nothing."""
+    if not is_call(node, "where", 3) or integer(node.args[2]) != 0 or not is_call(node.args[0], "bitwise_and", 2):
+        return None
+    low, high = node.args[0].args
+    if not is_call(low, "ge", 2) or not is_call(high, "le", 2) or low.args[0] is not high.args[0]:
+        return None
+    x = low.args[0]
+    clamped = know.pool.intern(Call("clamp", (x, low.args[1], high.args[1])))
+    for factor, _ in Product.of(node.args[1]).factors.values():
+        if is_call(factor, "sub", 2) and factor.args == (x, clamped):
+            return Call("zeros_like", (x,))
+    return None
+
+
+def negative_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(x > 0, a, exp(where(x < 0, x, 0)))` as `where(x > 0, a, exp(x))`."""
+    if not is_call(node, "where", 3) or not is_call(node.args[0], "gt", 2) or integer(node.args[0].args[1]) != 0:
+        return None
+    if know.length(node.args[2]) > _LONGEST:
+        return None
+    x, zero = node.args[0].args
+    kept = know.pool.intern(Call("where", (Call("lt", (x, zero)), x, zero)))
+    changed = fold(node.args[2], with_children, {id(kept): (kept, x)})
+    return None if changed is node.args[2] else Call("where", (*node.args[:2], changed))
+
+
+def product_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(c, 0, 1) * y` as `where(c, 0, y)`, and `where(c, 0, -2 * y)` as `-2 * where(c, 0, y)`."""
+    if is_call(node, "where", 3) and integer(node.args[1]) == 0:
+        product = Product.of(node.args[2])
+        if product.number in (0, 1) or not product.factors:
+            return None
+        inner = Call("where", (*node.args[:2], product.times(1).render()))
+        return Product.of(inner).times(product.number).render()
+    if not isinstance(node, Call) or node.op not in _PRODUCTS:
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        if times == 1 and is_call(factor, "where", 3) and integer(factor.args[1]) == 0:
+            ones = Product.of(factor.args[2])
+            rest = product.times(1).replaced(factor, None)
+            if (ones.is_ones() or integer(factor.args[2]) == 1) and rest.factors:
+                inner = Call("where", (*factor.args[:2], rest.render()))
+                return Product.of(inner).times(product.number * ones.number).render()
+    return None
+
+
+def compared_with_zero(node: Expr, know: Facts) -> Expr | None:
+    """`1 - u <= 0` as `u >= 1`: a difference is 0 for equal numbers alone."""
+    if not isinstance(node, Call) or node.op not in _FLIPPED or len(node.args) != 2 or integer(node.args[1]) != 0:
+        return None
+    if not is_call(node.args[0], "sub", 2):
+        return None
+    left, right = node.args[0].args
+    if isinstance(left, Literal):
+        return Call(_FLIPPED[node.op], (right, left))
+    return Call(node.op, (left, right))
