@@ -90,7 +90,9 @@ def _says(message: str, hint: str, new: str | None = None) -> Callable[[re.Match
 
 def _transposed(found: re.Match[str]) -> Slip:
     mark, owner = found[2], found[1] or "X"
-    hint = Hint(f"transpose is {owner}.T, product is @", mark, ".T")
+    beside = re.match(r" +(?=[A-Za-z_(])", found.string[found.end() :])  # a factor without a sign
+    old, new = (mark + beside[0], ".T @ ") if beside else (mark, ".T")
+    hint = Hint(f"transpose is {owner}.T, product is @", old, new)
     return Slip(found.start(2), f"{mark} is not part of the language", hint)
 
 

@@ -11,6 +11,8 @@ from gradcheck.language.expr.slips import find_slip
 MENDED = {
     "X^T @ Y": "X.T @ Y",
     "X' @ Y": "X.T @ Y",
+    "X^T Y": "X.T @ Y",
+    "X' (Y + Z)": "X.T @ (Y + Z)",
     "X^{\\top}": "X.T",
     "a .* b": "a * b",
     "a ./ b": "a / b",
