@@ -43,10 +43,16 @@ def doubt_reference(context: Context, point: Point) -> None:
 def contradict(context: Context) -> None:
     """Fail what agrees with the reference where another engine was borne out against it."""
     borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.blames_reference]
-    wrong = {(c.tensor, c.step, c.trial): c.verdict["what"] for c in borne_out if c.verdict is not None}
+    wrong = {_about(c): c.verdict["what"] for c in borne_out if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
-        if (c.tensor, c.step, c.trial) in wrong and _agrees(c):
-            context.found[place] = _repeats(c, wrong[c.tensor, c.step, c.trial], everywhere=True)
+        if _about(c) in wrong and _agrees(c):
+            context.found[place] = _repeats(c, wrong[_about(c)], everywhere=True)
+
+
+def _about(c: Comparison) -> tuple[object, ...]:
+    """The tensor, the step and the trial; a trial by what tells it from others."""
+    trial = c.trial
+    return c.tensor, c.step, None if trial is None else (trial.number, trial.seed, trial.attempt, trial.kind)
 
 
 def _agrees(c: Comparison) -> bool:

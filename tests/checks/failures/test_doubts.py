@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
+from gradcheck.checks.failures.doubts import contradict
+from gradcheck.checks.result import ClaimKind, Subject, Trial
+from gradcheck.facts import fact
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
 
@@ -33,3 +39,17 @@ def test_at_numbers_that_nobody_chose_it_is_told_and_not_proved(check: Check) ->
     own = next(c for c in those(case, "formula") if c.trial is None)
     assert own.certificate is None
     assert own.has_note("repeats_reference")
+
+
+def test_trials_are_told_apart_by_their_numbers() -> None:
+    """Two engines were borne out against the reference in one trial: what agrees with it there fails, and no other."""
+
+    def trial(number: int) -> Trial:
+        return Trial(number, 0, {"n": 3})
+
+    wrong = fact("reference_wrong", what=fact("alone", engine="torch"))
+    gradient = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch", trial=trial(4)).passed()
+    formulas = [Subject(ClaimKind.FORMULA, "x", reference="torch", trial=trial(n)).passed() for n in (4, 5)]
+    context = SimpleNamespace(found=[replace(gradient, verdict=wrong), *formulas])
+    contradict(context)  # type: ignore[arg-type]
+    assert [c.status for c in context.found] == ["passed", "failed", "passed"]

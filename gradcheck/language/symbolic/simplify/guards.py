@@ -8,7 +8,7 @@ guard says 0 needs no guard. Where a guard is left out though something is divid
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.expr.traverse import distinct, fold, with_children
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
@@ -81,8 +81,8 @@ def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
         if vanishing is None or not any(_is_it(part, vanishing, know) for part, _ in product.factors.values()):
             continue
         below = [base for base, _ in Product.of(inner).divisors.values() if _vanishing(base, know) == vanishing]
-        if below and know.keeps_guards:
-            continue
+        if below and (know.keeps_guards or any(is_call(part, "where", 3) for part in distinct(inner))):
+            continue  # nor where there are further pieces: near 0 they matter
         made = know.pool.intern(product.replaced(factor, inner).render())
         if know.alike(node, made):
             know.nonzero.update((id(base), base) for base in below)
