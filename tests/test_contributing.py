@@ -100,7 +100,7 @@ def test_a_failed_formula_is_printed(
     text = "{inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
     Path("derivation.yaml").write_text(text, encoding="utf-8")
     ran("failure(result.cases[0]")
-    assert "formula for the gradient of x is wrong" in capsys.readouterr().out
+    assert "the formula of x is wrong" in capsys.readouterr().out
 
 
 def test_the_table_of_contents_leads_to_chapters() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.errors import Hint
 from gradcheck.language.case import Loaded
 from gradcheck.language.loader.corrections import Correction, corrected, mended, proposed
 from gradcheck.language.loader.files import load_text
@@ -34,8 +35,8 @@ def proposals(case: CaseResult) -> Iterator[Correction]:
             yield found
     for c in case.comparisons:
         for diagnosis in c.diagnoses:
-            found = proposed(diagnosis.edit, c.place) if diagnosis.kind == "did_you_mean" else None
-            if found is not None:
+            found = proposed(Hint("", c.formula, diagnosis.formula, c.place), c.place)
+            if found is not None and diagnosis.edit is not None:
                 yield found
 
 

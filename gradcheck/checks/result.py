@@ -13,6 +13,7 @@ from gradcheck.checks.power import Power
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
+from gradcheck.language.case import Edit, Part
 from gradcheck.language.problem import Problem
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
@@ -141,6 +142,7 @@ class WrongOperation:
     engine: Engine
     mine: Pullback
     theirs: Pullback
+    inside: str = ""  # the op that the engine makes of it, among others
 
     @property
     def application(self) -> Application:
@@ -165,7 +167,7 @@ class Diagnosis:
     confidence: str = ""  # "confirmed" or "possible", of a mistake that was recognised
     evidence: Fact | None = None
     formula: str = ""  # the formula that is suggested
-    edit: str = ""  # and the edit of the file that writes it, as a Hint, where its place is known
+    edit: Edit | None = None  # of the text of the formula that is wrong, which makes that of it
     tried: tuple[str, ...] = ()  # the kinds of mistakes that do not explain it, where none does
 
 
@@ -199,6 +201,8 @@ class Comparison:
     operation: WrongOperation | None = field(default=None, repr=False, compare=False)  # of an op alone, on failure
     cause: Cause | None = None  # where gradients go wrong first, if this is the failure that shows it
     consequence_of: Fact | None = None  # the origin but for which this would be right
+    part: Part | None = None  # where in the text at its place it goes wrong
+    code: Place | None = None  # where the engine's own function begins that computes it
 
     # The subject's, for short.
 
@@ -313,6 +317,7 @@ class RunResult:
     seconds: float
     environment: Mapping[str, str]
     interrupted: bool = False
+    selected: int = 0  # how many there were to run, at least those that ran
 
     def count(self, status: CaseStatus) -> int:
         """How many cases came out so."""

@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -74,7 +74,7 @@ def run(
                 results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
     except KeyboardInterrupt:
         interrupted = True
-    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted)
+    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
 
 
 def _checked(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
@@ -185,28 +185,32 @@ def _position(place: Place) -> tuple[tuple[str, ...], int]:
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """One engine's missing ops and abilities, those first that stand in the way of most cases."""
+    """One engine's missing ops and abilities, those first that stand alone in the way of most cases; `unlocks` says of
+    how many, by the word."""
 
     engine: str
     words: tuple[str, ...]
     unsupported: int  # cases that it could not run
     cases: int  # cases that it was asked to run
+    unlocks: Mapping[str, int]
 
 
 def lacking(result: RunResult) -> list[Lacking]:
     """Every engine that could not express something, in the order in which they come up."""
-    words: dict[str, Counter[str]] = {}
-    affected: Counter[str] = Counter()
+    missing: dict[str, list[tuple[str, ...]]] = {}
     asked: Counter[str] = Counter()
     for case in result.cases:
         asked.update({comparison.engine for comparison in case.comparisons})
-        for engine, found in lacks_of(case).items():
-            words.setdefault(engine, Counter()).update(found)
-            affected[engine] += 1
-    return [
-        Lacking(engine, tuple(word for word, _ in found.most_common()), affected[engine], asked[engine])
-        for engine, found in words.items()
-    ]
+        for engine, words in lacks_of(case).items():
+            missing.setdefault(engine, []).append(words)
+    return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
+
+
+def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lacking:
+    needed = Counter(word for words in missing for word in words)
+    alone = Counter(words[0] for words in missing if len(words) == 1)
+    ordered = sorted(needed, key=lambda word: (-alone[word], -needed[word]))
+    return Lacking(engine, tuple(ordered), len(missing), asked, {word: alone[word] for word in ordered})
 
 
 def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:

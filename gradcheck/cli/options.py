@@ -58,7 +58,9 @@ _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
 _SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
 
 KEYWORD = Option("-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'.")
-TAG = Option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; several add up.")
+TAG = Option(
+    "-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; of several, any will do."
+)
 SEED = Option("--seed", key="seed", type=int, metavar="N", help="Instead of the case's own seed.")
 TIMEOUT = Option("--timeout", key="timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
 VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")

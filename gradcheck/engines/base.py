@@ -14,9 +14,9 @@ one's own is for all else, such as a library that differentiates functions:
 the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_error`): that is never a pass, and no
 failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
 
-Optional are `timeout`, `output` and `session`, which `time_limit`, `take_output` and `session` below read, and
-`Evaluation.changed`. A define-by-run engine whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page
-as a `DefineByRun`, whose `evaluate` can also record ops.
+Optional are `timeout`, `output`, `session` and `parts`, which `time_limit`, `take_output`, `session` and `parts_of`
+below read, and `Evaluation.changed`. A define-by-run engine whose tensors have `requires_grad`, `grad` and
+`retain_grad()` is a page as a `DefineByRun`, whose `evaluate` can also record ops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.errors import GradcheckError, Place, TensorError
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
@@ -88,6 +88,16 @@ class Pullback:
     error: TensorError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine makes one op of: the ops that are called in its place, none where it is called itself; and the
+    names of the ops whose methods the engine's own method calls, and where that begins."""
+
+    called: tuple[Application, ...] = ()
+    methods: tuple[str, ...] = ()
+    place: Place | None = None
+
+
 class Engine(Protocol):
     """Whoever can compute gradients."""
 
@@ -143,6 +153,12 @@ def session(engine: Engine, dtype: np.dtype) -> AbstractContextManager[None]:
     around many cases, each of which enters it again. Nothing where it has none."""
     found = getattr(engine, "session", None)
     return nullcontext() if found is None else found(dtype)
+
+
+def parts_of(engine: Engine, application: Application, dtype: np.dtype) -> Parts:
+    """Its `parts(application, dtype)`: what it makes an op of. Nothing is known where it has no such method."""
+    found = getattr(engine, "parts", None)
+    return Parts() if found is None else found(application, dtype)
 
 
 # Tensors one by one ---------------------------------------------------------------------------------

@@ -89,6 +89,7 @@ class FunctionalEngine(ForeignEngine):
         return self._calls.apply(op, bound)
 
     def called(self, call: Call) -> None:
+        super().called(call)
         self._record.append(call)
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:

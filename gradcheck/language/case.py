@@ -44,6 +44,29 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of what the file states: the text that begins at the claim's place, and the part's first and last place in
+    it."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What to write in place of a part of a text."""
+
+    start: int
+    end: int
+    text: str
+
+    def applied(self, text: str) -> str:
+        """The whole text, changed."""
+        return f"{text[: self.start]}{self.text}{text[self.end :]}"
+
+
+@dataclass(frozen=True, slots=True)
 class StatedTolerance:
     """`None` leaves the dtype's own."""
 

@@ -1,20 +1,17 @@
-"""What is wrong with a case, the most telling first: grouped, consequences behind their cause; and as a list of places
-and messages of one line."""
+"""What is wrong with a case, the most telling first: grouped, consequences behind their cause. Facts, no words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, ClaimKind, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparisons import TOGETHER, error_line, one_line, subject, verdict
-from gradcheck.reports.text import plain
 
 #: The statuses of a case that make a run fail, the worst first.
-BAD = ("crashed", "invalid", "failed", "xpassed")
-INFINITE = float("inf")
+BAD: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
+#: Between the names of engines that are told of as one.
+TOGETHER = " and "
 
 #: An engine, and where something goes wrong in it first.
 Origin = tuple[str, Fact]
@@ -28,6 +25,11 @@ class Finding:
     lead: Comparison
     others: tuple[Comparison, ...] = ()
     consequences: tuple[Comparison, ...] = ()
+
+    @property
+    def tells_error(self) -> bool:
+        """Whether it says why something was raised."""
+        return any(c.what is ClaimKind.RAISES for c in (self.lead, *self.others, *self.consequences))
 
 
 def findings(case: CaseResult) -> list[Finding]:
@@ -69,7 +71,8 @@ def _subject(c: Comparison) -> tuple[object, ...]:
     kind = c.what.subject
     if kind in (ClaimKind.VALUE, ClaimKind.GRADIENT):
         return kind, c.tensor, c.step
-    return kind, c.tensor, c.step, c.formula, c.engine
+    op = c.operation.application.op.name if c.operation is not None else ""
+    return kind, c.tensor, c.step, c.formula, c.engine, op
 
 
 def _finding(group: list[Comparison], behind: dict[Origin, list[Comparison]]) -> Finding:
@@ -87,59 +90,6 @@ def _folded(group: list[Comparison]) -> list[Comparison]:
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
         alike.setdefault(key, []).append(c)
     return [same[0].about(engine=TOGETHER.join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]
-
-
-# In a line each ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One line for people. `size` is the relative error; infinite where nothing could be compared."""
-
-    place: Place
-    message: str
-    size: float = 0.0
-
-    @property
-    def location(self) -> str:
-        """`file:line:column`, as far as it is known."""
-        known = [str(number) for number in (self.place.line, self.place.column) if number]
-        return plain(":".join([self.place.file, *known]))
-
-
-def problems(case: CaseResult) -> list[Problem]:
-    """The problems of a case, the most telling first; none of a case that did what it says."""
-    if case.status not in BAD:
-        return []
-    found = [Problem(locate(case, error.place), error_line(error), INFINITE) for error in case.errors]
-    for lead in (finding.lead for finding in findings(case)):
-        size = INFINITE if lead.max_rel is None else lead.max_rel
-        found.append(Problem(locate(case, lead.place), one_line(lead), size))
-    if case.status == "xpassed" or not found:
-        found.append(Problem(locate(case, case.place), verdict(case)))
-    return found
-
-
-#: What a claim holds on condition of, which is always told.
-_CONDITIONS = ("undefined_at", "needs_sizes")
-
-
-def remarks(case: CaseResult) -> list[Problem]:
-    """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, on
-    what condition formulas hold, and what libraries warned of."""
-    told: dict[object, Problem] = {}
-    for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
-        if c.blames_reference and not (c.what is ClaimKind.NODE and told):
-            text = f"{subject(c)}: {plain(say(c.verdict))}"
-            told.setdefault((c.tensor, c.step), Problem(locate(case, c.place), text))
-    for c in case.comparisons:
-        for note in c.notes if c.status == "passed" and c.what.is_general else ():
-            if note.kind in _CONDITIONS:
-                about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "
-                told.setdefault((about, note), Problem(locate(case, c.place), f"{about}{plain(say(note))}"))
-    for warning in case.warnings:
-        told.setdefault(warning, Problem(locate(case, case.place), plain(say(warning))))
-    return list(told.values())
 
 
 def locate(case: CaseResult, place: Place) -> Place:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparisons import parties
+from gradcheck.reports.phrases.numbers import parties
 from gradcheck.reports.phrases.table import listed
 from gradcheck.reports.text import brief, count, plain
 
@@ -59,14 +59,12 @@ def achievements(case: CaseResult) -> list[str]:
 
 
 def _standing(formulas: list[Comparison], number: int) -> str:
-    """`proved`, and the probability of that if one is wrong, if the exact oracle has proved them all; else that they
-    hold, and how many of them are proved."""
+    """`proved`, if the exact oracle has proved them all; else that they hold, and how many of them are proved."""
     proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
     if proved == number:
         known = [c.certificate for c in formulas if c.certificate]
         where = list(dict.fromkeys(condition for one in known for condition in one.get("where", ())))
-        bound = max(float(one["bound"]) for one in known)
-        return f"proved{' where ' + ' and '.join(where) if where else ''} (p < {brief(bound)})"
+        return f"proved{' where ' + ' and '.join(where) if where else ''}"
     return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
 
 
@@ -94,19 +92,25 @@ def _limits(formulas: list[Comparison]) -> str:
     return "".join(told[:_MOST_LIMITS]) + (f" and {more} more; -v shows them" if more > 0 else "")
 
 
+def is_qualified(case: CaseResult) -> bool:
+    """Whether something is to be said of how far a case that passed holds."""
+    notes = (note.kind for c in case.comparisons if c.what is ClaimKind.FORMULA for note in c.notes)
+    return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
+
+
 def _conventions(case: CaseResult) -> list[str]:
     """At how many tensors engines choose different subgradients; ops alone count only where no tensor shows it."""
     kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
     places = {(c.tensor, c.step) for c in kinks if c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)} or {
         (c.tensor, 0) for c in kinks
     }
-    return [f"another convention at {count(len(places), 'kink')}"] if places else []
+    return [f"{count(len(places), 'point')} without a derivative, where engines differ"] if places else []
 
 
 # Table -------------------------------------------------------------------------------------------------
 
 
-def table(case: CaseResult) -> list[Text]:
+def table(case: CaseResult, width: int = 80) -> list[Text]:
     """Every claim that did not fail, a line each, its trials included; columns as wide as they need be."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for c in case.comparisons:
@@ -138,13 +142,14 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
 
 
 def _certified(c: Comparison) -> str:
-    """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, p < 1.3e-26)`, or `confirmed by
-    complex step at 6 elements (error bar 3e-16)`."""
+    """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, a wrong one would pass with
+    p < 1e-26)`, or `confirmed by complex step at 6 elements (error bar 3e-16)`."""
     known = c.certificate
     if known is None or c.status != "passed":
         return ""
     if known["method"] == "exact":
-        tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, p < {brief(known['bound'])}"
+        tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, a wrong one would pass with p < "
+        tried += brief(known["bound"])
         unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
         where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
         return f"proved{where} at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns}{_held(known)})"

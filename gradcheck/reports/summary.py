@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
-from gradcheck.checks.run import lacking, lacks_of
+from gradcheck.checks.run import Lacking, lacking, lacks_of
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain
 
@@ -22,13 +22,18 @@ _ORDER: tuple[CaseStatus, ...] = (
 )
 #: How many mutants that nothing caught are listed; -v shows all.
 _LISTED = 3
+#: How many ops that an engine lacks are named; -v names all.
+_MOST_LACKING = 8
 
 
 def summary(result: RunResult) -> str:
     """`3 failed, 1997 passed, 1 invalid in 4.2s`; `5 passed (torch is wrong in 1 case) in 0.1s`."""
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
     line = f"{', '.join(counts) or 'no cases'}{_wrong_references(result)} in {duration(result.seconds)}"
-    return f"interrupted: {line}" if result.interrupted else line
+    if not result.interrupted:
+        return line
+    ran = f"{len(result.cases)} of {result.selected} ran: " if result.selected else ""
+    return f"interrupted: {ran}{line}"
 
 
 def _wrong_references(result: RunResult) -> str:
@@ -46,20 +51,36 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // 60)}m {int(seconds % 60)}s"
 
 
-def lacking_lines(result: RunResult) -> list[str]:
-    """What engines could not express, each once: `mine.Tensor lacks: matmul, softmax (14 of 60 cases)`."""
-    return [
-        f"{plain(one.engine)} lacks: {', '.join(map(plain, one.words))} ({one.unsupported} of {one.cases} cases)"
-        for one in lacking(result)
-    ]
+def lacking_lines(result: RunResult, everything: bool = False) -> list[str]:
+    """What engines could not express, what would let most cases run first: `mine.Tensor cannot run 14 of 60 cases; it
+    would run more of them with getitem (9), softmax (2); others take several things at once: pow, sin`."""
+    return [_lacking_line(one, everything) for one in lacking(result)]
+
+
+def _lacking_line(one: Lacking, everything: bool) -> str:
+    alone = [word for word in one.words if one.unlocks[word]]
+    together = [word for word in one.words if not one.unlocks[word]]
+    text = f"{plain(one.engine)} cannot run {one.unsupported} of {count(one.cases, 'case')}"
+    if alone:
+        named = [f"{plain(word)} ({one.unlocks[word]})" for word in alone]
+        text += f"; it would run more of them with {_first(named, everything)}"
+    if together:
+        named = [plain(word) for word in together]
+        text += f"; {'others' if alone else 'these'} take several things at once: {_first(named, everything)}"
+    return text
+
+
+def _first(words: list[str], everything: bool) -> str:
+    more = 0 if everything else max(0, len(words) - _MOST_LACKING)
+    return ", ".join(words[: len(words) - more]) + (f" and {more} more (-v)" if more else "")
 
 
 def lacks(case: CaseResult) -> str:
-    """`lacks softmax`; with several engines, each by name."""
+    """`has no softmax`; with several engines, each by name."""
     found = lacks_of(case)
     if len(found) == 1 and case.status == "unsupported":
-        return f"lacks {', '.join(map(plain, next(iter(found.values()))))}"
-    return "; ".join(f"{plain(engine)} lacks {', '.join(map(plain, words))}" for engine, words in found.items())
+        return f"has no {', '.join(map(plain, next(iter(found.values()))))}"
+    return "; ".join(f"{plain(engine)} has no {', '.join(map(plain, words))}" for engine, words in found.items())
 
 
 def power_lines(case: CaseResult, everything: bool = False) -> list[str]:

@@ -13,7 +13,8 @@ from rich.text import Text
 
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
-_MARK = "*"  # before each wrong element of what was got
+_MARK = "*"  # before each wrong element of what was got, where not all are wrong
+_MARKED = f"({_MARK} differs)"  # what that means, beside the title
 _GAP = "      "
 #: How an element that differs looks, of what was got and of what was wanted.
 _GOT, _WANT = "bold red", "green"
@@ -127,13 +128,14 @@ def _block(rows: Rows, marks: Rows, title: str, text_of: Callable[[Any], str], s
     """The title, then a line for each row, all of one width."""
     texts = [[text_of(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip_longest(*texts, fillvalue="")]
-    lines = [Text(" " + title)]
+    told = style == _GOT and any(map(any, marks)) and not all(map(all, marks))
+    lines = [Text(f" {title} {_MARKED}" if told else f" {title}")]
     for i, row in enumerate(texts):
         line = Text()
         for j, text in enumerate(row):
             wrong = bool(marks) and bool(marks[i][j])
             line.append(" " * (widths[j] - len(text) + (2 if j else 0)))
-            line.append((_MARK if wrong and style == _GOT else " ") + text, style if wrong else "")
+            line.append((_MARK if wrong and told else " ") + text, style if wrong else "")
         lines.append(line)
     total = max(line.cell_len for line in lines)
     for line in lines:

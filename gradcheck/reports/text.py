@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from gradcheck.errors import Place
+
 _SUSPECT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
@@ -20,6 +22,12 @@ def plain_lines(text: str) -> list[str]:
 
 def _escape(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode("ascii")
+
+
+def at(place: Place) -> str:
+    """`file:line:column`, as far as it is known."""
+    known = [str(number) for number in (place.line, place.column) if number]
+    return plain(":".join([place.file, *known]))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -95,6 +95,7 @@ def test_an_interrupted_run_reports_what_has_finished(run_text: RunText) -> None
     result = run_text(THREE, engines=[Broken(raising(KeyboardInterrupt()))])
     assert statuses(result) == ["passed"]
     assert result.interrupted
+    assert result.selected == 3
     assert result.exit_code == 130
 
 
@@ -249,9 +250,18 @@ CASES = (
 
 def test_each_word_once_those_first_that_stand_in_the_way_of_most() -> None:
     assert lacking(RunResult(CASES, 0.0, {})) == [
-        Lacking("mine", ("softmax", "matmul"), unsupported=2, cases=3),
-        Lacking("yours", ("matmul",), unsupported=1, cases=2),
+        Lacking("mine", ("softmax", "matmul"), unsupported=2, cases=3, unlocks={"softmax": 1, "matmul": 0}),
+        Lacking("yours", ("matmul",), unsupported=1, cases=2, unlocks={"matmul": 1}),
     ]
+
+
+def test_what_alone_would_let_most_cases_run_comes_first() -> None:
+    """`a` is needed by most, but never enough; `c` twice is."""
+    needed = (("a", "b"), ("a", "b"), ("a", "c"), ("c",), ("c",), ("d",))
+    cases = tuple(case(*(comparison("mine", word) for word in words)) for words in needed)
+    (found,) = lacking(RunResult(cases, 0.0, {}))
+    assert found.words == ("c", "d", "a", "b")
+    assert found.unlocks == {"c": 2, "d": 1, "a": 0, "b": 0}
 
 
 def test_one_case_has_each_word_once() -> None:

@@ -52,7 +52,9 @@ def test_what_is_lacking_is_in_the_json(tmp_path: Path, gradcheck: Any) -> None:
     outcome = gradcheck("run", str(file), "--engine", wrong_engine("right"), "--output-format", "json")
     assert outcome.code == 0
     found = json.loads(outcome.out)
-    assert found["lacking"] == [{"engine": "right.Tensor", "lacks": ["softmax"], "unsupported": 1, "cases": 1}]
+    assert found["lacking"] == [
+        {"engine": "right.Tensor", "lacks": ["softmax"], "unsupported": 1, "cases": 1, "unlocks": {"softmax": 1}}
+    ]
     assert found["cases"][0]["status"] == "unsupported"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.engines.base import as_tensor_error, session, take_output, time_limit
+from gradcheck.engines.base import Parts, as_tensor_error, parts_of, session, take_output, time_limit
 from gradcheck.engines.core import Core
 from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
 
@@ -24,6 +24,9 @@ class Bare:
 class Talking(Bare):
     timeout = 3
 
+    def parts(self, application, dtype):
+        return Parts(methods=("sum",))
+
     class output:  # noqa: N801
         @staticmethod
         def take() -> str:
@@ -40,6 +43,8 @@ def test_a_bare_engine_asks_for_no_limit_prints_nothing_and_needs_no_session() -
 def test_what_an_engine_has_besides_is_read() -> None:
     assert time_limit(Talking()) == 3
     assert take_output(Talking()) == "hello"
+    assert parts_of(Talking(), None, FLOAT32) == Parts(methods=("sum",))
+    assert parts_of(Bare(), None, FLOAT32) == Parts()
     core = Core()
     with session(core, FLOAT32):
         assert core.host.call(_op("ones"), ((2,),), {}).data.dtype == FLOAT32

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.case import Claim, Loaded, Step, Value
+from gradcheck.language.case import Claim, Edit, Loaded, Step, Value
 from gradcheck.language.expr.parser import parse
 
 
@@ -16,6 +16,10 @@ def test_places_take_no_part_in_equality() -> None:
 
 def test_a_claim_of_an_expression_has_the_printer_s_text() -> None:
     assert Claim.of(parse("(x+1)")) == Claim("x + 1", parse("x + 1"))
+
+
+def test_an_edit_changes_a_part_of_a_text() -> None:
+    assert Edit(4, 5, "c.T").applied("a @ b + 1") == "a @ c.T + 1"
 
 
 def test_what_was_loaded_can_be_taken_apart() -> None:

@@ -26,6 +26,8 @@ def test_what_is_wrong_is_counted_first(run: Any, case: Any) -> None:
     cases = [case(status=status) for status in ("passed", "skipped", "failed", "passed", "crashed")]
     assert summary(run(*cases)) == "1 failed, 1 crashed, 2 passed, 1 skipped in 4.2s"
     assert summary(run(interrupted=True)) == "interrupted: no cases in 4.2s"
+    found = run(*[case(f"c{number}") for number in range(6)], interrupted=True, selected=200)
+    assert summary(found) == "interrupted: 6 of 200 ran: 6 passed in 4.2s"
 
 
 def test_what_an_engine_lacks_is_said_once(run: Any, case: Any, comparison: Any) -> None:
@@ -35,10 +37,13 @@ def test_what_an_engine_lacks_is_said_once(run: Any, case: Any, comparison: Any)
     one = case("one", "unsupported", comparisons=lacking("softmax"))
     two = case("two", "unsupported", comparisons=lacking("softmax", "matmul"))
     fine = case("fine", comparisons=(comparison(engine="mine"),))
-    assert lacking_lines(run(one, two, fine)) == ["mine lacks: softmax, matmul (2 of 3 cases)"]
-    assert lacks(two) == "lacks softmax, matmul"
+    assert lacking_lines(run(one, two, fine)) == [
+        "mine cannot run 2 of 3 cases; it would run more of them with softmax (1); others take several things at once: "
+        "matmul"
+    ]
+    assert lacks(two) == "has no softmax, matmul"
     both = case("both", "failed", comparisons=lacking("cat") + lacking("stack", engine="yours"))
-    assert lacks(both) == "mine lacks cat; yours lacks stack"
+    assert lacks(both) == "mine has no cat; yours has no stack"
     assert lacks(fine) == ""
 
 

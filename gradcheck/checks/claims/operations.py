@@ -92,13 +92,10 @@ def check_operations(
     cotangents = [operation.cotangents for operation in operations]
     want = reference.pull_back(applications, cotangents, problem.dtype)
     for engine in engines:
-        got = engine.pull_back(applications, cotangents, problem.dtype)
         pair = _Pair(point, engine, run)
         wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
-        for number, (operation, mine, theirs) in enumerate(zip(operations, got, want, strict=True)):
-            for index, comparison in pair.compare(operation, mine, theirs):
-                known = WrongOperation(number, operation, index, engine, mine, theirs)
-                wrong[operation.application.owner].append(replace(comparison, operation=known))
+        for comparison in pair.compare_all(operations, want):
+            wrong[comparison.tensor].append(comparison)
         for owner, number in wrong_where_shared(applications, cotangents, want, (engine, problem.dtype)):
             if not wrong[owner]:
                 wrong[owner].append(
@@ -106,6 +103,16 @@ def check_operations(
                 )
         for owner, found in wrong.items():
             yield from found or [pair.subject(owner).passed()]
+
+
+def wrong_alone(
+    point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
+) -> list[Comparison]:
+    """The gradients of these ops, each alone, that are wrong in an engine."""
+    operations = operations_of(applications, point.problem.seed)
+    cotangents = [operation.cotangents for operation in operations]
+    want = point.engines.reference.pull_back(applications, cotangents, point.problem.dtype)
+    return [c for c in _Pair(point, engine, run).compare_all(operations, want) if c.status == "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,16 @@ class _Pair:
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
         return between_engines(dtype, self.point.problem.case.engine_tolerance, self.run)
+
+    def compare_all(self, operations: Sequence[Operation], want: Sequence[Pullback]) -> Iterator[Comparison]:
+        """What is wrong, or worth a note, with these ops."""
+        cotangents = [operation.cotangents for operation in operations]
+        applications = [operation.application for operation in operations]
+        got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
+        for number, (operation, mine, theirs) in enumerate(zip(operations, got, want, strict=True)):
+            for index, comparison in self.compare(operation, mine, theirs):
+                known = WrongOperation(number, operation, index, self.engine, mine, theirs)
+                yield replace(comparison, operation=known)
 
     def compare(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[tuple[int, Comparison]]:
         """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""

@@ -1,8 +1,8 @@
-"""What an engine shows when it is asked again: it answers otherwise, recurses, has wrong values, or loses uses."""
+"""What an engine shows when it is asked again: it answers otherwise, recurses, or loses uses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,17 +11,15 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.evidence import MORE_POINTS, evidence_of_accumulation
+from gradcheck.checks.failures.evidence import evidence_of_accumulation
 from gradcheck.checks.failures.localize import Fault
-from gradcheck.checks.failures.point_failures import PointFailures, why
+from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Points
 from gradcheck.checks.result import Cause, ClaimKind, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import GradcheckError
-from gradcheck.facts import Fact, fact
-from gradcheck.language.expr.nodes import Call, Name
+from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 
@@ -80,47 +78,6 @@ def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.shape == other.shape and bool(np.all((one == other) | ((one != one) & (other != other))))
-
-
-# Values --------------------------------------------------------------------------------------------
-
-
-def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
-    """Tell of the first wrong value, from which everything else may follow; whether there is one."""
-    places = failures.failed((ClaimKind.VALUE,), engine.name)
-    if not places:
-        return False
-    here = [place for place in places if failures.is_here(failures.comparisons[place])]
-    lead = (here or places)[0]
-    tensor = failures.comparisons[lead].tensor
-    changed = tuple(failures.point.evaluation(engine).changed)
-    told: tuple[Diagnosis, ...]
-    if changed and here:
-        cause = Cause(fact("ops_of", engine=engine.name), fact("change_arguments", tensors=changed))
-        told = (Diagnosis("input_mutated", fact("inputs_mutated", tensors=changed), confidence="confirmed"),)
-    else:
-        cause = Cause(_op_at(failures, tensor), fact("value_is_wrong"))
-        told = why(_values(failures, engine, tensor)) if here else ()
-    failures.change(lead, cause=cause, diagnoses=told)
-    failures.follow_from(cause.origin, failures.failed((), engine.name))
-    return True
-
-
-def _op_at(failures: PointFailures, tensor: str) -> Fact:
-    """`tanh at h` for an entry that is one op of names; otherwise the entry."""
-    claim = failures.context.case.graph.get(tensor.partition("[")[0])
-    if claim is not None and isinstance(claim.expr, Call) and all(isinstance(c, Name) for c in claim.expr.args):
-        return fact("op_at", op=claim.expr.op, entry=tensor)
-    return fact("tensor", name=tensor)
-
-
-def _values(failures: PointFailures, engine: Engine, tensor: str) -> Iterator[Evidence]:
-    for number in range(MORE_POINTS + 1):
-        near = failures.context.points.nearby(failures.point, number)
-        mine, theirs = near.evaluation(engine).states, near.want.states
-        if mine and theirs and tensor in theirs[0].values:
-            others = {name: value for name, value in theirs[0].values.items() if name != tensor}
-            yield Evidence(mine[0].values.get(tensor), theirs[0].values[tensor], others=others)
 
 
 # Three uses ------------------------------------------------------------------------------------------

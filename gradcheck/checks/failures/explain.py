@@ -10,15 +10,18 @@ from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
+from gradcheck.checks.failures.composition import parts, taken_apart
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.doubts import contradict
-from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
+from gradcheck.checks.failures.engine_faults import is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_rule
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.formulas import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
+from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
+from gradcheck.checks.failures.wrong_values import has_wrong_values
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Cause, ClaimKind, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
@@ -102,14 +105,24 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     listed = list(wrong.values())
     if is_unreliable(failures, engine, listed) or has_wrong_values(failures, engine):
         return
+    wrong, because = taken_apart(failures, engine, wrong)
     _explain_operations(failures, engine, wrong)
+    for place, inner in because.items():
+        found = failures.comparisons[inner]
+        origin = found.cause.origin if found.cause is not None else found.consequence_of
+        failures.follow_from(origin or localize.origin_of(wrong[inner]), [place])
     _explain_shared(failures, engine)
     raised = failures.failed((ClaimKind.RAISES,), engine.name)
     if raised:
-        if listed:
-            failures.follow_from(localize.origin_of(listed[-1]), raised)
+        if wrong:
+            failures.follow_from(localize.origin_of(_that_raises(list(wrong.values()))), raised)
         return
     _explain_accumulation(failures, engine, listed)
+
+
+def _that_raises(wrong: Sequence[WrongOperation]) -> WrongOperation:
+    """The first in a backward pass that raises something alone, or else the first that is wrong."""
+    return next((one for one in reversed(wrong) if one.mine.error), wrong[-1])
 
 
 # Ops that are wrong alone ----------------------------------------------------------------------------
@@ -123,10 +136,15 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
     numbers = {one.number for one in wrong.values()}
     for count, group in enumerate(groups.values()):
         first = [place for place in reversed(group) if wrong[place].number == wrong[group[0]].number]
-        cause = localize.wrong_rule([wrong[place] for place in first], failures.operations, len(numbers))
-        failures.change(first[0], cause=cause)
+        one = wrong[first[0]]
+        counts = (failures.operations, len(numbers))
+        made = parts(failures, engine, one.application)
+        cause = localize.wrong_rule([wrong[p] for p in first], counts, made.methods)
+        failures.change(
+            first[0], cause=cause, part=part_of(failures, one.application, one.number, one.inside), code=made.place
+        )
         if count < MOST:
-            for place in first[:MOST]:
+            for place in () if one.mine.error else first[:MOST]:
                 evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
                 failures.change(place, diagnoses=why(evidence))
         failures.follow_from(cause.origin, group)

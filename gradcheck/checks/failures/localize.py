@@ -112,23 +112,31 @@ def first(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
 
 
 def origin_of(wrong: WrongOperation) -> Fact:
-    """The op and its graph entry, as the origin of what follows from it."""
-    return fact("op_at", op=wrong.application.op.name, entry=wrong.application.owner)
+    """The op and its graph entry, as the origin of what follows from it; and the op that it is a part of."""
+    op, entry = wrong.application.op.name, wrong.application.owner
+    return (
+        fact("op_inside", op=op, entry=entry, outer=wrong.inside) if wrong.inside else fact("op_at", op=op, entry=entry)
+    )
 
 
-def wrong_rule(group: Sequence[WrongOperation], operations: int, wrong: int) -> Cause:
-    """What is wrong with one op, of so many `operations` of which so many are `wrong`."""
+def wrong_rule(group: Sequence[WrongOperation], counts: tuple[int, int], made_of: tuple[str, ...] = ()) -> Cause:
+    """What is wrong with one op, by how many operations there are and how many of these are wrong; `made_of` names the
+    ops whose methods the engine's own calls."""
+    operations, wrong = counts
     one, *_ = group
     numbers = sorted({other.index for other in group})
     application = one.application
     places = positions(application)
     if one.mine.error or one.theirs.error:
         what = fact("rule_fails")
+    elif application.shared:
+        what = fact("shared_argument")
     elif sum(1 for _ in arrays(application.args, application.kwargs)) < 2:
         what = fact("its_gradient_is_wrong")
     else:
         what = fact("gradients_of_arguments_are_wrong", arguments=tuple(places[number] for number in numbers))
-    return Cause(origin_of(one), fact("among_operations", what=what, operations=operations, wrong=wrong))
+    told = fact("among_operations", what=what, operations=operations, wrong=wrong, made_of=made_of)
+    return Cause(origin_of(one), told)
 
 
 def wrong_accumulation(fault: Fault, operations: int, uses: int) -> Cause:

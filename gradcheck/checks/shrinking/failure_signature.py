@@ -99,7 +99,8 @@ def _is_asked_for(c: Comparison) -> bool:
 def _how(c: Comparison) -> tuple[str, ...]:
     """The op whose rule is wrong, or what kind of difference there is."""
     if c.operation is not None:
-        return (c.operation.application.op.name,)
+        error = c.operation.mine.error
+        return (c.operation.application.op.name, *([error.kind] if error is not None else ()))
     if c.mismatch is None or c.mismatch.kind in _WHEREABOUTS:
         return ("numbers",)
     return tuple(_kinds(c.mismatch))

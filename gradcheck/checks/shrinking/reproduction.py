@@ -46,14 +46,17 @@ class Reproductions:
         self.options, self.engines, self.check = options, engines, check
 
     def find_all(self, pairs: Sequence[tuple[Case, CaseResult]], effort: Effort) -> dict[str, Reproduction]:
-        """Those of the first cases that fail, by their ids; of what is done unasked, only what is complete."""
+        """Those of the first cases that fail, by their ids; unasked, one of those that fail in the same way, and only
+        what is complete."""
         left: float = effort.together
         found: dict[str, Reproduction] = {}
         tried = 0
+        known: set[Signature] = set()
         for case, result in pairs:
             signature = signature_of(result)
-            if signature is None or (signature.is_claim and not effort.claims):
+            if signature is None or (not effort.claims and (signature.is_claim or signature in known)):
                 continue
+            known.add(signature)
             if tried == effort.cases or left <= 0:
                 break
             tried += 1

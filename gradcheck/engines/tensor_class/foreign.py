@@ -13,12 +13,13 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
-from gradcheck.engines.base import Application, Cotangents, Evaluation, Pullback, as_tensor_error
+from gradcheck.engines.base import Application, Cotangents, Evaluation, Parts, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.engines.recording import Recorder, convert, flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
+from gradcheck.engines.tensor_class.composition import methods_called
 from gradcheck.engines.tensor_class.guard import EngineError, Output, as_asked, translating
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.errors import GradcheckError, Place, Unsupported
 from gradcheck.language.problem import Problem
 
 #: Seconds for each case, unless the run says otherwise: somebody's engine may loop for ever.
@@ -106,6 +107,19 @@ class Call(NamedTuple):
     shape: Shape
 
 
+def _application(call: Call, owner: str) -> Application:
+    """A call as an op alone, on plain arrays."""
+    kinds = (WrappedTensor, np.ndarray)
+    tracked = tuple(getattr(value, "requires_grad", False) for value in flat(call.bound) if type(value) in kinds)
+    pairs = list(zip(call.op.parameters, map(plain, call.bound), strict=True))
+    args = tuple(value for parameter, value in pairs if not parameter.keyword_only)
+    kwargs = {parameter.name: value for parameter, value in pairs if parameter.keyword_only}
+    outputs = ((call.result.shape, call.result.dtype),)
+    tensors = [id(tensor) for tensor in tensors_in(call.bound)]
+    shared = len(set(tensors)) < len(tensors)
+    return Application(call.op, args, kwargs, owner, tracked, outputs=outputs, shared=shared)
+
+
 class ForeignEngine(DefineByRun):
     """Somebody's library as an engine, and the host of its ops. A subclass provides `backward` and what is abstract
     here; it may extend `new_graph`, `called` and `rehearse`."""
@@ -119,6 +133,7 @@ class ForeignEngine(DefineByRun):
         self.timeout = TIMEOUT
         self.output = Output()
         self._given: list[tuple[np.ndarray, WrappedTensor]] = []  # leaves of this graph, and what they were made from
+        self._heard: list[Call] | None = None  # where calls are noted, while anybody listens
 
     # What a library provides --------------------------------------------------------------------
 
@@ -156,6 +171,17 @@ class ForeignEngine(DefineByRun):
 
     def called(self, call: Call) -> None:
         """An op has been called."""
+        if self._heard is not None:
+            self._heard.append(call)
+
+    @contextmanager
+    def listening(self, heard: list[Call]) -> Iterator[None]:
+        """Every call meanwhile is noted."""
+        self._heard = heard
+        try:
+            yield
+        finally:
+            self._heard = None
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack."""
@@ -246,6 +272,18 @@ class ForeignEngine(DefineByRun):
             except GradcheckError as error:  # not even the inputs could be made
                 found = Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
             return replace(found, changed=self._changed(problem))
+
+    def parts(self, application: Application, dtype: np.dtype) -> Parts:
+        """What the adapter calls for an op that the library lacks, and which of its own methods the library calls."""
+        heard: list[Call] = []
+        with self.fresh_session(dtype), self.listening(heard):
+            methods = methods_called(self.library, lambda: OpRun(self, application, ()))
+        if any(call.op is application.op for call in heard):
+            heard = []
+        calls = [_application(call, application.owner) for call in heard if call.result.requires_grad]
+        code = next(iter(methods.values()), None) if not calls else None
+        place = Place(code.co_filename, code.co_firstlineno) if code is not None else None
+        return Parts(tuple(calls), tuple(name for name in methods if name != application.op.name), place)
 
     def _changed(self, problem: Problem) -> dict[str, np.ndarray]:
         """Inputs and constants that are no longer what they were."""

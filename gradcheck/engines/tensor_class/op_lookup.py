@@ -67,7 +67,7 @@ class OpLookup:
             if trial is None:
                 continue
             trials.append(trial)
-            if trial.right or (form.exact and not _refused(trial.error)):
+            if trial.right or (form.exact and not self._refused(trial.error)):
                 return form
         return _best(op, trials)
 
@@ -96,6 +96,13 @@ class OpLookup:
             trial.right = _close(array, expected)
         return trial
 
+    def _refused(self, error: BaseException | None) -> bool:
+        """Whether an exception says that a call is not for the library, and not that something went wrong: that its own
+        code asks its own tensor for what that has not."""
+        if isinstance(error, AttributeError) and self._engine.is_tensor(error.obj):
+            return False
+        return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(str(error))))
+
 
 def _best(op: Op, trials: list[Trial]) -> Form | str:
     """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
@@ -106,11 +113,6 @@ def _best(op: Op, trials: list[Trial]) -> Form | str:
     if errors:
         return f"its {op.name} does not take these arguments: {said(errors[0])}"
     return f"it has no {op.name}" + (" with these settings" if trials else "")
-
-
-def _refused(error: BaseException | None) -> bool:
-    """Whether an exception says that a call is not for the library, and not that something went wrong."""
-    return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(str(error))))
 
 
 def _kind(value: Any) -> Any:

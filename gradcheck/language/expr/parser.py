@@ -80,7 +80,17 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
 
     Raises InvalidCase, placed at the offending part.
     """
-    source = Source(text, place)
+    return _parse(Source(text, place), max_length, None)
+
+
+def spans(text: str) -> tuple[Expr, dict[int, tuple[int, int]]]:
+    """An expression, and by the ids of its parts where each begins and ends in the text, brackets around it left out.
+    A part that is not written as such (the shape in `x.size(0)`) has no span. Raises InvalidCase."""
+    found: dict[int, tuple[int, int]] = {}
+    return _parse(Source(text), MAX_LENGTH, found), found
+
+
+def _parse(source: Source, max_length: int, found: dict[int, tuple[int, int]] | None) -> Expr:
     todo: list[tuple[Any, int, Build | None, int]] = [(source.tree(max_length), 0, None, 0)]
     done: list[Expr] = []
     while todo:
@@ -90,6 +100,8 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
             parts = done[start:]
             del done[start:]
             done.append(build(parts))
+            if found is not None:
+                found[id(done[-1])] = source.at(node), source.offset(node.end_col_offset)
             continue
         if depth > MAX_NESTING:
             raise source.error(source.at(node), f"an expression nested more than {MAX_NESTING} levels deep")
@@ -97,7 +109,7 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
         if plan is None:
             raise _refused(source, node, type(node))
         children, build = plan(source, node, depth)
-        todo.append((None, 0, build, len(children)))
+        todo.append((node, 0, build, len(children)))
         todo.extend((child, below, None, 0) for child, below in reversed(children))
     return done[0]
 

@@ -46,7 +46,7 @@ Spelling: TypeAlias = tuple[int, list[Piece]]
 
 def to_text(expr: Expr) -> str:
     """The text of an expression."""
-    return written(expr, _spell, "(", ")")
+    return written(expr, spell, "(", ")")
 
 
 def written(expr: Expr, spell: Callable[[Expr], Spelling], opening: str, closing: str) -> str:
@@ -72,7 +72,7 @@ def commas(items: Iterable[Expr]) -> list[Piece]:
     return pieces[1:]
 
 
-def _spell(expr: Expr) -> Spelling:
+def spell(expr: Expr) -> Spelling:
     match expr:
         case Name(name):
             return ATOM, [name]

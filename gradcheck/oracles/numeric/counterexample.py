@@ -36,6 +36,10 @@ _BOUNDED = {"uniform": 0, "uniform_like": 1, "rand": 0, "rand_like": 0}
 _UNIT = (("low", 0.0), ("high", 1.0))
 #: So many integers from the lower bound on are tried, where the usual ones lie outside.
 _FEW = 4
+#: Of more numbers nobody works anything out by hand; nor with fractions but these.
+MOST_BY_HAND, _DENOMINATORS = 24, (1, 2, 3, 4, 5, 6, 8, 9)
+#: So many more are tried once one is found that takes more than a pencil.
+_FURTHER = 12
 #: What differs by less may be rounding.
 _TOLERANCE = 1e-7
 #: So often the numbers are drawn anew: at a tie or another kink nothing can be told.
@@ -60,9 +64,17 @@ class Counterexample:
     true: Any
     unseen: Mapping[str, int] = field(default_factory=dict)  # those of the sizes that no tensor's shape shows
 
+    @property
+    def is_for_pencil(self) -> bool:
+        """Whether it can be checked by hand: few numbers, and both sides simple fractions, or shapes."""
+        arrays = (*self.inputs.values(), *self.constants.values(), *self.seeds.values())
+        few = sum(array.size for array in arrays) <= MOST_BY_HAND
+        return few and (self.index is None or (_is_simple(self.claimed) and _is_simple(self.true)))
+
 
 def counterexample(case: Case, name: str, claim: Claim, budget: Budget | None = None) -> Counterexample | None:
-    """The first that is found, from the smallest sizes upwards; None if none is before the budget is spent.
+    """The first that can be checked by hand, from the smallest sizes upwards, if it comes soon after the first at all;
+    else that. None if none is found before the budget is spent.
 
     Of complex numbers there are none.
     """
@@ -70,18 +82,27 @@ def counterexample(case: Case, name: str, claim: Claim, budget: Budget | None = 
         return None
     budget = budget or Budget(WORK)
     varies = speaks_of_root(case, claim.expr)  # else the claim is about the incoming gradient that is written out
+    first: Counterexample | None = None
+    further = 0  # tries after the first
     for sizes, integers, generator in _tries(case):
-        if budget.is_spent:
-            return None
+        further += first is not None
+        if budget.is_spent or further > _FURTHER:
+            break
         budget.spend(_DRAWING)
         try:
             problem = with_small_integers(case, sizes, generator, integers, varies)
             found = _compared(problem, name, claim, budget)
         except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
             continue
-        if found is not None:
+        if found is not None and found.is_for_pencil:
             return found
-    return None
+        first = first or found
+    return first
+
+
+def _is_simple(value: float) -> bool:
+    """An integer of few digits, or a fraction with a small denominator."""
+    return any(abs(value * part - round(value * part)) < 1e-9 for part in _DENOMINATORS) and abs(value) < 1e4
 
 
 def _tries(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, ...], np.random.Generator]]:

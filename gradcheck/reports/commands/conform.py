@@ -10,12 +10,12 @@ from gradcheck.checks.conformance.conform import Conformance, Standing, standing
 from gradcheck.checks.result import RunResult
 from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
-from gradcheck.reports.findings import problems
 from gradcheck.reports.phrases import say
+from gradcheck.reports.problems import problems
 from gradcheck.reports.text import plain, wrap
 
 _ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")
-_WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "unsup"}
+_WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
 
 def render(found: Conformance, look: Look) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.findings import problems, remarks
+from gradcheck.reports.problems import problems, remarks
 from gradcheck.reports.summary import lacking_lines, summary
 from gradcheck.reports.text import plain
 

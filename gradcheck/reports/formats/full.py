@@ -1,36 +1,43 @@
-"""The report for people: a line for each case that is right, and for one that is wrong all that helps to mend it."""
+"""The report for people: what went wrong, by cause, each in the case that shows it best; what is right, in a line."""
 
 from __future__ import annotations
 
 from io import StringIO
-from itertools import groupby
 
-from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.checks.result import UNSETTLED, CaseResult, RunResult
+from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed import WORDS, failure, indented
-from gradcheck.reports.findings import BAD, remarks
-from gradcheck.reports.passed import achievements, table
-from gradcheck.reports.phrases.comparisons import error_line, verdict
-from gradcheck.reports.summary import lacking_lines, lacks, power_lines, power_summary, summary
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.causes import Causes, Group, causes
+from gradcheck.reports.failed import WORDS, further, in_full, indented, of_case, of_error
+from gradcheck.reports.findings import BAD
+from gradcheck.reports.listing import listing
+from gradcheck.reports.overview import SCREEN, brief_group, brief_member, overview, place_of
+from gradcheck.reports.phrases.causes import group_title
+from gradcheck.reports.summary import lacking_lines, power_summary, summary
+from gradcheck.reports.text import at, count, plain
 
-#: Columns before the name of a case, and the most that are kept for names before what is said of them.
-_MARGIN, _NAME = 10, 40
+#: How many further cases of one cause are listed; -v shows all.
+OTHERS = 5
+#: How many causes are told in full; -v shows all so.
+IN_FULL = 20
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The cases by file, then what is wrong with those that are, then the summary."""
-    lines = _listing(result, look)
-    for case in result.cases:
-        if case.status in BAD:
-            lines += [*failure(case, look), Text()]
-    for text in lacking_lines(result):
-        lines += indented(text, look, indent=0, style="yellow")
+    """The causes at a glance, where they would not all be seen at once; what is right; what is wrong; the summary."""
+    found = causes(result)
+    right = listing(result, look)
+    blocks = _blocks(found, look)
+    lines = [*right, *([Text()] if right else [])]
+    seen = len(lines) + sum(map(len, blocks[:-1])) + 1
+    if blocks and (seen > SCREEN - 4 or (len(right) > SCREEN // 2)):
+        lines = [*overview(result, found, look), Text(), *lines]
+    for block in blocks:
+        lines += [*block, Text()]
+    for text in lacking_lines(result, look.verbosity > 0):
+        lines += indented(text, look, indent=0, style="magenta")
     lines += [Text(text) for text in (power_summary(result),) if text]
     return output([*lines, _summary(result)], look)
 
@@ -55,49 +62,40 @@ def _summary(result: RunResult) -> Text:
     return Text(summary(result), style="bold red" if bad else "bold green")
 
 
-def _listing(result: RunResult, look: Look) -> list[Text]:
-    """A line a case, below its file; none of it with -q."""
-    if look.verbosity < 0:
-        return []
-    lines: list[Text] = []
-    for file, group in groupby(result.cases, key=lambda case: case.file):
-        cases = list(group)
-        room = min(_NAME, max(cell_len(plain(case.name)) for case in cases))
-        lines.append(Text(plain(file), style="bold"))
-        for case in cases:
-            lines.append(_case_line(case, room, look))
-            for text in power_lines(case, look.verbosity > 0):
-                lines += indented(text, look, indent=_MARGIN, style="dim")
-            for remark in remarks(case):
-                lines += indented(remark.message, look, indent=_MARGIN, style="yellow")
-            if look.verbosity > 0:
-                lines += table(case)
-    return [*lines, Text()] if lines else []
+def _blocks(found: Causes, look: Look) -> list[list[Text]]:
+    """The first causes in full, the others in a line or two each."""
+    groups, cases = found.groups, found.cases
+    most = len(groups) + len(cases) if look.verbosity > 0 else IN_FULL
+    blocks = [_of_group(group, look) for group in groups[:most]]
+    blocks += [of_case(case, members, look) for case, members in cases[: max(0, most - len(groups))]]
+    rest = [line for group in groups[most:] for line in brief_group(group, look)]
+    others = cases[max(0, most - len(groups)) :]
+    rest += [line for _, members in others for member in members for line in brief_member(member, look)]
+    if rest:
+        number = len(groups[most:]) + len(others)
+        blocks.append([Text(f"{count(number, 'further cause')}; -v shows all in full:"), Text(), *rest])
+    return blocks
 
 
-def _case_line(case: CaseResult, room: int, look: Look) -> Text:
-    """`  ok      chain of four matrices  2 gradients agree`, with as many remarks as there is room for."""
-    word, style = WORDS[case.status]
-    name = plain(case.name) or "(the file itself)"
-    line = Text.assemble("  ", (word.ljust(7), style), " ", name)
-    remarks = achievements(case) if case.status == "passed" else [_remark(case)]
-    column = _MARGIN + max(room, cell_len(name)) + 2
-    text = ""
-    for remark in filter(None, remarks):
-        longer = f"{text}, {remark}" if text else remark
-        if text and column + cell_len(longer) > look.width:
-            break
-        text = longer
-    if text:
-        line.append(" " * (column - cell_len(line.plain)))
-        line.append(text, style="dim")
-    return line
-
-
-def _remark(case: CaseResult) -> str:
-    unsettled = sum(comparison.status in UNSETTLED for comparison in case.comparisons)
-    if case.status == "failed" and unsettled:
-        return f"{unsettled} of {count(len(case.comparisons), 'comparison')} failed"
-    if case.status in BAD and case.errors:
-        return count(len(case.errors), "error")
-    return lacks(case) or verdict(case) or "; ".join(error_line(error) for error in case.errors)
+def _of_group(group: Group, look: Look) -> list[Text]:
+    """The clearest case in full, the others in a line each."""
+    lead = group.lead
+    word, style = WORDS[lead.case.status]
+    text = f"{word}  {count(len(group.members), 'case')}: {group_title(group)}"
+    lines = indented(text, look, indent=0, hanging=len(word) + 2, style=style)
+    lines += indented(f"clearest in: {plain(lead.case.name)}", look) if lead.case.name else []
+    if lead.finding is not None:
+        found = lead.finding.lead
+        headed = found.cause is not None and not group.ops and not found.what.is_of_file
+        lines += in_full(lead.finding, lead.case, look, headed)
+    elif lead.error is not None:
+        lines += of_error(lead.error, lead.case, look, headed=False)
+    others = group.members[1:]
+    shown = others if look.verbosity > 0 else others[:OTHERS]
+    lines += [Text(), *indented("the same in:", look)]
+    for member in shown:
+        lines += indented(f"{at(place_of(member))}  {plain(member.case.name)}", look, indent=4)
+    if len(shown) < len(others):
+        lines.append(Text(f"    and {count(len(others) - len(shown), 'more case')}; -v shows them all"))
+    known = next((member.case for member in group.members if member.case.smallest is not None), lead.case)
+    return [*lines, *further(known, look)]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.findings import BAD, Problem, problems, remarks
+from gradcheck.reports.findings import BAD
+from gradcheck.reports.problems import Problem, problems, remarks
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import count, plain
 
@@ -43,18 +44,22 @@ def _annotation(name: str, problem: Problem, level: str = "error") -> str:
         properties["line"] = str(problem.place.line)
     if problem.place.column:
         properties["col"] = str(problem.place.column)
+        if problem.length:
+            properties["endColumn"] = str(problem.place.column + problem.length)
     properties["title"] = plain(name) or "gradcheck"
     joined = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{level} {joined}::{_data(problem.message)}"
 
 
 def _in_repository(file: str) -> str:
-    """The path from the repository's root, where GitHub looks for it, also when run from a folder inside."""
-    root = os.environ.get("GITHUB_WORKSPACE")
-    path = Path(file)
-    if root and Path.cwd().joinpath(path).is_relative_to(root):
-        path = Path.cwd().joinpath(path).relative_to(root)
-    return path.as_posix()
+    """The path from the repository's root, where GitHub looks for it, wherever inside of it the run began."""
+    here = Path.cwd()
+    path = Path(os.path.normpath(here / file))
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    roots = [Path(workspace)] if workspace else []
+    roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
+    root = next((root for root in roots if path.is_relative_to(root)), None)
+    return Path(file).as_posix() if root is None else path.relative_to(root).as_posix()
 
 
 def _data(text: str) -> str:

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
-from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
+from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import say
-from gradcheck.reports.text import plain
+from gradcheck.reports.source import Spot, near, spot
+from gradcheck.reports.text import at, plain
 
 SCHEMA = 1
 
@@ -43,9 +44,9 @@ def _head(result: RunResult) -> dict[str, Any]:
         "gradcheck": __version__,
         "environment": result.environment,
         "summary": summary,
-        "interrupted": result.interrupted,
+        **_fields(result, "interrupted", "selected"),
         "lacking": [
-            {"engine": one.engine, "lacks": one.words, **_fields(one, "unsupported", "cases")}
+            {"engine": one.engine, "lacks": one.words, **_fields(one, "unsupported", "cases", "unlocks")}
             for one in lacking(result)
         ],
     }
@@ -107,8 +108,7 @@ def _error(error: Failure) -> dict[str, Any]:
 def _comparison(c: Comparison) -> dict[str, Any]:
     found: dict[str, Any] = {
         **_fields(c, "what", "tensor", "step", "engine", "reference", "status"),
-        "line": c.place.line or None,
-        "column": c.place.column or None,
+        **_where(c),
         **_fields(c, "shape", "dtype", "max_abs", "max_rel", "max_ulp", "mismatched", "elements", "worst_index"),
         **_fields(c, "got", "want", "atol", "rtol"),
         "message": say(c.mismatch),
@@ -119,10 +119,18 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "reference_wrong": c.blames_reference,
         "certificate": c.certificate,
         "cause": told.cause(c),
+        "code": at(near(c.code)) if c.code is not None else None,
         "consequence_of": say(c.consequence_of),
         "diagnoses": [_diagnosis(found) for found in c.diagnoses],
     }
     return found | ({"formula": c.formula} if c.formula else {})
+
+
+def _where(c: Comparison) -> dict[str, Any]:
+    """The line, and what is meant in it; of what is right, where it begins."""
+    found = spot(c) if c.status in UNSETTLED else Spot(c.place)
+    line, column = found.place.line or None, found.place.column or None
+    return {"line": line, "column": column, "end_column": column + found.length if column and found.length else None}
 
 
 def _trial(c: Comparison) -> dict[str, Any] | None:
@@ -139,6 +147,7 @@ def _diagnosis(found: Diagnosis) -> dict[str, str]:
         "evidence": say(found.evidence),
         "confidence": found.confidence,
         "formula": found.formula,
+        "replacement": found.edit.text if found.edit is not None else "",
     }
     known = {key: text for key, text in known.items() if text}
     if found.kind == "unknown":

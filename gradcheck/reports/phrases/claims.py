@@ -14,8 +14,15 @@ def _outcomes_of_op(differ: Fact) -> str:
     return "; ".join(f"{engine} {_outcome_of_op(came)}" for engine, came in sides)
 
 
+def _raised(came: Fact) -> str:
+    """What an engine's own code says of an error needs no kind beside it."""
+    return f"failed: {came['text']}" if came["error"] == "engine_error" else f"raised {came['error']} ({came['text']})"
+
+
 def _outcome_of_op(came: Fact) -> str:
-    return f"raised {came['error']}: {came['text']}" if came.kind == "raised" else say(came)
+    if came.kind != "raised":
+        return say(came)
+    return f"failed: {came['text']}" if came["error"] == "engine_error" else f"raised {came['error']}: {came['text']}"
 
 
 def _warned(found: Fact) -> str:
@@ -53,7 +60,7 @@ phrases(
         "overflows": "it overflows",
         "loses_digits": "too few digits are left",
         # What engines do
-        "raised": "raised {error} ({text})",
+        "raised": _raised,
         "raised_nothing": "raised nothing",
         "outcomes_differ": "{got} {got_outcome}; {want} {want_outcome}",
         "engine_raised": "{engine} raised {error}: {text}",
@@ -77,7 +84,7 @@ phrases(
         "no_forward_mode": "{engine} has no forward mode{why:if : {why}}",
         # What the case says
         "said": "{text}",
-        "claim_raised": "{error}: {text}",
+        "claim_raised": "{text}",
         "cannot_be_computed": "cannot be computed: {error}",
         "not_evaluated": "not compared: {entry} could not be evaluated",
         "is_not_true": "is not true",

@@ -5,16 +5,15 @@ What was found out in words is a fact, and said by its phrase; here stand the se
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 
-import numpy as np
-
-from gradcheck.autograd import dtypes
-from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
+from gradcheck.facts import fact
+from gradcheck.language.case import Edit
+from gradcheck.reports.findings import TOGETHER
+from gradcheck.reports.phrases.numbers import parties, trial, worst
 from gradcheck.reports.phrases.table import listed, say
-from gradcheck.reports.text import brief, count, pair, plain
+from gradcheck.reports.text import count, plain
 
 _SUBJECTS = {
     ClaimKind.VALUE: "value of {tensor}",
@@ -25,7 +24,7 @@ _SUBJECTS = {
     ClaimKind.FORMULA: "formula for the gradient of {tensor}",
     ClaimKind.WRONG_FORMULA: "wrong formula for the gradient of {tensor}",
     ClaimKind.CHECK: "check `{formula}`",
-    ClaimKind.RAISES: "outcome",
+    ClaimKind.RAISES: "errors raised",
     ClaimKind.NODE: "gradient rule in {tensor}",
     ClaimKind.NODE_JVP: "forward mode in {tensor}",
     ClaimKind.JVP: "tangent of {tensor}",
@@ -33,26 +32,13 @@ _SUBJECTS = {
 }
 #: Claims about these are between two engines, or an engine and the file.
 _BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.JVP, ClaimKind.GRADIENT2)
-#: Between the names of engines that are told of as one.
-TOGETHER = " and "
 #: Diagnoses that say what may have been meant.
 _SUGGESTIONS = ("did_you_mean", "derived", "these_numbers_only")
-#: Beyond this many units in the last place, the count says nothing that the relative error does not.
-_MANY_ULP = 1e6
 #: How many of the tensors that are wrong only because of another are named.
 _NAMED = 8
 
 
 # What is wrong -----------------------------------------------------------------------------------------
-
-
-def parties(c: Comparison) -> tuple[str, str]:
-    """Who says what was got, and who what was wanted; short enough to head a column."""
-    if c.what is ClaimKind.CHECK:
-        return "left", "right"
-    stated = "formula" if c.what in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA) else "expected"
-    got, want = (stated if name in ("case", "") else plain(name) for name in (c.engine, c.reference))
-    return got, want
 
 
 def subject(c: Comparison) -> str:
@@ -61,6 +47,31 @@ def subject(c: Comparison) -> str:
         return f"step {plain(c.cause.origin['name'])} for the gradient of {plain(c.tensor)}"
     text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
     return f"{text} after step {c.step + 1}" if c.step else text
+
+
+def title(c: Comparison) -> str:
+    """What is wrong, in a sentence as short as can be: the cause, where it is one."""
+    if c.cause is not None:
+        return cause(c)
+    text = _short(c)
+    return f"undecided: {text}" if c.status == "undecided" else text
+
+
+def _short(c: Comparison) -> str:
+    got, want = parties(c)
+    tensor, why = plain(c.tensor), plain(say(c.mismatch))
+    differ = "differ" if TOGETHER in c.engine else "differs"
+    if c.what is ClaimKind.FORMULA:
+        return f"the formula of {tensor} is wrong{f': {why}' if why else ''}"
+    if c.what is ClaimKind.WRONG_FORMULA:
+        return f"the wrong formula of {tensor} {why or 'holds wherever it was tried: it is not refuted'}"
+    if c.what is ClaimKind.RAISES and why:
+        return why
+    if c.what in (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.CHECK):
+        return _sentence(c)
+    if why:
+        return f"{subject(c)}: {why}{f' ({got} against {want})' if want != 'expected' else f', by {got}'}"
+    return f"{subject(c)}: {got} {differ} from {'the one expected' if want == 'expected' else want}"
 
 
 def headline(c: Comparison) -> str:
@@ -93,53 +104,6 @@ def extent(c: Comparison) -> str:
     return f"in {c.mismatched} of {count(c.elements, 'element')}" if c.elements else ""
 
 
-# Numbers -----------------------------------------------------------------------------------------------
-
-
-def worst(c: Comparison) -> str:
-    """The worst element: where it is, both values, how far apart they are. Empty where no numbers were compared."""
-    if c.got is None and c.want is None:
-        return ""
-    got, want = pair(c.got, c.want)
-    ours, theirs = parties(c)
-    where = f"worst at [{', '.join(map(str, c.worst_index))}]: " if c.worst_index else ""
-    return f"{where}{ours} {got}, {theirs} {want}{_errors(c)}"
-
-
-def _errors(c: Comparison) -> str:
-    """Of this element, not the largest of any."""
-    if c.got is None or c.want is None:
-        return ""
-    size = abs(c.want)
-    error = abs(c.got - c.want) if c.got != c.want else 0.0
-    error = math.inf if math.isnan(error) else error
-    rel = error / size if size and math.isfinite(error) else error and math.inf
-    sizes = [f"abs {brief(error)}", f"rel {brief(rel)}"]
-    dtype = dtypes.BY_NAME.get(c.dtype)
-    if dtype is not None and dtypes.is_differentiable(dtype) and math.isfinite(size):
-        units = error / float(ulp(np.asarray(size), dtype))
-        sizes += [f"{brief(units)} ULP"] if units <= _MANY_ULP else []
-    return f" ({', '.join(sizes)})"
-
-
-def allowed(c: Comparison) -> str:
-    """The tolerance that was not kept."""
-    if c.rtol is None and c.atol is None:
-        return ""
-    terms = [] if not c.atol else [brief(c.atol)]
-    if c.rtol:
-        terms.append(f"{brief(c.rtol)} * |{parties(c)[1]}|")
-    return "allowed: " + (" + ".join(terms) or "no difference at all")
-
-
-def trial(c: Comparison) -> str:
-    """`trial 1 of seed 0, where n = 3, m = 5`; empty for the case's own numbers."""
-    if c.trial is None:
-        return ""
-    sizes = ", ".join(f"{plain(name)} = {size}" for name, size in c.trial.sizes.items())
-    return f"trial {c.trial.number} of seed {c.trial.seed}" + (f", where {sizes}" if sizes else "")
-
-
 # Why ---------------------------------------------------------------------------------------------------
 
 
@@ -158,17 +122,41 @@ def cause(c: Comparison) -> str:
     return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
 
 
+def raised(c: Comparison) -> str:
+    """What an op alone raises, where that is what is wrong with it."""
+    return plain(say(c.mismatch)) if c.cause is not None and c.mismatch and c.mismatch.kind == "op_alone" else ""
+
+
 def _is_step(c: Comparison) -> bool:
     """Whether it is about a step of a derivation, which is told with all that follows from it."""
     return c.cause is not None and c.cause.origin.kind == "step"
 
 
-def reasons(c: Comparison) -> list[tuple[str, str]]:
-    """Why it is wrong, each reason with the word that introduces it; the best first."""
+def backing(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
+    """`proved for all values; torch, core and complex step agree with it`, of a suggestion; or who is wrong. What
+    follows from a step of a derivation (`others`) tells of the step, too."""
+    evidence = next((say(d.evidence) for d in c.diagnoses if d.kind == "did_you_mean"), "")
+    known = next((o.verdict for o in (c, *others) if o.verdict is not None), None)
+    if not evidence:
+        return plain(say(c.verdict))
+    if known is None or known.kind != "stands_alone" or known["wrong"] != fact("the_formula"):
+        return plain("; ".join(filter(None, (evidence, say(c.verdict)))))
+    return plain(f"{evidence}; {listed(known['agree'])} agree with it")
+
+
+def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
+    """Why it is wrong, each reason with the word that introduces it; the best first. Which mistakes were tried in vain
+    is told only where `everything` is."""
     found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
     if suggestions(c):  # what mends it says more than that no reason is known
         found = [d for d in found if d.kind != "unknown"]
-    return [("or" if index else "cause", plain(say(d.message))) for index, d in enumerate(found)]
+    told = [
+        "no known mistake explains it"
+        if d.message.kind == "nothing_explains_it" and not everything
+        else plain(say(d.message))
+        for d in found
+    ]
+    return [("or" if index else "cause", text) for index, text in enumerate(told)]
 
 
 def suggestions(c: Comparison) -> list[str]:
@@ -176,9 +164,16 @@ def suggestions(c: Comparison) -> list[str]:
     return [plain(say(d.message)) for d in c.diagnoses if d.kind in _SUGGESTIONS]
 
 
-def counterexamples(c: Comparison) -> list[str]:
-    """Small numbers for which it is wrong: `counterexample: for x = [2] the formula is 4, the gradient 12`."""
-    return [plain(say(d.message)) for d in c.diagnoses if d.kind == "counterexample"]
+def correction(edit: Edit) -> str:
+    """Of the part of a formula that should be changed."""
+    return f"did you mean {plain(edit.text)} ?"
+
+
+def counterexamples(c: Comparison, everything: bool = True) -> list[str]:
+    """Small numbers for which it is wrong: `counterexample: for x = [2] the formula is 4, the gradient 12`. What nobody
+    works out with a pencil is told only where `everything` is."""
+    found = [d.message for d in c.diagnoses if d.kind == "counterexample"]
+    return [plain(say(one)) for one in found if everything or one.kind == "counterexample"]
 
 
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
@@ -196,7 +191,7 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
     ]
     told = [f"{words} {_some(names)}" for words, names in parts if names]
     if any(c.what is ClaimKind.RAISES for c in wrong):
-        told.append("the outcome")
+        told.append("the error in the case's own pass")
     if any(c.what is ClaimKind.DOT_PRODUCT for c in wrong):
         told.append("forward against reverse mode")
     return f"wrong only because of this: {'; '.join(told)}"

@@ -15,6 +15,10 @@ _WRITTEN = 12
 
 def _counterexample(found: Fact) -> str:
     """`counterexample: for x = [[1, 2]] the formula is 3 at [0, 1], the gradient 4`."""
+    return f"counterexample: {_example(found)}"
+
+
+def _example(found: Fact) -> str:
     given = [_given(name, values) for name, values in found["given"]]
     given += [_given(f"incoming gradient of {name}", values) for name, values in found["incoming"]]
     if not given:
@@ -22,9 +26,9 @@ def _counterexample(found: Fact) -> str:
     where = f"for {', '.join(given)} " if given else ""
     claimed, true = _text(found["claimed"]), _text(found["true"])
     if found["index"] is None:
-        return f"counterexample: {where}the formula has shape {claimed}, {found['tensor']} {true}"
+        return f"{where}the formula has shape {claimed}, {found['tensor']} {true}"
     at = f" at {_text(found['index'])}" if found["index"] else ""
-    return f"counterexample: {where}the formula is {claimed}{at}, the gradient {true}"
+    return f"{where}the formula is {claimed}{at}, the gradient {true}"
 
 
 def _given(name: str, values: Any) -> str:
@@ -46,11 +50,15 @@ def _text(value: Any) -> str:
 phrases(
     {
         "did_you_mean": "did you mean  {formula} ?",
+        "suggestion_proved": "proved for all values{sizes:one |, at {sizes} choices of sizes}{where:if , where "
+        "{where:and}}",
+        "suggestion_holds": "it holds at {points} point{points:s}",
         "none_found_near": "none found among the formulas near it; the derived gradient is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
         "these_numbers_only": "it holds at the file's own numbers; if it is meant for these alone, say "
         "generalize: false",
         "counterexample": _counterexample,
+        "small_example": lambda found: f"in small numbers: {_example(found)}",
         "forward_raises": "the forward pass raises: {error}",
         "no_pass_completed": "no backward pass is completed",
         "pass_not_run": "the backward pass alone cannot be run",

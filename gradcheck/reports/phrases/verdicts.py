@@ -58,6 +58,7 @@ phrases(
         "convention_of_tangents": "a difference of convention, not a failure: no derivative there along this direction",
         # Where: the words that name an origin, for its cause and for what follows from it
         "op_at": "{op} at {entry}",
+        "op_inside": "{op} at {entry}, inside of {outer}",
         "tensor": "{name}",
         "incoming_at_root": "incoming gradient at the root",
         "step": "the step {name}",
@@ -73,7 +74,8 @@ phrases(
         "tensors of their own it is right",
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
-        "step_is_wrong": "is wrong{missing:if  ({missing})}; {tensors:list} only because of it",
+        "step_is_wrong": "is wrong{missing:if  ({missing})}; the {tensors:one formula|formulas} of {tensors:list} only "
+        "because of it",
         "its_jvp_is_wrong": "its Jacobian-vector product is wrong{reverse:if , though its gradient is right}",
         "tangents_go_wrong": lambda f: (
             "tangents go wrong here"

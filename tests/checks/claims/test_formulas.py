@@ -45,7 +45,10 @@ def test_a_formula_that_cannot_be_evaluated_has_failed_and_says_why(check: Check
         """
     )
     assert case.status == "failed"
-    assert say(failed(case)[0].mismatch).startswith("shape_mismatch")
+    mismatch = failed(case)[0].mismatch
+    assert mismatch is not None
+    assert mismatch["error"] == "shape_mismatch"
+    assert say(mismatch) == "shapes [3, 2] and [3, 2] cannot be multiplied"
     assert failed(case)[0].place.line == 5
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims import engines as stage
-from gradcheck.checks.failures.engine_faults import has_wrong_values, is_unreliable, tell_apart
+from gradcheck.checks.failures.engine_faults import is_unreliable, tell_apart
 from gradcheck.checks.failures.point_failures import PointFailures
+from gradcheck.checks.failures.wrong_values import has_wrong_values
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.engines.core import Core

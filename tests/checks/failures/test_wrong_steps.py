@@ -49,11 +49,19 @@ def test_a_right_derivation_has_none(check: Check) -> None:
     [
         (
             {"dZ2": "P - one_hot(t, c)"},
-            "the step dZ2 is wrong (missing / n); W2, b2, W1 and b1 only because of it",
+            "the step dZ2 is wrong (missing / n); the formulas of W2, b2, W1 and b1 only because of it",
             ["(P - one_hot(t, c)) / n"],
         ),
-        ({"back": "dZ2 @ W2.T * 2"}, "the step back is wrong; W1 and b1 only because of it", ["dZ2 @ W2.T"]),
-        ({"dZ1": "back * (1 - H)"}, "the step dZ1 is wrong; W1 and b1 only because of it", ["back * (1 - H ** 2)"]),
+        (
+            {"back": "dZ2 @ W2.T * 2"},
+            "the step back is wrong; the formulas of W1 and b1 only because of it",
+            ["dZ2 @ W2.T"],
+        ),
+        (
+            {"dZ1": "back * (1 - H)"},
+            "the step dZ1 is wrong; the formulas of W1 and b1 only because of it",
+            ["back * (1 - H ** 2)"],
+        ),
     ],
 )
 def test_a_wrong_step_is_said_once(check: Check, changed: dict[str, str], told: str, suggested: list[str]) -> None:

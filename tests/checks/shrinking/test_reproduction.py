@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,14 @@ def test_unasked_only_engines_are_looked_into(run_text: Callable[..., Any], with
     assert run_text(wrong_formula).cases[0].smallest is None
     with_rules("tanh", lambda g, y, x: g * (1 - y))
     assert run_text(MLP, shrink=QUICK).cases[0].smallest is not None
+
+
+def test_unasked_one_case_of_those_that_fail_alike(run_text: Callable[..., Any], with_rules: WithRules) -> None:
+    """`--shrink` takes each."""
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
+    two = f"{dedent(MLP)}---\n{dedent(MLP)}name: again\n"
+    assert [case.smallest is not None for case in run_text(two, shrink=QUICK).cases] == [True, False]
+    assert [case.smallest is not None for case in run_text(two, shrink=THOROUGH).cases] == [True, True]
 
 
 def test_what_passes_or_must_fail_is_left_alone(run_text: Callable[..., Any], with_rules: WithRules) -> None:

@@ -124,8 +124,8 @@ def test_what_it_lacks_is_listed_once(variant: Any) -> None:
     result = run(cases, engines=[adapt(variant(), "mine")])
     assert [case.status for case in result.cases] == ["unsupported"] * 3 + ["passed"]
     for form in ("full", "concise"):
-        lines = [line for line in render(result, form, Look()).splitlines() if " lacks: " in line]
-        assert lines == ["mine lacks: softmax, exp (3 of 4 cases)"]
+        text = " ".join(render(result, form, Look()).split())
+        assert text.count("mine cannot run 3 of 4 cases; it would run more of them with softmax (2), exp (1) ") == 1
     assert result.exit_code == 0
 
 

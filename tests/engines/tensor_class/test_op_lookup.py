@@ -118,3 +118,15 @@ def test_trying_out_leaves_no_trace_in_the_graph(check: Callable[..., CaseResult
                         ready.append(maker)
 
     assert check(Counting, "inputs: {x: [1, 2]}\ngraph: {y: x + x, z: y + x, loss: z.sum()}\n").status == "passed"
+
+
+def test_a_slip_in_the_librarys_own_code_is_no_lack(
+    variant: Callable[..., type], check: Callable[..., CaseResult]
+) -> None:
+    """It asks its own tensor for what that has not. Of a number without `data`, it is the number that does not fit."""
+    slip = variant(("result = np.tanh(self.data)", "result = np.tanh(self.dat)"))
+    assert form_of(adapt(slip, "mine"), "tanh", X) == ".tanh()"
+    case = check(slip, "inputs: {x: [1, 2]}\ngraph: {y: tanh(x), z: y.sum()}\n")
+    assert (case.status, case.errors[0].kind) == ("failed", "engine_error")
+    no_numbers = variant(("return value if isinstance(value, Tensor) else type(self)(value)", "return value"))
+    assert check(no_numbers, "inputs: {x: [1, 2]}\ngraph: {y: x * 2 + 1, z: y.sum()}\n").status == "passed"

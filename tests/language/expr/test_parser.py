@@ -7,7 +7,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Call, Dtype, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.parser import parse, spans
 from gradcheck.language.expr.printer import to_text
 
 X, Y = Name("x"), Name("y")
@@ -314,3 +314,18 @@ def test_a_long_chain_of_methods_is_no_deep_nesting():
 def test_every_sample_of_the_table_is_read_printed_and_checked(text):
     expr = parse(text)
     assert parse(to_text(expr)) == expr
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("(a + b) * c.T", {"(a + b) * c.T", "a + b", "a", "b", "c.T", "c"}),
+        ("  x[0, 1:] ", {"x[0, 1:]", "x", "0, 1:", "0", "1:", "1"}),
+        ("größe.sum(dim=0)", {"größe.sum(dim=0)", "größe", "0"}),
+        ("x.size(0)", {"x.size(0)", "x", "0"}),
+    ],
+)
+def test_where_every_part_is_written(text, parts):
+    root, found = spans(text)
+    assert root == parse(text)
+    assert {text[slice(*found[id(node)])] for node in root.walk() if id(node) in found} == parts

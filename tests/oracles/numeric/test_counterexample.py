@@ -101,6 +101,29 @@ def test_it_can_be_checked_by_hand(tmp_path: Path) -> None:
         assert example.claimed == (2 * (a @ b) @ b)[example.index]
 
 
+@pytest.mark.parametrize(
+    ("entry", "formula", "simple"),
+    [
+        ("sigmoid(x)", "y * (1 + y)", True),  # at 0, where it is a half
+        ("x ** 3", "2 * x ** 2", True),
+        ("tanh(x)", "1 - y * y * y", False),  # at 0 it is right
+    ],
+)
+def test_it_takes_no_more_than_a_pencil_where_that_can_be(
+    tmp_path: Path, entry: str, formula: str, simple: bool
+) -> None:
+    text = f"name: one op\ndims: {{n: 3}}\ninputs: {{x: randn(n)}}\ngraph: {{y: {entry}, loss: y.sum()}}\n"
+    example = found(written(text, tmp_path), "x", formula)
+    assert example.is_for_pencil is simple
+    if simple:
+        assert {abs(12 * value) % 1 for value in (example.claimed, example.true)} == {0}
+
+
+def test_many_numbers_are_not_for_a_pencil(tmp_path: Path) -> None:
+    text = "name: wide\ninputs: {x: 'randn(5, 6)'}\ngraph: {y: (x * x).sum()}\n"
+    assert not found(written(text, tmp_path), "x", "x").is_for_pencil
+
+
 def test_right_at_the_cases_own_sizes(tmp_path: Path) -> None:
     """What hides a size behind another's needs sizes that differ; 1 alone does not show it."""
     text = """

@@ -13,7 +13,7 @@ from gradcheck.checks.result import RunResult
 from gradcheck.errors import Place
 from gradcheck.reports import render
 
-COMMAND = re.compile(r"^::error ((?:[a-z]+=[^,:\r\n]*)(?:,[a-z]+=[^,:\r\n]*)*)::(.*)$")
+COMMAND = re.compile(r"^::error ((?:[a-zA-Z]+=[^,:\r\n]*)(?:,[a-zA-Z]+=[^,:\r\n]*)*)::(.*)$")
 WANT = np.full((2, 2), 4.0)
 
 
@@ -80,6 +80,19 @@ def test_paths_start_at_the_repositorys_root(
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     crash = case("x", "crashed", place=Place("c.yaml", 3, 1), errors=(error("crash", "boom"),))
     assert annotations(run(crash))[0][0]["file"] == "sub/c.yaml"
+
+
+def test_the_root_is_found_where_nothing_names_it(
+    run: Any, case: Any, error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a folder inside, and for a file beside it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    for file, path in (("c.yaml", "a/b/c.yaml"), ("../c.yaml", "a/c.yaml"), (str(tmp_path / "c.yaml"), "c.yaml")):
+        crash = case("x", "crashed", place=Place(file, 3, 1), errors=(error("crash", "boom"),))
+        assert annotations(run(crash))[0][0]["file"] == path
 
 
 def test_a_run_that_is_right_has_only_its_summary(run: Any, case: Any) -> None:

@@ -108,7 +108,7 @@ def test_what_engines_and_their_ops_do(found: Fact, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (fact("claim_raised", error="shape_mismatch", text="2 and 3"), "shape_mismatch: 2 and 3"),
+        (fact("claim_raised", error="shape_mismatch", text="2 and 3"), "2 and 3"),
         (fact("refuted", how=fact("elements_differ", mismatched=2, elements=6)), "refuted: 2 of 6 elements differ"),
         (fact("not_refuted", points=1), "should be refuted, but holds at 1 point"),
         (fact("not_refuted", points=4), "should be refuted, but holds at 4 points"),

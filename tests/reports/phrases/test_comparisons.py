@@ -10,21 +10,18 @@ import pytest
 
 from gradcheck.checks.result import ClaimKind, Trial
 from gradcheck.reports.phrases.comparisons import (
-    allowed,
     cause,
     consequences,
     counterexamples,
     error_line,
     headline,
     one_line,
-    parties,
     reasons,
     subject,
     suggestions,
-    trial,
     verdict,
-    worst,
 )
+from gradcheck.reports.phrases.numbers import allowed, parties, trial, worst
 
 ONE, TWO = np.ones(3), np.array([1.0, 2.0, 2.0])
 
@@ -33,7 +30,7 @@ def test_every_kind_of_claim_has_a_subject(comparison: Any) -> None:
     told = {kind: subject(comparison(kind, "x", formula="x == y")) for kind in ClaimKind}
     assert told[ClaimKind.NODE] == "gradient rule in x"
     assert told[ClaimKind.CHECK] == "check `x == y`"
-    assert told[ClaimKind.RAISES] == "outcome"
+    assert told[ClaimKind.RAISES] == "errors raised"
     assert subject(comparison(tensor="x", step=1)) == "gradient of x after step 2"
 
 
@@ -127,7 +124,7 @@ def test_what_follows_from_a_cause(comparison: Any) -> None:
     wrong = (*(comparison(tensor=name) for name in "xyz"), comparison("value", "h"), comparison("raises", ""))
     lead = comparison("node", "h")
     assert consequences(lead, wrong) == (
-        "wrong only because of this: the value of h; the gradient of z, y and x; the outcome"
+        "wrong only because of this: the value of h; the gradient of z, y and x; the error in the case's own pass"
     )
     assert consequences(lead, (comparison("node", "k"),)) == "wrong only because of this: the same rule at k"
 

@@ -18,11 +18,12 @@ from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
+from gradcheck.checks.failures.correction.text_edit import smallest_edit
 from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
 from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
-from gradcheck.errors import GradcheckError, Hint
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
@@ -136,8 +137,7 @@ class Suggester:
                 break
         self.budget -= search.spent
         if text is not None:
-            edit = Hint("", claim.text, text, claim.place) if claim.verbatim else ""
-            return Diagnosis("did_you_mean", fact("did_you_mean", formula=text), formula=text, edit=edit)
+            return _meant(claim.text, text, self._standing(name, text))
         return self._derived(name, search.is_complete and all_verified)
 
     def _speaking(self, step: str) -> Case:
@@ -185,6 +185,19 @@ class Suggester:
             return len(held) > 1
         return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
 
+    def _standing(self, name: str, text: str) -> Fact:
+        """How far a suggested formula is known to be right."""
+        points = [point for point in self.points.fixed() if point.trial is None or point.trial.kind != "branch"]
+        problems = [replace(point.problem, case=self.case) for point in points]
+        try:
+            proofs = [prove(one, [(name, Claim(text, parse(text)))], one.seed)[0] for one in problems]
+        except (GradcheckError, MemoryError):
+            proofs = []
+        if not proofs or any(proof.status != "proved" for proof in proofs):
+            return fact("suggestion_holds", points=len(points))
+        where = tuple(dict.fromkeys(condition for proof in proofs for condition in proof.conditions))
+        return fact("suggestion_proved", sizes=len({tuple(one.sizes.items()) for one in problems}), where=where)
+
     @cached_property
     def _simplifier(self) -> Simplifier:
         return simplifier_at(self.points.fixed() or [self.points.run.own], self.case)
@@ -201,6 +214,14 @@ class Suggester:
                 if one.lasting and explanation.let.keys().isdisjoint(free_names(one.expr)):
                     found.setdefault(one.tensor, []).append(one.expr)
         return found
+
+
+def _meant(wrong: str, right: str, standing: Fact) -> Diagnosis:
+    """What was meant, in its author's own way of writing."""
+    edit = smallest_edit(wrong, parse(right))
+    formula = " ".join(edit.applied(wrong).split()) if "\n" in wrong else edit.applied(wrong)
+    message = fact("did_you_mean", formula=formula)
+    return Diagnosis("did_you_mean", message, evidence=standing, formula=formula, edit=edit)
 
 
 # Counterexamples ---------------------------------------------------------------------------------------
@@ -228,7 +249,7 @@ def _has_wrong_shape(c: Comparison) -> bool:
 def as_fact(shown: Counterexample, tensor: str) -> Fact:
     """A counterexample to a formula for the gradient of a tensor, as plain numbers: arrays as nested tuples by name."""
     return fact(
-        "counterexample",
+        "counterexample" if shown.is_for_pencil else "small_example",
         tensor=tensor,
         given=(*_plain({**shown.inputs, **shown.constants}), *shown.unseen.items()),
         incoming=_plain(shown.seeds),

@@ -13,6 +13,7 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 
 #: `ask(application, cotangents)`: the right gradients of an op alone, as the reference has them; empty where it raises.
@@ -55,8 +56,13 @@ class Rule:
     @property
     def output(self) -> np.ndarray | None:
         """The result, of an op with one output."""
-        recorded = self.application.recorded
-        data = getattr(recorded, "data", recorded)
+        application = self.application
+        data = getattr(application.recorded, "data", application.recorded)
+        if application.recorded is None:
+            try:
+                data = application.op(*application.args, **application.kwargs)
+            except GradcheckError:
+                return None
         return data if isinstance(data, np.ndarray) else None
 
     def with_tensors(self, changed: Mapping[int, np.ndarray]) -> np.ndarray | None:

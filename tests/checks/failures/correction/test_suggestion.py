@@ -12,6 +12,7 @@ from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact
+from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.numeric.counterexample import Counterexample
 from gradcheck.reports.phrases import say
 from tests.checks.build import context_of
@@ -173,7 +174,7 @@ def wrong(text: str, name: str, formula: str) -> str:
 def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant: str) -> None:
     case = check(wrong(text, name, formula))
     assert case.status == "failed"
-    assert told(case) == [meant]
+    assert list(map(parse, told(case))) == [parse(meant)]  # in its author's own way of writing
     assert [c.status for c in check(wrong(text, name, meant)).comparisons if c.what == "formula"].count("failed") == 0
 
 
@@ -192,7 +193,7 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
     ],
 )
 def test_the_natural_edit_comes_first(check: Check, text: str, name: str, formula: str, meant: str) -> None:
-    assert told(check(wrong(text, name, formula))) == [meant]
+    assert list(map(parse, told(check(wrong(text, name, formula))))) == [parse(meant)]
 
 
 def test_none_found_near(check: Check) -> None:
@@ -343,3 +344,13 @@ def test_a_derived_formula_is_told_only_where_it_is_right_elsewhere(check: Check
     """)
     assert case.status == "failed"
     assert told(case, "derived") == []
+
+
+def test_a_suggestion_says_what_to_write_where_and_how_far_it_is_known(check: Check) -> None:
+    case = check(wrong(PRODUCT, "A", "grad(C) @ B"))
+    (found,) = [d for c in case.comparisons for d in c.diagnoses if d.kind == "did_you_mean"]
+    assert found.edit is not None
+    assert (found.edit.text, found.edit.applied("grad(C) @ B")) == ("B.T", "grad(C) @ B.T")
+    assert found.evidence is not None
+    assert found.evidence.kind == "suggestion_proved"
+    assert say(found.evidence).startswith("proved for all values, at ")

@@ -1,0 +1,138 @@
+"""The smallest change of a formula's text that makes another of it: `W2` for `W1`, `(1 - H ** 2)` for `(1 - H)`.
+
+What stays is left as its author has written it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gradcheck.autograd.op import lookup
+from gradcheck.errors import InvalidCase
+from gradcheck.language.case import Edit
+from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.parser import parse, spans
+from gradcheck.language.expr.printer import INFIX, PREFIX, Spelling, commas, spell, to_text, written
+
+Span = tuple[int, int]
+
+#: A part in brackets of more characters is not shown whole for the sake of one operand.
+_SHORT = 32
+_KEYWORD = re.compile(r"\w+\s*=\s*\Z")
+_CALLED = re.compile(r"[A-Za-z_]\w*(?=\s*\()")
+
+
+def smallest_edit(text: str, right: Expr) -> Edit:
+    """What to write where in `text`, so that it says `right`: as little as keeps it readable."""
+    whole = Edit(0, len(text), to_text(right))
+    try:
+        root, known = spans(text)
+    except InvalidCase:  # pragma: no cover (a formula has been read from its text)
+        return whole
+    place = _Text(text, known)
+    for edit in place.edits(root, right):
+        if _makes(text, edit, right):
+            return edit
+    return whole
+
+
+def _makes(text: str, edit: Edit, right: Expr) -> bool:
+    try:
+        return parse(edit.applied(text)) == right
+    except InvalidCase:
+        return False
+
+
+class _Text:
+    """A formula's text, and where its parts stand in it."""
+
+    def __init__(self, text: str, known: dict[int, Span]) -> None:
+        self.text, self.known = text, known
+
+    def edits(self, root: Expr, right: Expr) -> Iterator[Edit]:
+        """The edits that may do, the most readable first."""
+        above, old, new = self._descended(root, right)
+        span, instead = self.known[id(old)], self._written(old, new)
+        if isinstance(old, Call) and isinstance(new, Call) and old.label[1:] == new.label[1:]:
+            yield from self._renamed(old, new)
+        if not old.children and _is_infix(new):
+            yield from self._with_group(above)
+        grouped = self._grouped(span)
+        if grouped is not None:
+            yield Edit(*grouped, f"({instead})")
+        keyword = _KEYWORD.search(self.text, 0, span[0])
+        if keyword is not None:
+            yield Edit(keyword.start(), span[1], keyword.group() + instead)
+        yield Edit(*span, instead)
+        yield Edit(*span, f"({instead})")
+
+    def _with_group(self, above: Sequence[tuple[Expr, Expr]]) -> Iterator[Edit]:
+        """The short brackets that one name stands in: `(1 - H ** 2)` says more than `H ** 2`."""
+        for old, new in reversed(above):
+            span = self._grouped(self.known[id(old)])
+            if span is not None:
+                if span[1] - span[0] <= _SHORT:
+                    yield Edit(*span, f"({self._written(old, new)})")
+                return
+
+    def _descended(self, root: Expr, right: Expr) -> tuple[list[tuple[Expr, Expr]], Expr, Expr]:
+        """The deepest part in which alone the two differ, in both, and what it stands in."""
+        above: list[tuple[Expr, Expr]] = []
+        old, new = root, right
+        while type(old) is type(new) and old.label == new.label:
+            pairs = [(a, b) for a, b in zip(old.children, new.children, strict=True) if a != b]
+            if len(pairs) != 1 or id(pairs[0][0]) not in self.known:
+                break
+            above.append((old, new))
+            ((old, new),) = pairs
+        return above, old, new
+
+    def _renamed(self, old: Call, new: Call) -> Iterator[Edit]:
+        """`sum` for `mean`, where all else stays."""
+        if old.children != new.children or _is_infix(old) or _is_infix(new):
+            return
+        start, end = self.known[id(old)]
+        inside = [self.known[id(child)] for child in old.children if id(child) in self.known]
+        names = [m for m in _CALLED.finditer(self.text, start, end) if not any(a <= m.start() < b for a, b in inside)]
+        if len(names) == 1:
+            yield Edit(names[0].start(), names[0].end(), new.op)
+
+    def _grouped(self, span: Span) -> Span | None:
+        """The same with the brackets right around it, unless they are a call's."""
+        start, end = span
+        before, after = self.text[:start].rstrip(), self.text[end:]
+        if not before.endswith("(") or not after.lstrip().startswith(")"):
+            return None
+        called = before[:-1].rstrip()[-1:]
+        if called.isalnum() or called in ("_", ")", "]"):
+            return None
+        return len(before) - 1, end + after.index(")") + 1
+
+    def _written(self, old: Expr, new: Expr) -> str:
+        """The new part, with what stays of the old one as it is written."""
+        texts = {node: self.text[slice(*self.known[id(node)])] for node in old.walk() if id(node) in self.known}
+        return _written(new, texts, self.text)
+
+
+def _is_infix(node: Expr) -> bool:
+    return isinstance(node, Call) and (node.op in INFIX or node.op in PREFIX)
+
+
+def _written(new: Expr, texts: dict[Expr, str], text: str) -> str:
+    """A formula, its known parts as they were written, further calls in the author's style."""
+
+    def one(node: Expr) -> Spelling:
+        binds, pieces = spell(node)
+        if node in texts:
+            return binds, [texts[node]]
+        if isinstance(node, Call) and not _is_infix(node) and node.args and f".{node.op}(" in text:
+            entry = lookup(node.op)
+            if entry is not None and entry.method and isinstance(pieces[0], str) and pieces[0] == f"{node.op}(":
+                inside = commas(node.args[1:])
+                for name, value in node.kwargs:
+                    inside += [", " if inside else "", f"{name}=", (value, 0)]
+                return binds, [(node.args[0], 9), f".{node.op}(", *inside, ")"]
+        return binds, pieces
+
+    return written(new, one, "(", ")")

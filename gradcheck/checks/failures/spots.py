@@ -1,0 +1,35 @@
+"""Where in the text of a graph entry an op stands."""
+
+from __future__ import annotations
+
+from gradcheck.checks.failures.point_failures import PointFailures
+from gradcheck.engines.base import Application
+from gradcheck.language.case import Part
+from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.parser import spans
+from gradcheck.language.expr.traverse import postorder
+
+
+def part_of(failures: PointFailures, application: Application, number: int, inside: str = "") -> Part | None:
+    """Where the op with this number among the point's stands, or the one that it is `inside` of; the whole entry where
+    it stands in several places and it cannot be told which is meant; None for what is no entry."""
+    claim = failures.context.case.graph.get(application.owner)
+    if claim is None:
+        return None
+    name = inside or application.op.name
+    root, known = spans(claim.text)
+    places = [known[id(node)] for node in postorder(root) if _is_call(node, name) and id(node) in known]
+    alike = [
+        number
+        for number, other in enumerate(failures.point.applications)
+        if other.owner == application.owner and other.op.name == name
+    ]
+    if len(places) == len(alike) and number in alike:
+        start, end = places[alike.index(number)]
+    else:
+        start, end = places[0] if len(places) == 1 else (0, len(claim.text))
+    return Part(claim.text, start, end)
+
+
+def _is_call(node: object, name: str) -> bool:
+    return isinstance(node, Call) and node.op == name

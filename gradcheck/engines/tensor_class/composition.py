@@ -1,0 +1,59 @@
+"""Which of a library's methods another of its methods calls: `sum`, for a `mean` that is written with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.engines.tensor_class.call_forms import OPERATORS, Library, names_of
+
+#: Python's names of operators, where torch has others.
+_PYTHON = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod", "positive": "pos"}
+
+
+def methods_called(library: Library, function: Callable[[], object]) -> dict[str, CodeType]:
+    """The ops whose methods are called while the function runs, in order, and the code of these; functions in Python
+    alone are seen."""
+    known = _codes(library)
+    seen: dict[str, CodeType] = {}
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code in known:
+            seen.setdefault(known[frame.f_code], frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def _codes(library: Library) -> dict[CodeType, str]:
+    """The code of every method and function of the library that is called as an op is, and that op's name."""
+    words = _words()
+    found: dict[CodeType, str] = {}
+    for home in reversed(library.modules):
+        for owner in reversed(getattr(home, "__mro__", (home,))):
+            for name, value in vars(owner).items():
+                value = getattr(value, "fget", getattr(value, "__func__", value))
+                code = getattr(value, "__code__", None)
+                if isinstance(code, CodeType) and name in words:
+                    found[code] = words[name]
+    return found
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, str]:
+    """By the name of a method or a function, the op that it is; an op's own name before other names of others."""
+    found = {word: op.name for op in reversed(TABLE.values()) for word in names_of(op)[1:]}
+    found |= {op.name: op.name for op in TABLE.values()}
+    for op in OPERATORS:
+        name = _PYTHON.get(op, op)
+        found |= {f"__{name}__": op, f"__r{name}__": op}
+    return found

@@ -1,0 +1,62 @@
+"""A line of a case file with the part that is meant underlined, as compilers show it."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from gradcheck.reports import Look
+from gradcheck.reports.source import Spot
+from gradcheck.reports.text import at, plain, wrap
+
+#: Columns before the excerpt, and how much of a long line is left before what is meant.
+_INDENT, _BEFORE = 4, 16
+PLACE, MARK, SUGGESTION = "bold", "bold red", "bold green"
+
+
+def excerpt(spot: Spot, look: Look, label: str = "", style: str = "") -> list[Text]:
+    """The place, the line, and below it carets with a label; the label alone in lines of its own where it is too long
+    to stand beside them."""
+    if not spot.place.line:
+        return _alone(label, look, " " * _INDENT, style)
+    lines = [Text.assemble(" " * _INDENT, (at(spot.place), PLACE))]
+    if not spot.line:
+        return lines + _alone(label, look, " " * _INDENT, style)
+    number = str(spot.place.line)
+    gutter = " " * _INDENT + " " * len(number) + " | "
+    before, meant, after = _parts(spot, look.width - len(gutter))
+    lines.append(Text.assemble(" " * _INDENT, (f"{number} | ", "dim"), before, (meant, "bold"), after))
+    if not meant:
+        return lines + _alone(label, look, gutter, style)
+    start = len(gutter) + cell_len(before)
+    carets = "^" * max(1, cell_len(meant))
+    beside = start + len(carets) + 1 + cell_len(label) <= look.width
+    pad = " " * cell_len(before)
+    marked = Text.assemble((gutter, "dim"), pad, (carets, MARK))
+    if label and beside:
+        marked.append(" " + label, style)
+    return [*lines, marked, *([] if beside else _alone(label, look, gutter, style))]
+
+
+def _alone(label: str, look: Look, indent: str, style: str) -> list[Text]:
+    return [Text(line, style=style) for line in wrap(label, look.width, indent, indent + "  ")] if label else []
+
+
+def _parts(spot: Spot, width: int) -> tuple[str, str, str]:
+    """The line before, in and behind what is meant, cut where it does not fit."""
+    line, start, end = spot.line.rstrip(), spot.start, spot.start + spot.length
+    before, meant, after = (plain(text) for text in (line[:start], line[start:end], line[end:]))
+    if cell_len(before + meant + after) <= width:
+        return before, meant, after
+    if cell_len(before + meant) > width - 1 and len(before) > _BEFORE:
+        before = "…" + before[1 - _BEFORE :]
+    meant = _cut(meant, width - cell_len(before))
+    return before, meant, _cut(after, width - cell_len(before + meant))
+
+
+def _cut(text: str, room: int) -> str:
+    if cell_len(text) <= room:
+        return text
+    while text and cell_len(text) > room - 1:
+        text = text[:-1]
+    return text + "…" if room > 0 else ""

@@ -1,0 +1,78 @@
+"""What is wrong with a run at a glance: every cause in a line or two, before anything else is told."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from gradcheck.checks.result import CaseStatus, RunResult
+from gradcheck.errors import Place
+from gradcheck.reports import Look
+from gradcheck.reports.causes import Causes, Group, Member
+from gradcheck.reports.excerpt import PLACE, SUGGESTION
+from gradcheck.reports.failed import CAUSE, indented
+from gradcheck.reports.findings import locate
+from gradcheck.reports.phrases.causes import group_detail, group_title, member_title
+from gradcheck.reports.source import near, spot, suggested
+from gradcheck.reports.text import at, count, plain
+
+#: The lines of a screen, and how many of them the overview may fill.
+SCREEN, MOST_LINES = 24, 22
+_ORDER: tuple[CaseStatus, ...] = ("failed", "crashed", "xpassed", "invalid")
+
+
+def overview(result: RunResult, found: Causes, look: Look) -> list[Text]:
+    """The causes, those of most cases first, as many as there is room for."""
+    single = [member for _, members in found.cases for member in members]
+    total = len(found.groups) + len(single)
+    counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
+    why = f", for {count(total, 'reason')}" if total > 1 else ""
+    lines = [Text(f"{', '.join(counts)} of {count(len(result.cases), 'case')}{why}:", style="bold"), Text()]
+    entries = [brief_group(group, look) for group in found.groups] + [brief_member(member, look) for member in single]
+    for number, entry in enumerate(entries):
+        room = MOST_LINES - len(lines) - (number + 1 < total)
+        if len(entry) > room:
+            entry = entry[:1] if room > 0 else []
+        if not entry:
+            lines.append(Text(f"  and {count(total - number, 'more cause')}, told below"))
+            break
+        lines += entry
+    return lines
+
+
+def brief_group(group: Group, look: Look) -> list[Text]:
+    """What several cases have in common, what mistake that is, and where."""
+    lines = indented(f"{group_title(group)}: {count(len(group.members), 'case')}", look, hanging=6, style=CAUSE)
+    lines += _brief(group_detail(group), look)
+    finding = group.lead.finding
+    code = finding.lead.code if finding is not None else None
+    places = [at(near(code))] if code is not None else []
+    return [*lines, Text("      " + "; ".join([*places, at(place_of(group.lead))]), style=PLACE)]
+
+
+def brief_member(member: Member, look: Look) -> list[Text]:
+    """Where and what is wrong with one case, and what was meant."""
+    text = f"{at(place_of(member))}: {member_title(member)}"
+    lines = _cut(indented(text, look, hanging=6, style=CAUSE), 2)
+    lead = member.finding.lead if member.finding is not None else None
+    known = suggested(lead) if lead is not None else None
+    return lines + (_brief(f"did you mean  {plain(known[0].formula)} ?", look, SUGGESTION) if known else [])
+
+
+def _brief(text: str, look: Look, style: str = "") -> list[Text]:
+    return _cut(indented(text, look, indent=6, hanging=6, style=style), 1) if text else []
+
+
+def _cut(lines: list[Text], most: int) -> list[Text]:
+    """The first lines; the last of them says if there is more."""
+    if len(lines) <= most:
+        return lines
+    *first, last = lines[:most]
+    return [*first, Text(last.plain[: -1 if last.plain.endswith(" ") else None] + " …", style=last.style)]
+
+
+def place_of(member: Member) -> Place:
+    """Where a case goes wrong."""
+    case = member.case
+    if member.finding is not None:
+        return locate(case, spot(member.finding.lead).place)
+    return locate(case, member.error.place if member.error is not None else case.place)

@@ -1,0 +1,137 @@
+"""The reader's own lines: what stands in a case file where something is wrong, and how much of it is meant."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from gradcheck.checks.result import Comparison, Diagnosis
+from gradcheck.errors import Place
+from gradcheck.language.case import Edit, Part
+
+#: A longer file is not read again for the sake of a line; nor is what is no file.
+_MOST_BYTES = 10_000_000
+#: What a text that is written below its key begins with.
+_BLOCK = re.compile(r"[|>][-+0-9]*\s*(#.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place, the line that stands there, and which of its characters are meant: none where that is not known."""
+
+    place: Place
+    line: str = ""
+    start: int = 0
+    length: int = 0
+
+
+def spot(c: Comparison) -> Spot:
+    """Where a claim goes wrong: what should be changed, or the op that is wrong, or all that is claimed."""
+    edit = suggested(c)
+    if edit is not None:
+        return located(c.place, Part(c.formula, edit[1].start, edit[1].end))
+    if c.part is not None:
+        return located(c.place, c.part)
+    return located(c.place, Part(c.formula, 0, len(c.formula)) if c.formula else None)
+
+
+def suggested(c: Comparison) -> tuple[Diagnosis, Edit] | None:
+    """The correction of a formula, and how to make it."""
+    return next(((d, d.edit) for d in c.diagnoses if d.edit is not None and c.formula), None)
+
+
+def located(place: Place, part: Part | None) -> Spot:
+    """A part of the text that begins at a place. Where the file is not there any more, the text is its own line."""
+    if not place.line:
+        return Spot(place)
+    lines = _lines(place.file)
+    if part is None:
+        return _whole(place, lines[place.line - 1]) if place.line <= len(lines) else Spot(place)
+    if place.line > len(lines) or not _stands_there(lines, place, part.text):
+        return Spot(place, part.text, part.start, part.end - part.start)
+    return _along(lines, place, part)
+
+
+def _whole(place: Place, line: str) -> Spot:
+    """What begins at the place, up to where YAML ends it on this line."""
+    start = end = max(0, place.column - 1)
+    quoted = line[start - 1 : start] if start and line[start - 1] in "'\"" else ""
+    depth = 0
+    for end, sign in enumerate(line[start:] + "\n", start):
+        if quoted and sign == quoted:
+            break
+        if not quoted and (line.startswith(" #", end) or (depth == 0 and sign in ",]})")):
+            break
+        depth += (sign in "[{(") - (sign in "]})")
+    return Spot(place, line, start, len(line[start:end].rstrip()) if place.column else 0)
+
+
+def near(place: Place) -> Place:
+    """The same place, its file as seen from the working directory where it lies below it."""
+    path, here = Path(place.file), Path.cwd()
+    file = path.relative_to(here).as_posix() if path.is_relative_to(here) else place.file
+    return Place(file, place.line, place.column)
+
+
+def _stands_there(lines: tuple[str, ...], place: Place, text: str) -> bool:
+    """Whether the file still has the text at the place; over several lines, blanks do not count."""
+    if lines[place.line - 1].startswith(text, place.column - 1):
+        return True
+    rest = [lines[place.line - 1][place.column - 1 :], *lines[place.line : place.line + len(text)]]
+    if _BLOCK.fullmatch(rest[0]):
+        del rest[0]
+    return "".join(" ".join(rest).split()).startswith("".join(text.split()))
+
+
+def _along(lines: tuple[str, ...], place: Place, part: Part) -> Spot:
+    """The part's place, found by counting all but blanks: a text that is folded over several lines has others."""
+    line, column = place.line - 1, place.column - 1
+    if lines[line].startswith(part.text, column):
+        place = Place(place.file, place.line, place.column + part.start)
+        return Spot(place, lines[line], place.column - 1, part.end - part.start)
+    if _BLOCK.fullmatch(lines[line][column:]):
+        line, column = line + 1, 0
+    ahead = len("".join(part.text[: part.start].split()))
+    while line < len(lines):
+        while column < len(lines[line]) and (ahead or lines[line][column].isspace()):
+            ahead -= not lines[line][column].isspace()
+            column += 1
+        if column < len(lines[line]):
+            here = _common(lines[line][column:], part.text[part.start : part.end])
+            return Spot(Place(place.file, line + 1, column + 1), lines[line], column, here)
+        line, column = line + 1, 0
+    return Spot(place, lines[place.line - 1])
+
+
+def _common(line: str, text: str) -> int:
+    """How many characters of the line say what the text begins with."""
+    length = 0
+    for a, b in zip(line, text, strict=False):
+        if a != b:
+            break
+        length += 1
+    return max(1, len(line[:length].rstrip()))
+
+
+def _lines(file: str) -> tuple[str, ...]:
+    path = Path(file)
+    try:
+        known = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return _read(os.fspath(path.absolute()), known.st_mtime_ns, known.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read(file: str, changed: int, size: int) -> tuple[str, ...]:
+    """The lines of a file as it is now."""
+    if size > _MOST_BYTES:
+        return ()
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return ()
+    return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))

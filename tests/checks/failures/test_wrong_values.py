@@ -1,0 +1,40 @@
+"""A value that is wrong in the forward pass: the op that is wrong is found, in a longer entry or inside of another."""
+
+from __future__ import annotations
+
+from gradcheck.checks.result import Comparison
+from gradcheck.facts import Fact, fact
+from tests.checks.failures.test_composition import causes, checked
+
+TANH = ("result = np.tanh(self.data)", "result = np.tanh(self.data) * 1.5")
+POW = ("return type(self)(self.data**power,", "return type(self)(self.data**power + 1,")
+
+
+def blamed(text: str, *replaced: tuple[str, str]) -> tuple[Comparison, Fact]:
+    (found,) = causes(checked(text, *replaced))
+    assert found.cause is not None
+    assert found.cause.what == fact("value_is_wrong")
+    return found, found.cause.origin
+
+
+def test_the_op_in_a_longer_entry() -> None:
+    found, origin = blamed("{inputs: {x: 'randn(3)'}, graph: {y: x * x + tanh(x * 2), loss: y.sum()}}", TANH)
+    assert origin == fact("op_at", op="tanh", entry="y")
+    assert found.part is not None
+    assert found.part.text[found.part.start : found.part.end] == "tanh(x * 2)"
+    assert found.code is not None
+
+
+def test_the_op_inside_of_another() -> None:
+    """A reciprocal is a power, in a class that has none."""
+    _, origin = blamed("{inputs: {x: 'uniform(1, 2, [3])'}, graph: {y: reciprocal(x), loss: y.sum()}}", POW)
+    assert origin == fact("op_inside", op="pow", entry="y", outer="reciprocal")
+
+
+def test_everything_else_follows() -> None:
+    case = checked("{inputs: {x: 'randn(3)'}, graph: {y: tanh(x), z: y * y, loss: z.sum()}}", TANH)
+    (cause,) = causes(case)
+    assert cause.cause is not None
+    others = [c for c in case.comparisons if c.status == "failed" and c is not cause]
+    assert others
+    assert {c.consequence_of for c in others} == {cause.cause.origin}
