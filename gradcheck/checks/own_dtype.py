@@ -25,13 +25,15 @@ def is_unsettled(context: Context) -> bool:
     return bool(context.errors) or any(c.status in UNSETTLED for c in context.found)
 
 
-def settle(context: Context, there: Context) -> None:
-    """Amend what was not settled in the run's dtype by what was found `there`, in the case's own."""
+def settle(context: Context, there: Context, explained: bool) -> None:
+    """Amend what was not settled in the run's dtype by what was found `there`, in the case's own. What is at a kink
+    there is left until it is `explained` here."""
     refused = None if there.errors else _refusal(context.case, context.points.own.want)
     if refused is not None:
         context.errors = ()
     open_there = {_key(c) for c in there.found if c.status in UNSETTLED}
-    settled = {_key(c) for c in there.found} - open_there
+    kinks = set() if explained else {_key(c) for c in there.found if c.status == "not_differentiable"}
+    settled = {_key(c) for c in there.found} - open_there - kinks
     is_complex = context.points.own.problem.dtype.kind == "c"
     wrong = {c.engine for c in context.found if c.status == "failed" and not c.what.is_of_file}
 

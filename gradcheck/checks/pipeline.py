@@ -84,11 +84,11 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
     in_own_dtype = None
     if context.case.dtype != case.dtype and own_dtype.is_unsettled(context):
         in_own_dtype = _in_own_dtype(case, options, engines)
-        own_dtype.settle(context, in_own_dtype)
+        own_dtype.settle(context, in_own_dtype, explained=False)
     _explain(context)
     if in_own_dtype is not None and own_dtype.is_unsettled(context):  # which kinks may have been behind
         _explain(in_own_dtype)
-        own_dtype.settle(context, in_own_dtype)
+        own_dtype.settle(context, in_own_dtype, explained=True)
     return context
 
 

@@ -112,7 +112,7 @@ def test_what_is_settled_stays_as_it_is() -> None:
     context = examine(case_of(SQUARES % "formulas: {x: 2 * x}"), options, engines_of(options))
     assert not is_unsettled(context)
     before = list(context.found)
-    settle(context, context)
+    settle(context, context, explained=True)
     assert context.found == before
 
 
