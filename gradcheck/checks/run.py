@@ -88,17 +88,17 @@ def _checked(work: Sequence[Work], options: Options, engines: Engines) -> Iterat
             return
 
 
-def _further(options: Options) -> list[Further]:
+def _further(options: Options) -> dict[str, Further]:
     """What is told of cases beyond their verdicts; imported only where it was asked for."""
-    chosen: list[Further] = []
+    chosen: dict[str, Further] = {}
     if options.derived:
         from gradcheck.checks.independence import note_derived
 
-        chosen.append(note_derived)
+        chosen["derived"] = note_derived
     if options.power:
         from gradcheck.checks.mutation.measure import with_power
 
-        chosen.append(with_power)
+        chosen["power"] = with_power
     return chosen
 
 
@@ -117,8 +117,11 @@ def _shrunk(
         return check_one(case, slow if explained else fast, engines)
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
-    smallest = Reproductions(options, engines, check).find_all(pairs, effort)
-    return [replace(found, smallest=smallest.get(found.id)) for found in results]
+    smallest, lost = Reproductions(options, engines, check).find_all(pairs, effort)
+    return [
+        replace(found, smallest=smallest.get(found.id), incomplete=(*found.incomplete, *lost.get(found.id, ())))
+        for found in results
+    ]
 
 
 @contextmanager

@@ -205,8 +205,18 @@ class _Sampler:
             found.append({})
             if step.action == "backward":
                 for root, value in step.roots.items():
-                    found[-1][root] = self._incoming(index, root, value, forward)
+                    found[-1][root] = self._known(index, root, value, forward)
         return tuple(found)
+
+    def _known(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
+        """The incoming gradient; of the case's own numbers None where the graph that it depends on has no values, which
+        is for the engines to say."""
+        try:
+            return self._incoming(index, root, value, forward)
+        except TensorError:
+            if self.is_trial:
+                raise
+            return None
 
     def _incoming(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
         if value is None and not self.drawn.variation.incoming:

@@ -47,7 +47,7 @@ def failure(case: CaseResult, look: Look) -> list[Text]:
     lines = [Text.assemble((word, style), " ", (plain(case.id or case.file), "bold")), *_errors(case, look)]
     if case.status == "xpassed" or not (found or case.errors):
         lines += indented(told.verdict(case), look)
-    lines += [*_findings(found, case, look), *_printed(case, look), *_smallest(case, look)]
+    lines += [*_findings(found, case, look), *_incomplete(case, look), *_printed(case, look), *_smallest(case, look)]
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines
@@ -179,6 +179,16 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 
 # What goes with it -------------------------------------------------------------------------------------
+
+
+def _incomplete(case: CaseResult, look: Look) -> list[Text]:
+    """With -v, how what should have explained it failed itself; that it did is among the remarks."""
+    errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
+    lines: list[Text] = []
+    for error in errors:
+        lines += [Text(), *indented(told.error_line(error), look)]
+        lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+    return lines
 
 
 def _printed(case: CaseResult, look: Look) -> list[Text]:

@@ -125,8 +125,8 @@ _CONDITIONS = ("undefined_at", "needs_sizes")
 
 
 def remarks(case: CaseResult) -> list[Problem]:
-    """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, and on
-    what condition formulas hold."""
+    """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, on what
+    condition formulas hold, and what could not be found out."""
     told: dict[object, Problem] = {}
     for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
         if c.blames_reference and not (c.what is ClaimKind.NODE and told):
@@ -137,7 +137,8 @@ def remarks(case: CaseResult) -> list[Problem]:
             if note.kind in _CONDITIONS:
                 about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "
                 told.setdefault((about, note), Problem(locate(case, c.place), f"{about}{plain(say(note))}"))
-    return list(told.values())
+    lost = (Problem(locate(case, error.place), error_line(error)) for error in case.incomplete)
+    return [*told.values(), *lost]
 
 
 def locate(case: CaseResult, place: Place) -> Place:

@@ -61,6 +61,7 @@ def _case(case: CaseResult) -> dict[str, Any]:
         **_fields(case, "name", "status", "seconds", "seed", "reproduce", "reason", "tags", "output"),
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
+        **({"incomplete": [_error(error) for error in case.incomplete]} if case.incomplete else {}),
         **_power(case),
         **_smallest(case),
     }
