@@ -39,7 +39,9 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
         chosen["maxfail"] = 1
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
-    result = _with_files(_run(select(paths, keyword, tags), given))
+    selection = select(paths, keyword, tags)
+    outputs.spare(selection)
+    result = _with_files(_run(selection, given))
     outputs.write(result)
     return result.exit_code
 
