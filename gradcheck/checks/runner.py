@@ -10,7 +10,7 @@ from gradcheck.checks.attempts import attempt, failure_of
 from gradcheck.checks.limits import OutOfTime, deadline, limit_of
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import check_case, result
-from gradcheck.checks.result import CaseResult, CaseStatus, Failure
+from gradcheck.checks.result import CaseResult, Failure
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -25,17 +25,20 @@ def check_one(
     """The result of one case, whatever happens; a KeyboardInterrupt alone passes through. `further` adds to it, by
     name, what is told of a case beyond its verdict."""
     start = time.perf_counter()
-    status: CaseStatus = "crashed"
     try:
         with deadline(limit_of(options.timeout, engines.tested)):
             found = _told(check_case(case, options, engines), case, options, engines, further or {})
             return _with_output(found, engines)
     except InvalidCase as error:
-        status, failure = "invalid", _failure(error)
+        found = result(case, options, "invalid", errors=(_failure(error),))
     except (Exception, OutOfTime) as error:
-        failure = failure_of(error, case.place)
-    found = result(case, options, status, errors=(failure,), seconds=time.perf_counter() - start)
-    return _with_output(found, engines)
+        found = broken(case, options, error)
+    return _with_output(replace(found, seconds=time.perf_counter() - start), engines)
+
+
+def broken(case: Case, options: Options, error: Exception | OutOfTime) -> CaseResult:
+    """The result of a case that broke, by what nobody expected, or by a limit."""
+    return result(case, options, "crashed", errors=(failure_of(error, case.place),))
 
 
 def _told(
