@@ -96,6 +96,7 @@ def test_an_interrupt_ends_it_and_keeps_what_was_done() -> None:
     parent = os.getpid()
 
     def interrupts() -> None:
+        time.sleep(1.0)  # until the first result has been heard
         os.kill(parent, signal.SIGINT)
         time.sleep(60)
 
