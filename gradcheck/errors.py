@@ -120,3 +120,6 @@ class TooLarge(TensorError, ValueError):
     """A tensor, or a number, beyond the budget that keeps a case from exhausting the machine."""
 
     kind = "too_large"
+    #: Where it is a tensor, the op that would make it, and of how many elements.
+    op = ""
+    elements = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -12,10 +12,11 @@ from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.evaluation.scalars import ARITHMETIC
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.expr.notation import constant
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import Mentions, free_names, mentions
+from gradcheck.language.expr.traverse import Mentions, free_names, mentions, postorder
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, listing
 from gradcheck.language.random import RANDOM
@@ -25,6 +26,11 @@ Names: TypeAlias = Collection[str]
 
 #: The ops that make a tensor of any size out of none.
 _CREATORS = frozenset(name for name, op in TABLE.items() if op.elements is not None and not op.method)
+#: What plain numbers have too, and what of it is not defined for all of them.
+_ARITHMETIC, _PARTIAL = (
+    frozenset({*ARITHMETIC, "neg"}),
+    frozenset({"div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}),
+)
 #: Sections whose entries may use those above them.
 _ORDERED = frozenset({"inputs", "constants", "graph", "let"})
 
@@ -65,6 +71,8 @@ class Expressions:
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
         good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
         good += [site.is_affordable(call) for call in read.creators]
+        if read.has_arithmetic and path[0] != "wrong_formulas":
+            good += [site.has_value(call) for call in _arithmetic(read.expr, self.scope.sizes)]
         return Claim(text, read.expr, self.document.text_place(path)) if all(good) else None
 
 
@@ -157,13 +165,24 @@ class _Site(NamedTuple):
             return True  # it is told, with all that is then known, when the value is drawn
         return True
 
+    def has_value(self, call: Call) -> bool:
+        """Whether arithmetic among sizes comes to something: no division by zero, nothing beyond 64 bits."""
+        try:
+            evaluate(call, self.scope.sizes)
+        except TensorError as error:
+            self.scope.refuse(error.message, self.place(call.at), error.hint)
+            return False
+        return True
+
 
 class _Read(NamedTuple):
-    """An expression, what it mentions, and the calls in it that make tensors out of sizes."""
+    """An expression, what it mentions, the calls in it that make tensors out of sizes, and whether it has operators
+    that are not defined for all numbers."""
 
     expr: Expr
     mentions: Mentions
     creators: list[Call]
+    has_arithmetic: bool
 
 
 @lru_cache(maxsize=4096)
@@ -174,4 +193,20 @@ def _read(text: str) -> _Read:
     creators = []
     if not _CREATORS.isdisjoint(found.ops):
         creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in _CREATORS]
-    return _Read(expr, found, creators)
+    return _Read(expr, found, creators, not _PARTIAL.isdisjoint(found.ops))
+
+
+def _arithmetic(expr: Expr, sizes: Mapping[str, int]) -> list[Call]:
+    """The outermost operators over numbers and sizes alone, where one among them is not defined for all numbers."""
+    plain: dict[int, bool] = {}  # by id of a node that is made of numbers and sizes, whether it may fail
+    outermost: dict[int, Call] = {}
+    for node in postorder(expr):
+        if isinstance(node, Literal) or (isinstance(node, Name) and node.name in sizes):
+            plain[id(node)] = False
+        elif isinstance(node, Call) and node.op in _ARITHMETIC and all(id(part) in plain for part in node.children):
+            plain[id(node)] = node.op in _PARTIAL or any(plain[id(part)] for part in node.children)
+            for part in node.children:
+                outermost.pop(id(part), None)
+            if plain[id(node)]:
+                outermost[id(node)] = node
+    return list(outermost.values())
