@@ -222,7 +222,7 @@ def test_what_is_claimed() -> None:
     found = {name: claimed(problem, value) for name, value in case.expected.items() if value is not None}
     assert found["x"].tolist() == [2, 2]
     assert found["y"].tolist() == [1, 1]
-    with pytest.raises(InvalidCase, match="[Ss]ingular") as caught:
+    with pytest.raises(InvalidCase, match="ingular") as caught:
         claimed(problem, case.values["y"])
     assert caught.value.place.line > 0
 
