@@ -96,8 +96,9 @@ def _results(work: Sequence[Work], options: Options, engines: Engines) -> Iterat
     def check(item: Work) -> CaseResult:
         return check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
 
-    def lost(item: Work, error: Exception | OutOfTime) -> CaseResult:
-        return broken(item, options, error) if isinstance(item, Case) else unreadable(item)
+    def lost(item: Work, error: Exception | OutOfTime, seconds: float) -> CaseResult:
+        found = broken(item, options, error) if isinstance(item, Case) else unreadable(item)
+        return replace(found, seconds=seconds)
 
     if options.timeout is not None:
         from gradcheck.checks.supervised import can_supervise, supervised

@@ -18,13 +18,11 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.limits import OutOfTime
-from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Case
 
 if TYPE_CHECKING:
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from gradcheck.checks.options import Engines
 
 Item = TypeVar("Item")
+Found = TypeVar("Found")
 #: Seconds beyond its limit after which a case is no longer waited for.
 GRACE = 0.4
 #: Libraries whose threads do not survive a fork.
@@ -53,13 +52,13 @@ def can_supervise() -> bool:
 
 def supervised(
     work: Sequence[Item],
-    check: Callable[[Item], CaseResult],
-    lost: Callable[[Item, Exception | OutOfTime], CaseResult],
+    check: Callable[[Item], Found],
+    lost: Callable[[Item, Exception | OutOfTime, float], Found],
     engines: Engines,
     limit: float,
-) -> Iterator[CaseResult]:
-    """What `check` makes of each item, in a fork of this process; what `lost` does where it ends without a result, or
-    takes longer than `limit` seconds."""
+) -> Iterator[Found]:
+    """What `check` makes of each item, in a fork of this process; where that ends without a result, or takes longer
+    than `limit` seconds, what `lost` makes of it, why, and the seconds that it took."""
     done = 0
     while done < len(work):
         worker = _Worker(work[done:], check, Transport(work, engines))
@@ -69,7 +68,7 @@ def supervised(
                 try:
                     yield worker.result(limit)
                 except (ProcessEnded, OutOfTime) as error:
-                    yield replace(lost(item, error), seconds=time.perf_counter() - start)
+                    yield lost(item, error, time.perf_counter() - start)
                     break
                 finally:
                     done += 1
@@ -80,7 +79,7 @@ def supervised(
 class _Worker:
     """A fork that checks items in turn, as long as somebody listens."""
 
-    def __init__(self, work: Sequence[Any], check: Callable[[Any], CaseResult], transport: Transport) -> None:
+    def __init__(self, work: Sequence[Any], check: Callable[[Any], Any], transport: Transport) -> None:
         from multiprocessing.connection import Pipe
 
         self.transport = transport
@@ -96,7 +95,7 @@ class _Worker:
             _serve(work, check, transport, tells)
         tells.close()
 
-    def result(self, limit: float) -> CaseResult:
+    def result(self, limit: float) -> Any:
         """That of the next item. Raises ProcessEnded, and OutOfTime where it does not come in time."""
         start = time.monotonic()
         try:
@@ -123,7 +122,7 @@ class _Worker:
             self.process = 0
 
 
-def _serve(work: Sequence[Any], check: Callable[[Any], CaseResult], transport: Transport, tells: Connection) -> None:
+def _serve(work: Sequence[Any], check: Callable[[Any], Any], transport: Transport, tells: Connection) -> None:
     """Check every item, and leave without a trace in the process that was forked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who supervise
     code = 1
@@ -148,16 +147,15 @@ class Transport:
         self.shared: list[Any] = [*engines.all, *(item for item in work if isinstance(item, Case))]
         self._places = {id(one): place for place, one in enumerate(self.shared)}
 
-    def pack(self, result: CaseResult) -> bytes:
+    def pack(self, result: Any) -> bytes:
         """Raises what pickle does."""
         buffer = io.BytesIO()
         _Pickler(buffer, self._places).dump(result)
         return buffer.getvalue()
 
-    def unpack(self, data: bytes) -> CaseResult:
+    def unpack(self, data: bytes) -> Any:
         """The result, with what this process has in place of what both share."""
-        found: CaseResult = _Unpickler(io.BytesIO(data), self.shared).load()
-        return found
+        return _Unpickler(io.BytesIO(data), self.shared).load()
 
 
 class _Pickler(pickle.Pickler):

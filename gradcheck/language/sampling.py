@@ -265,9 +265,11 @@ class Sampler:
         """In the dtype of its root, or else of the case."""
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
-        if root is None or not dtypes.is_differentiable(root.dtype):
-            return copied(array, self.dtype)
-        return copied(array, root.dtype)
+        if root is not None and dtypes.is_differentiable(root.dtype):
+            return copied(array, root.dtype)
+        return copied(
+            array, dtypes.real_of(self.dtype)
+        )  # a complex root takes a real gradient, not the other way round
 
 
 @dataclass

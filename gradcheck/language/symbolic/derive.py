@@ -135,7 +135,7 @@ def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> 
     if not root.requires_grad:
         raise NoGradRequired(f"a backward pass from {name}, which requires no gradient")
     if seed is not None:
-        array = seed.astype(root.dtype)
+        array = (seed if root.dtype.kind == "c" else seed.real).astype(root.dtype)
         return Formula(array, to_expr(array) if is_below else Gradient(name))
     if root.data.size != 1:
         raise NonScalarBackward(f"a backward pass without a gradient from {name}, of shape {root.data.shape}")
