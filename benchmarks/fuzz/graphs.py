@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
-from benchmarks.fuzz.texts import NUMBERS
+from benchmarks.fuzz.texts import CHANGES, NUMBERS
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.language.random import RANDOM
 
@@ -15,6 +15,26 @@ DTYPES = ("float64", "float64", "float64", "float32", "float16", "bfloat16", "co
 #: A random creator whose sizes are written out.
 _CREATOR = re.compile(rf"\b(?:{'|'.join(sorted(RANDOM - {'dropout'}))})\((?:[^()\[\]]|\[[^\[\]]*\])*\)")
 _SHAPES = ("[]", "[0]", "[1]", "[3]", "[2, 3]", "[1, 1]", "[2, 0]", "[3, 3]", "[2, 2, 2]")
+#: Numbers written out, some of which are hardly any.
+_LITERALS = (
+    *[
+        "[]",
+        "[[]]",
+        "[0.0, 1, -1]",
+        "[.inf, 1, 2]",
+        "[.nan, 0]",
+        "[[1e300, 1e-300], [-1e300, 0]]",
+        "[1e-45, 65504, 3e38]",
+    ],
+    *[
+        "[[0, 0, 0], [0, 0, 0]]",
+        "[[1, 1, 1], [1, 1, 1]]",
+        "-0.0",
+        "[[[1, 2], [3, 4]]]",
+        "[1, 1, 2, 2]",
+        "[[2, 1], [1, 2]]",
+    ],
+)
 _INCOMING = (
     "ones_like({z})",
     "randn_like({z})",
@@ -55,7 +75,12 @@ def _samples(op: Op) -> tuple[str, ...]:
 
 
 def graph(random: Random) -> bytes:
-    """A case of some ops, each over tensors of its own and over what others have made."""
+    """A case of some ops, each over tensors of its own and over what others have made; now and then spoiled."""
+    text = _case(random)
+    return (random.choice(CHANGES)(text, random) if random.random() < 0.2 else text).encode("utf-8", "surrogatepass")
+
+
+def _case(random: Random) -> str:
     inputs: dict[str, str] = {}
     entries: dict[str, str] = {}
     for number in range(random.choice((1, 1, 2, 3, 5))):
@@ -65,12 +90,30 @@ def graph(random: Random) -> bytes:
     if random.random() < 0.5:
         terms = [f"{name}.sum()" for name in random.sample(list(entries), random.randint(1, len(entries)))]
         entries["loss"] = " + ".join(terms)
-    lines = [f"dtype: {random.choice(DTYPES)}", f"seed: {random.randrange(5)}", "inputs:"]
+    dims = _named_sizes(inputs, random) if random.random() < 0.4 else {}
+    for name in list(inputs) if random.random() < 0.3 else ():
+        inputs[name] = random.choice((inputs[name], *_LITERALS))
+    lines = [f"dtype: {random.choice(DTYPES)}", f"seed: {random.randrange(5)}"]
+    lines += [f"dims: {{{', '.join(f'{word}: {size}' for word, size in dims.items())}}}"] * bool(dims) + ["inputs:"]
     constants = [name for name in inputs if len(inputs) > 1 and random.random() < 0.1][:1]
     lines += [f"  {name}: {_quoted(text)}" for name, text in inputs.items() if name not in constants]
     lines += ["constants:"] * bool(constants) + [f"  {name}: {_quoted(inputs[name])}" for name in constants]
     lines += ["graph:", *(f"  {name}: {_quoted(text)}" for name, text in entries.items())]
-    return "\n".join([*lines, *_claims(list(inputs), list(entries), random)]).encode() + b"\n"
+    return "\n".join([*lines, *_claims(list(inputs), list(entries), random)]) + "\n"
+
+
+def _named_sizes(inputs: dict[str, str], random: Random) -> dict[str, str]:
+    """Words for the sizes of the inputs, one for each number."""
+    dims: dict[str, str] = {}
+
+    def word(match: re.Match[str]) -> str:
+        size = match.group()
+        return dims.setdefault(size, f"n{size}") and f"n{size}"
+
+    for name, creator in inputs.items():
+        if creator.startswith("randn("):
+            inputs[name] = re.sub(r"\b\d+\b", word, creator)
+    return {name: random.choice((size, size, size, "0", "1")) for size, name in dims.items()}
 
 
 def _entry(call: str, inputs: dict[str, str], entries: list[str], random: Random) -> str:
@@ -111,6 +154,14 @@ def _claims(inputs: list[str], entries: list[str], random: Random) -> list[str]:
     if random.random() < 0.4:
         kind = random.choice(("formulas", "formulas", "wrong_formulas"))
         lines.append(f"{kind}: {{{names['x']}: {_quoted(random.choice(_FORMULAS).format(**names))}}}")
+    if random.random() < 0.1:
+        lines.append(f"let: {{k: {_quoted(random.choice(_FORMULAS).format(**names))}}}")
+    if random.random() < 0.1:
+        lines.append(
+            random.choice(("tolerance: {rtol: 0}", "tolerance: {rtol: 1, atol: 1}", "generalize: {trials: 4}"))
+        )
+    if random.random() < 0.05:
+        lines.append(random.choice(("xfail: known", "only: [core]", "generalize: false", "tags: [a, b]")))
     if random.random() < 0.15:
         lines.append(f"checks: [{_quoted(random.choice(_CHECKS).format(**names))}]")
     if random.random() < 0.15:
@@ -119,4 +170,6 @@ def _claims(inputs: list[str], entries: list[str], random: Random) -> list[str]:
 
 
 def _quoted(text: str) -> str:
+    if text.startswith(("[", "-", ".")):
+        return text
     return "'" + text.replace("'", "''") + "'"

@@ -75,6 +75,8 @@ class Torch(DefineByRun):
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
+        if tensor.dtype is torch.complex32:
+            raise Unsupported("torch has complex numbers of half precision, and NumPy has none", lacks="complex32")
         # a conjugate or a negative may be one that torch has not written out yet
         plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg())
         return plain

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.engines.torch import TorchHost
 from gradcheck.errors import (
     ArgumentError,
     ShapeMismatch,
@@ -78,7 +79,7 @@ def test_tensors_go_to_the_host_and_numbers_stay_plain() -> None:
         ("sum(a)", [2], "sum takes a tensor, not an integer"),
         ("add(a, b, alpha=c)", [np.ones(2), "x", 1], "add takes tensors and numbers, not a text"),
         ("addcmul(a, b, c)", [np.ones(2), [1.0], 99], "addcmul takes no integer beyond 10 beside a list or a text"),
-        ("linear(a, b)", [np.ones((2, 2)), 2], "linear: "),
+        ("linear(a, b)", [np.ones((2, 2)), 2], "linear takes a tensor where it is given an integer"),
     ],
 )
 def test_arguments_that_make_no_sense(text: str, given: list[Any], message: str) -> None:
@@ -95,3 +96,18 @@ def test_the_op_s_own_errors_pass_as_they_are() -> None:
 def test_results_beyond_the_limit_are_refused_before_they_are_made() -> None:
     with pytest.raises(TooLarge):
         operate(application("a + b"), np.ones((9, 1)), np.ones((1, 9)), NUMPY, 80)
+
+
+@pytest.mark.parametrize("host", [NUMPY, TorchHost()])
+def test_several_tensors_in_the_place_of_one_are_told_in_our_words(host: Any) -> None:
+    made = evaluate(parse("max(x, dim=0)"), {"x": np.ones((2, 3))}, NUMPY)
+    with pytest.raises(ArgumentError) as caught:
+        evaluate(parse("ones_like(m)"), {"m": made}, host)
+    assert caught.value.message.startswith(("ones_like takes a tensor where it is given several", "torch: "))
+    assert caught.value.hint in ("index it first, as in m[0]", "")
+
+
+def test_a_number_in_the_place_of_a_tensor_is_told_in_our_words() -> None:
+    x = evaluate(parse("ones(3)"), {}, TorchHost())
+    with pytest.raises(ArgumentError, match="mse_loss takes a tensor where it is given an integer"):
+        evaluate(parse("mse_loss(x, 0)"), {"x": x}, TorchHost())
