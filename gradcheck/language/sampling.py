@@ -212,18 +212,8 @@ class Sampler:
             found.append({})
             if step.action == "backward":
                 for root, value in step.roots.items():
-                    found[-1][root] = self._known(index, root, value, forward)
+                    found[-1][root] = self._incoming(index, root, value, forward)
         return tuple(found)
-
-    def _known(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
-        """The incoming gradient; of the case's own numbers None where the graph that it depends on has no values, which
-        is for the engines to say."""
-        try:
-            return self._incoming(index, root, value, forward)
-        except TensorError:
-            if self.is_trial:
-                raise
-            return None
 
     def _incoming(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
         if value is None and not self.drawn.variation.incoming:
@@ -267,9 +257,7 @@ class Sampler:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
         if root is not None and dtypes.is_differentiable(root.dtype):
             return copied(array, root.dtype)
-        return copied(
-            array, dtypes.real_of(self.dtype)
-        )  # a complex root takes a real gradient, not the other way round
+        return copied(array, dtypes.real_of(self.dtype))  # which a complex root takes too
 
 
 @dataclass
