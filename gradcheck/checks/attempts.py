@@ -12,6 +12,8 @@ from gradcheck.checks.result import Failure
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 
+#: All that may be raised by whoever computes, but for an interrupt. An engine that exits does not exit us.
+RAISED = (Exception, SystemExit, GeneratorExit, OutOfTime)
 #: How much of a traceback is kept, from its end.
 _FRAMES = 20
 
@@ -21,14 +23,14 @@ def attempt(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
     False where time is up, so that nothing else should be begun."""
     try:
         look()
-    except (Exception, OutOfTime) as error:
+    except RAISED as error:
         found = failure_of(error)
         lost.append(replace(found, message=fact("not_found_out", part=part, why=found.message)))
         return not isinstance(error, OutOfTime)
     return True
 
 
-def failure_of(error: Exception | OutOfTime, place: Place | None = None) -> Failure:
+def failure_of(error: BaseException, place: Place | None = None) -> Failure:
     """What nobody expected, as an error of a case: out of time, out of memory, or a crash."""
     at = place or Place()
     if isinstance(error, OutOfTime):
@@ -40,7 +42,10 @@ def failure_of(error: Exception | OutOfTime, place: Place | None = None) -> Fail
     return Failure("crash", crash_of(error), at, "this is a bug in an engine or in gradcheck", details)
 
 
-def crash_of(error: Exception) -> Fact:
-    """An exception that nobody expected: its type, and the first line of what it says."""
-    lines = str(error).strip().splitlines()
+def crash_of(error: BaseException) -> Fact:
+    """An exception that nobody expected: its type, and the first line of what it says, if it can."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:
+        lines = []
     return fact("crashed", error=type(error).__name__, text=lines[0] if lines else "")

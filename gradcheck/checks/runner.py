@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from gradcheck.checks.attempts import attempt, failure_of
-from gradcheck.checks.limits import OutOfTime, deadline, limit_of
+from gradcheck.checks.attempts import RAISED, attempt, failure_of
+from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, Failure
@@ -31,12 +31,12 @@ def check_one(
             return _with_output(found, engines)
     except InvalidCase as error:
         found = result(case, options, "invalid", errors=(_failure(error),))
-    except (Exception, OutOfTime) as error:
+    except RAISED as error:
         found = broken(case, options, error)
     return _with_output(replace(found, seconds=time.perf_counter() - start), engines)
 
 
-def broken(case: Case, options: Options, error: Exception | OutOfTime) -> CaseResult:
+def broken(case: Case, options: Options, error: BaseException) -> CaseResult:
     """The result of a case that broke, by what nobody expected, or by a limit."""
     return result(case, options, "crashed", errors=(failure_of(error, case.place),))
 

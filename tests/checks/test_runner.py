@@ -45,14 +45,22 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return happens
 
 
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
+
+
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
         (ZeroDivisionError("oh"), "crash", fact("crashed", error="ZeroDivisionError", text="oh")),
         (MemoryError("full"), "memory", fact("ran_out_of_memory", text="full")),
+        (SystemExit(0), "crash", fact("crashed", error="SystemExit", text="0")),
+        (GeneratorExit(), "crash", fact("crashed", error="GeneratorExit", text="")),
+        (Speechless(), "crash", fact("crashed", error="Speechless", text="")),
     ],
 )
-def test_what_an_engine_raises_is_a_crash_of_the_case(error: Exception, kind: str, message: object) -> None:
+def test_what_an_engine_raises_is_a_crash_of_the_case(error: BaseException, kind: str, message: object) -> None:
     found = checked(Broken(raising(error)))
     (failure,) = found.errors
     assert (found.status, failure.kind, failure.message) == ("crashed", kind, message)
