@@ -37,7 +37,7 @@ def test_any_text_is_read_without_a_crash(number: int, change: Any) -> None:
 
 def test_most_random_graphs_are_cases() -> None:
     made = [load_text(graph(Random(number)).decode(), "f.yaml") for number in range(100)]
-    assert sum(not errors for _, errors in made) > 70
+    assert sum(not errors for _, errors in made) > 50
 
 
 def test_nothing_is_found_in_what_is_sound(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_one_call_that_does_not_return_costs_its_case_alone() -> None:
     late = result.cases[1]
     assert late.errors[0].kind == "timeout"
     assert 1.0 <= late.seconds < 2.0
-    assert time.perf_counter() - start < 10
+    assert time.perf_counter() - start < 40
 
 
 @pytest.mark.parametrize(
