@@ -36,6 +36,7 @@ class InvalidCase(GradcheckError):
     """A case file, or one key of it, that cannot be accepted."""
 
     kind = "invalid"
+    shown_by_running = False  # whether it takes the graph's values to know: the case then fails
 
     def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)

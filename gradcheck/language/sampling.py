@@ -229,8 +229,13 @@ class Sampler:
         if value.expr is not None:
             uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
             names = self._computed(forward) if uses_graph else forward.names
-            made = None if names is None else self._evaluate(value, value.expr, generator, names)
-            return None if made is None else self._as_gradient(made, value, None)
+            if names is None:
+                return None
+            try:
+                return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
+            except InvalidCase as error:
+                error.shown_by_running = uses_graph
+                raise
         array = np.asarray(value.array)
         is_needed = self.is_trial or self.dtype.kind == "c"
         target = forward.value(root) if is_needed and self._computed(forward) is not None else None

@@ -14,6 +14,7 @@ from gradcheck.checks.runner import check_one, unreadable
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
+from gradcheck.language.beforehand import refused_values
 from gradcheck.language.case import Case
 from tests.from_text import case_of
 
@@ -90,6 +91,14 @@ def test_numbers_that_cannot_be_drawn_make_a_case_invalid() -> None:
     case = case_of("{inputs: {x: [1]}, graph: {y: x * x}, backward: {y: 'randn(3) @ randn(4)'}}")
     found = check_one(case, chosen, engines_of(chosen))
     assert (found.status, found.errors[0].message.kind) == ("invalid", "said")
+
+
+def test_what_only_the_graph_s_values_show_makes_a_case_fail() -> None:
+    chosen = Options(engines=["core"])
+    case = case_of("{inputs: {x: [[1, 2]]}, graph: {y: 'max(x, dim=0)'}, backward: {'y[0]': 'ones_like(y)'}}")
+    found = check_one(case, chosen, engines_of(chosen))
+    assert refused_values(case) == []
+    assert (found.status, found.errors[0].kind) == ("failed", "invalid")
 
 
 def test_more_may_be_told_and_what_that_raises_leaves_the_verdict() -> None:
