@@ -137,7 +137,8 @@ def _called(trial: Trial, *words: str, crash_is_told: bool = False) -> Any:
         yield Finding("slow", f"{words[0]} took {took:.0f} s")
     if trial.memory > max(before, BYTES):
         yield Finding("memory", f"{words[0]} took {trial.memory:,} bytes")
-    if "Traceback" in err or (code == CRASH and not crash_is_told):
+    is_limit = crash_is_told or "ran out of memory" in err
+    if "Traceback" in err or (code == CRASH and not is_limit):
         yield Finding("crash", f"{words[0]}: {' / '.join(err.strip().splitlines()[-4:])}")
     elif "cannot be told: " in out:
         yield Finding("untold", f"{words[0]}: {out.partition('cannot be told: ')[2][:200]}")
