@@ -8,12 +8,27 @@ from importlib import import_module
 
 import numpy as np
 
-BENCHMARKS = ("chain", "scale", "matmul", "files", "peers", "diagnosis", "proof", "power", "steady", "textbook", "exam")
+BENCHMARKS = (
+    *(
+        "chain",
+        "scale",
+        "matmul",
+        "files",
+        "peers",
+        "diagnosis",
+        "proof",
+        "power",
+        "steady",
+        "textbook",
+        "exam",
+        "fuzz",
+    ),
+)
 
 
 def main(names: list[str]) -> int:
-    if names[:1] == ["exam"] and names[1:]:  # with options of its own
-        return int(import_module("benchmarks.exam").main(names[1:]))
+    if names[:1] in (["exam"], ["fuzz"]) and names[1:]:  # with options of its own
+        return int(import_module(f"benchmarks.{names[0]}").main(names[1:]))
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
         print(f"unknown benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)

@@ -50,6 +50,7 @@ class InvalidCase(GradcheckError):
     """A case file, or one key of it, that cannot be accepted."""
 
     kind = "invalid"
+    shown_by_running = False  # whether it takes the graph's values to know: the case then fails
 
     def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -134,3 +135,6 @@ class TooLarge(TensorError, ValueError):
     """A tensor, or a number, beyond the budget that keeps a case from exhausting the machine."""
 
     kind = "too_large"
+    #: Where it is a tensor, the op that would make it, and of how many elements.
+    op = ""
+    elements = 0

@@ -19,9 +19,11 @@ MOST_PARAMETERS = 6
 MIRRORED = ("checks", "engines", "oracles")
 #: The clock is read to limit a case by what the user asked for, and to show how long something took.
 READS_THE_CLOCK = {
+    "checks/limits.py",
     "checks/pipeline.py",
     "checks/run.py",
     "checks/runner.py",
+    "checks/supervised.py",
     "checks/conformance/properties.py",
     "reports/commands/progress.py",
 }

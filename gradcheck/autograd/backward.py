@@ -11,7 +11,7 @@ from gradcheck.autograd.fast import NUMBERS, pull
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.node import UNPAIRED, N, Node
 from gradcheck.autograd.pullback import Share, pull_nodes
-from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, ShapeMismatch
+from gradcheck.errors import BackwardTwice, DtypeMismatch, NoGradRequired, NonScalarBackward, ShapeMismatch
 
 #: `pull(node, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
 Pull = Callable[[Any, Any], Iterable[Share]]
@@ -92,7 +92,10 @@ def _seed(root: N, gradient: Any) -> N:
                 hint="only a real tensor of one element has an obvious gradient, 1; pass one",
             )
         return root.wrap(np.ones_like(root.data))
-    seed: Any = gradient if isinstance(gradient, Node) else root.wrap(np.asarray(gradient, dtype=root.dtype))
+    given = gradient if isinstance(gradient, Node) else np.asarray(gradient)
+    if given.dtype.kind == "c" and root.dtype.kind != "c":
+        raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
+    seed: Any = gradient if isinstance(gradient, Node) else root.wrap(np.asarray(given, dtype=root.dtype))
     if seed.shape != root.shape:
         raise ShapeMismatch(f"the incoming gradient has shape {seed.shape}, its tensor {root.shape}")
     return seed if seed.requires_grad else root.wrap(seed.data.astype(root.dtype))

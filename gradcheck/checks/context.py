@@ -22,6 +22,7 @@ class Context:
     points: Points
     errors: tuple[Failure, ...] = ()  # what was raised, or not raised, against what the case says
     found: list[Comparison] = field(default_factory=list)
+    lost: list[Failure] = field(default_factory=list)  # how looking for explanations failed
 
     @classmethod
     def of(cls, case: Case, options: Options, engines: Engines) -> Context:

@@ -40,14 +40,14 @@ class Options:
     """One run's choices; None leaves each case's own. Raises UsageError for choices that make no sense.
 
     `engines` are tested, against `reference`: names (what `--engine` takes) or engines. `rtol` and `atol` replace every
-    tolerance, `seed` every case's own, `dtype` every case's; `timeout` is in seconds, for each case. `oracle` "numeric"
-    checks every gradient against differences of the forward too, not only what failed ("auto"); "none" never asks.
-    `mode` says which derivatives engines are held to: gradients ("reverse"), Jacobian-vector products ("forward"), or
-    both, and that they agree. `order` 2 checks gradients of gradients too. `power` plants faults in what passes and
-    counts those that are caught; `derived` notes which formulas equal the derived ones. The run stops after `maxfail`
-    cases that failed, crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless
-    `explained`, only verdicts count, and no failure is looked into; unless `corrected`, nothing is suggested instead
-    of what is wrong.
+    tolerance, `seed` every case's own, `dtype` every case's; `timeout` is in seconds, for each case; `memory` in bytes,
+    what a case may take besides what is there, by default half of the machine's. `oracle` "numeric" checks every
+    gradient against differences of the forward too, not only what failed ("auto"); "none" never asks. `mode` says which
+    derivatives engines are held to: gradients ("reverse"), Jacobian-vector products ("forward"), or both, and that they
+    agree. `order` 2 checks gradients of gradients too. `power` plants faults in what passes and counts those that are
+    caught; `derived` notes which formulas equal the derived ones. The run stops after `maxfail` cases that failed,
+    crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
+    count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -58,6 +58,7 @@ class Options:
     seed: int | None = None
     trials: int | None = None
     timeout: float | None = None
+    memory: int | None = None
     oracle: str = "auto"
     mode: str = "reverse"
     order: int = 1
@@ -77,7 +78,7 @@ class Options:
             raise UsageError(f"gradients of order {self.order} are not checked", hint="those of order 1 and 2 are")
         if self.dtype is not None and not dtypes.is_differentiable(dtypes.BY_NAME.get(self.dtype, np.dtype(bool))):
             raise UsageError(f"a case cannot run in the dtype {self.dtype!r}", hint="it is a floating or complex one")
-        for name in ("rtol", "atol", "trials", "timeout"):
+        for name in ("rtol", "atol", "trials", "timeout", "memory"):
             number = getattr(self, name)
             if number is not None and not number >= 0:
                 raise UsageError(f"{name} is {number}, and cannot be negative")

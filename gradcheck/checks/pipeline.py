@@ -138,7 +138,12 @@ def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
         status = "failed"
     if case.xfail is not None and status in ("failed", "passed"):
         status = "xfailed" if status == "failed" else "xpassed"
-    found = {"errors": context.errors, "comparisons": tuple(context.found), "seconds": seconds}
+    found = {
+        "errors": context.errors,
+        "comparisons": tuple(context.found),
+        "incomplete": tuple(context.lost),
+        "seconds": seconds,
+    }
     return result(case, context.options, status, reason=case.xfail or "", **found)
 
 

@@ -296,6 +296,7 @@ class CaseResult:
     tags: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    incomplete: tuple[Failure, ...] = ()  # what should have explained the verdict, and failed itself
     smallest: Reproduction | None = None
     power: Power | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names

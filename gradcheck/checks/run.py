@@ -17,9 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.limits import OutOfTime
+from gradcheck.checks.memory import memory_limit
 from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.runner import Further, check_one, unreadable
+from gradcheck.checks.runner import Further, broken, check_one, unreadable
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
@@ -79,26 +81,44 @@ def run(
 
 def _checked(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
     """Every case in turn, until `maxfail` of them have failed."""
-    further, failed = _further(options), 0
-    for item in work:
-        found = check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
+    failed = 0
+    for found in _results(work, options, engines):
         yield found
         failed += found.status in _FAILS
         if options.maxfail is not None and failed >= options.maxfail:
             return
 
 
-def _further(options: Options) -> list[Further]:
+def _results(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
+    """Every case in turn; under a time limit of the run's in a process that can be ended."""
+    further = _further(options)
+
+    def check(item: Work) -> CaseResult:
+        return check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
+
+    def lost(item: Work, error: Exception | OutOfTime, seconds: float) -> CaseResult:
+        found = broken(item, options, error) if isinstance(item, Case) else unreadable(item)
+        return replace(found, seconds=seconds)
+
+    if options.timeout is not None:
+        from gradcheck.checks.supervised import can_supervise, supervised
+
+        if can_supervise():
+            return supervised(work, check, lost, engines, options.timeout)
+    return map(check, work)
+
+
+def _further(options: Options) -> dict[str, Further]:
     """What is told of cases beyond their verdicts; imported only where it was asked for."""
-    chosen: list[Further] = []
+    chosen: dict[str, Further] = {}
     if options.derived:
         from gradcheck.checks.independence import note_derived
 
-        chosen.append(note_derived)
+        chosen["derived"] = note_derived
     if options.power:
         from gradcheck.checks.mutation.measure import with_power
 
-        chosen.append(with_power)
+        chosen["power"] = with_power
     return chosen
 
 
@@ -117,18 +137,23 @@ def _shrunk(
         return check_one(case, slow if explained else fast, engines)
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
-    smallest = Reproductions(options, engines, check).find_all(pairs, effort)
-    return [replace(found, smallest=smallest.get(found.id)) for found in results]
+    smallest, lost = Reproductions(options, engines, check).find_all(pairs, effort)
+    return [
+        replace(found, smallest=smallest.get(found.id), incomplete=(*found.incomplete, *lost.get(found.id, ())))
+        for found in results
+    ]
 
 
 @contextmanager
 def _ready(options: Options, engines: Engines) -> Iterator[None]:
-    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case."""
+    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case;
+    and the limit to the memory that cases may take."""
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
         for engine in set(engines.all):
             if isinstance(engine, DefineByRun):
                 stack.enter_context(engine.session(dtype))
+        stack.enter_context(memory_limit(options.memory))
         yield
 
 

@@ -128,6 +128,9 @@ def guarded(command: click.Command, arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
+    except MemoryError as error:
+        write_stderr(f"gradcheck: ran out of memory: {plain(str(error))}")
+        return CRASH
     except Exception as error:
         return _crash(error, arguments)
 

@@ -35,6 +35,24 @@ class ReportType(click.ParamType):
         return format, Path(path)
 
 
+class SizeType(click.ParamType):
+    """`2GB`, `500 MB`, `1GiB`: bytes."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Raises click.BadParameter for what is no such size, or none at all."""
+        from gradcheck.checks.memory import size_of  # here, since help does without
+
+        try:
+            size = value if isinstance(value, int) else size_of(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if size <= 0:
+            self.fail("a case takes some memory", param, ctx)
+        return size
+
+
 class Option:
     """An option as click declares it. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
 
@@ -63,6 +81,13 @@ TAG = Option(
 )
 SEED = Option("--seed", key="seed", type=int, metavar="N", help="Instead of the case's own seed.")
 TIMEOUT = Option("--timeout", key="timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
+MEMORY = Option(
+    "--memory",
+    key="memory",
+    type=SizeType(),
+    metavar="SIZE",
+    help="For each case, such as 2GB. [default: half of the machine's]",
+)
 VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")
 #: For a command that is not told of it. (Crashes look for `-v` themselves.)
 UNREAD_VERBOSE = VERBOSE.but(expose_value=False)
@@ -90,6 +115,7 @@ RUN: tuple[Option, ...] = (
         "--trials", key="trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."
     ),
     TIMEOUT,
+    MEMORY,
     Option(
         "--oracle",
         type=click.Choice(["auto", "numeric", "none"]),

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from gradcheck.cli.files import prepare_file, refuse_inputs, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports import Look, render
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
+    from gradcheck.language.case import Loaded
 
 WIDTH = 80
 #: What a run leaves for people and for the next run; never for version control.
@@ -75,25 +77,6 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def prepare_file(path: Path) -> None:
-    """Make the folders above; refuse before any work is done what could not be written after it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write '{path}': {error.strerror}", hint="name another file") from error
-    if path.is_dir():
-        raise UsageError(f"cannot write '{path}': it is a folder", hint="name a file in it")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"cannot write '{path}': permission denied", hint="name another file")
-
-
-def write_file(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    except OSError as error:
-        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
-
-
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """`format` goes to `file`, None meaning stdout; `reports` are pairs of a format and a file. `verbosity` is that of
@@ -105,15 +88,22 @@ class Outputs:
     color: str
     verbosity: int
 
+    @property
+    def files(self) -> list[Path]:
+        """All that are written."""
+        return [path for _, path in self.reports] + ([self.file] if self.file else [])
+
     def prepare(self) -> None:
-        """Refuse at once what could not be written at the end. Raises UsageError."""
-        files = [path for _, path in self.reports]
-        if self.file:
-            files.append(self.file)
-        for path in files:
+        """Refuse at once what could not be written at the end, or would be lost. Raises UsageError."""
+        for path in self.files:
             prepare_file(path)
-        if len({path.resolve() for path in files}) < len(files):
+        if len({path.resolve() for path in self.files}) < len(self.files):
             raise UsageError("two reports would go to the same file", hint="name a file for each")
+
+    def spare(self, selection: Loaded) -> None:
+        """Refuse to write over a file that the cases were read from. Raises UsageError."""
+        places = (*(case.place for case in selection.cases), *(error.place for error in selection.errors))
+        refuse_inputs(self.files, {place.file for place in places})
 
     def write(self, result: RunResult) -> None:
         """Everything. Raises UsageError where a file cannot be written."""
@@ -139,7 +129,7 @@ def keep(id: str, case: str) -> str:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
-        path.write_text(case, encoding="utf-8", newline="\n")
-    except OSError:  # a folder that is not ours to write in; the report has the case all the same
+        write_file(path, case)
+    except (OSError, UsageError):  # a folder that is not ours to write in; the report has the case all the same
         return ""
     return path.as_posix()

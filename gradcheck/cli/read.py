@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from pathlib import PurePath
+
 import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_stdout
+from gradcheck.errors import InvalidCase, Place
 from gradcheck.reports.text import count, plain
 
 
@@ -17,17 +21,25 @@ from gradcheck.reports.text import count, plain
 def validate(paths: tuple[str, ...], verbose: int) -> int:
     """Read and validate case files without running them."""
     from gradcheck.cli.select import select
+    from gradcheck.language.beforehand import refused_values
 
     selection = select(paths)
-    lines = [plain(str(error)) for error in selection.errors]
+    refused = {case.id: refused_values(case) for case in selection.cases if case.skip is None}
+    errors = sorted([*selection.errors, *chain.from_iterable(refused.values())], key=_position)
+    cases = [case for case in selection.cases if not refused.get(case.id)]
+    lines = [plain(str(error)) for error in errors]
     if verbose:
-        lines += [f"{plain(case.id)}: valid" for case in selection.cases]
-    valid = f"{count(len(selection.cases), 'valid case')}"
-    if selection.errors:
-        files = len({error.place.file for error in selection.errors})
-        valid = f"{count(len(selection.errors), 'error')} in {count(files, 'file')}, {valid}"
+        lines += [f"{plain(case.id)}: valid" for case in cases]
+    valid = f"{count(len(cases), 'valid case')}"
+    if errors:
+        files = len({error.place.file for error in errors})
+        valid = f"{count(len(errors), 'error')} in {count(files, 'file')}, {valid}"
     write_stdout("\n".join([*lines, valid]) + "\n")
-    return USAGE if selection.errors else 0
+    return USAGE if errors else 0
+
+
+def _position(error: InvalidCase) -> tuple[tuple[str, ...], Place]:
+    return PurePath(error.place.file).parts, error.place
 
 
 @click.command("list", cls=ConfiguredCommand)

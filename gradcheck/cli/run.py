@@ -42,8 +42,9 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     fix = chosen.pop("fix")
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
-    result = _fixed(paths, keyword, tags, given) if fix else _run(select(paths, keyword, tags), given)
-    result = _with_files(result)
+    selection = select(paths, keyword, tags)
+    outputs.spare(selection)
+    result = _with_files(_fixed(paths, keyword, tags, given) if fix else _run(selection, given))
     outputs.write(result)
     return result.exit_code
 

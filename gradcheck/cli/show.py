@@ -46,12 +46,14 @@ def explain(
     and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
     from gradcheck.checks.derivation import explain as derive
+    from gradcheck.checks.memory import memory_limit
     from gradcheck.cli.select import select, tell_errors
     from gradcheck.reports.commands.explain import render
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
-        text = render(derive(case, seed, expand=expand or None), format, width())
+        with memory_limit(None):
+            text = render(derive(case, seed, expand=expand or None), format, width())
         write_stdout(("\n" if number else "") + text)
     return tell_errors(selection)
 
@@ -69,12 +71,14 @@ def trace(case: str, step: int | None, tensor: str, seed: int | None, as_json: b
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
     order. The engine is gradcheck's own.
     """
+    from gradcheck.checks.memory import memory_limit
     from gradcheck.cli.select import select_one
     from gradcheck.engines.trace import trace_case
     from gradcheck.language.sampling import draw
 
     chosen = select_one(case)
-    traced = trace_case(draw(chosen, seed))
+    with memory_limit(None):
+        traced = trace_case(draw(chosen, seed))
     _check(traced, step, tensor)
     index = None if step is None else step - 1
     explained = _explained(chosen, seed)

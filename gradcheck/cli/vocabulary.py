@@ -50,11 +50,14 @@ def _find(name: str) -> list[Op]:
 
 
 @click.command("schema")
+@click.option("--report", "of_report", is_flag=True, help="Of the JSON report instead.")
 @options.UNREAD_VERBOSE
-def print_schema() -> None:
+def print_schema(of_report: bool) -> None:
     """Print the JSON Schema (draft-07) of a case, for editors."""
     import json
 
-    from gradcheck.language.loader.model import schema
-
+    if of_report:
+        from gradcheck.reports.report_schema import report_schema as schema
+    else:
+        from gradcheck.language.loader.model import schema
     write_stdout(json.dumps(schema(), indent=2) + "\n")

@@ -18,7 +18,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.torch_errors import translate
-from gradcheck.errors import BackwardTwice, Unsupported
+from gradcheck.errors import BackwardTwice, DtypeMismatch, Unsupported
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
 _Tensor = torch.Tensor
@@ -75,6 +75,8 @@ class Torch(DefineByRun):
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
+        if tensor.dtype is torch.complex32:
+            raise Unsupported("torch has complex numbers of half precision, and NumPy has none", lacks="complex32")
         # a conjugate or a negative may be one that torch has not written out yet
         plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg())
         return plain
@@ -98,7 +100,7 @@ class Torch(DefineByRun):
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
-            None if seed is None else (seed if isinstance(seed, _Tensor) else self.leaf(seed, False)).to(root.dtype)
+            None if seed is None else _cast(seed if isinstance(seed, _Tensor) else self.leaf(seed, False), root.dtype)
             for root, seed in zip(roots, seeds, strict=True)
         ]
 
@@ -178,6 +180,13 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
     if array.dtype == dtypes.BFLOAT16:
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())
+
+
+def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """In the dtype of its root. Raises DtypeMismatch, as torch does, for a complex one of a real root."""
+    if gradient.is_complex() and not dtype.is_complex:
+        raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
+    return gradient.to(dtype)
 
 
 def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:

@@ -54,12 +54,15 @@ _MEANINGS = (
     ),
 )
 
+#: What torch, and the libraries that it calls, say where memory is refused.
+_NO_MEMORY = re.compile("can't allocate memory|bad_alloc|bad alloc|out of memory|insufficient memory", re.IGNORECASE)
+
 
 def translate(error: Exception) -> TensorError:
     """torch's exception as one of gradcheck's, without its advice and its C++ stack; an unknown one has the kind
     `error`. Raises MemoryError where torch has run out of it."""
     message = f"torch: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
-    if "can't allocate memory" in message:
+    if _NO_MEMORY.search(message):
         raise MemoryError(message) from None
     if isinstance(error, IndexError):
         return IndexOutOfRange(message)

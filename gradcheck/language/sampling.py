@@ -15,8 +15,9 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.errors import ArgumentError, InvalidCase, Place, TensorError, TooLarge
+from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.conversion import as_array, copied
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
@@ -57,7 +58,7 @@ def draw(
     dtype = dtypes.BY_NAME[case.dtype]
     drawn = Drawn(case.seed if seed is None else seed, trial, attempt, variation)
     with using_default_dtype(dtypes.real_of(dtype)), quiet():
-        return _Sampler(case, drawn, sizes or {}).problem()
+        return Sampler(case, drawn, sizes or {}).problem()
 
 
 def claimed(problem: Problem, value: Value) -> np.ndarray:
@@ -67,7 +68,7 @@ def claimed(problem: Problem, value: Value) -> np.ndarray:
     assert value.expr is not None
     with using_default_dtype(dtypes.real_of(problem.dtype)), quiet():
         try:
-            return _as_array(evaluate(value.expr, problem.environment()), problem.dtype)
+            return as_array(evaluate(value.expr, problem.environment()), problem.dtype)
         except TensorError as error:
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
 
@@ -99,17 +100,18 @@ def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:
     value = case.inputs.get(leaf) or case.constants[leaf]
     assert value.expr is not None
     with using_default_dtype(dtypes.real_of(problem.dtype)), quiet():
-        sampler = _Sampler(case, problem.drawn, problem.sizes)
+        sampler = Sampler(case, problem.drawn, problem.sizes)
         host = sampler.host(leaf)
         evaluate(value.expr, problem.environment(), host)
     return host.made
 
 
-class _Sampler:
-    """Draws one problem. `names` holds what values may use: the sizes, and the leaves drawn so far."""
+class Sampler:
+    """Draws one problem. `names` holds what values may use: the sizes, and the leaves drawn so far; no tensor may have
+    more than `most` elements."""
 
-    def __init__(self, case: Case, drawn: Drawn, sizes: Mapping[str, int]) -> None:
-        self.case, self.drawn = case, drawn
+    def __init__(self, case: Case, drawn: Drawn, sizes: Mapping[str, int], most: int = MAX_ELEMENTS) -> None:
+        self.case, self.drawn, self.most = case, drawn, most
         self.is_trial = drawn.trial is not None
         self.dtype = dtypes.BY_NAME[case.dtype]
         self.sizes = {**case.words, **case.dims, **sizes}
@@ -120,9 +122,9 @@ class _Sampler:
     def problem(self) -> Problem:
         case = self.case
         for name, value in in_file_order(case):
-            self.names[name] = self._leaf(name, name, value, is_input=name in case.inputs)
+            self.names[name] = self.leaf(name, name, value, is_input=name in case.inputs)
         forwards = tuple(
-            {name: self._leaf(f"forward[{i}].{name}", name, v, is_input=True) for name, v in step.inputs.items()}
+            {name: self.leaf(f"forward[{i}].{name}", name, v, is_input=True) for name, v in step.inputs.items()}
             for i, step in enumerate(case.steps)
         )
         return Problem(
@@ -149,22 +151,22 @@ class _Sampler:
         spread = spread_of(self.drawn.trial, self.drawn.attempt)
         return Drawing(generator, self.dtype, partial(spread_out, spread=spread) if spread != "ordinary" else None)
 
-    def _leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
+    def leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
         """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
         array = self._value(key, value, self.case.shapes.get(name), is_input)
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype], order="C")
         if array.dtype.kind in "biu" and not is_input:
-            return _copied(array, array.dtype)
+            return copied(array, array.dtype)
         if is_input and array.dtype.kind == "c" and self.dtype.kind != "c":
             hint = "the case's dtype is then complex128 or complex64"
             raise InvalidCase(f"a complex value does not fit in {self.case.dtype}", place=value.place, hint=hint)
-        return _copied(array, self.dtype)
+        return copied(array, self.dtype)
 
     def _value(self, key: str, value: Value, shape: Any, is_input: bool) -> np.ndarray:
         """The value by its own expression or numbers; in a trial, one with a shape anew."""
         if value.expr is not None:
-            return self._evaluate(value, value.expr, self._stream(key), self.names)
+            return self.expression(key, value)
         array = np.asarray(value.array)
         reach = self.drawn.variation.literals
         if is_input and reach is not None and not (shape and self.is_trial):
@@ -180,11 +182,16 @@ class _Sampler:
             raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {MAX_ELEMENTS:,} are allowed")
         return other_numbers(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
 
+    def expression(self, key: str, value: Value) -> np.ndarray:
+        """What a value that is an expression over `names` comes to; `key` names its stream."""
+        assert value.expr is not None
+        return self._evaluate(value, value.expr, self._stream(key), self.names)
+
     def _evaluate(
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
         try:
-            return _as_array(evaluate(expr, names, self._host(generator)), self.dtype)
+            return as_array(evaluate(expr, names, self._host(generator), max_elements=self.most), self.dtype)
         except TensorError as error:
             if self.is_trial:
                 raise
@@ -222,8 +229,13 @@ class _Sampler:
         if value.expr is not None:
             uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
             names = self._computed(forward) if uses_graph else forward.names
-            made = None if names is None else self._evaluate(value, value.expr, generator, names)
-            return None if made is None else self._as_gradient(made, value, None)
+            if names is None:
+                return None
+            try:
+                return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
+            except InvalidCase as error:
+                error.shown_by_running = uses_graph
+                raise
         array = np.asarray(value.array)
         is_needed = self.is_trial or self.dtype.kind == "c"
         target = forward.value(root) if is_needed and self._computed(forward) is not None else None
@@ -248,9 +260,9 @@ class _Sampler:
         """In the dtype of its root, or else of the case."""
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
-        if root is None or not dtypes.is_differentiable(root.dtype):
-            return _copied(array, self.dtype)
-        return _copied(array, root.dtype)
+        if root is not None and dtypes.is_differentiable(root.dtype):
+            return copied(array, root.dtype)
+        return copied(array, dtypes.real_of(self.dtype))  # which a complex root takes too
 
 
 @dataclass
@@ -278,25 +290,3 @@ def in_file_order(case: Case) -> list[tuple[str, Value]]:
     """Inputs and constants as they stand in the file: each may use those above it, of either section."""
     leaves = [*case.inputs.items(), *case.constants.items()]
     return sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))
-
-
-def _copied(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A copy in a dtype, or in the complex one of its width where only that holds the numbers."""
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        dtype = dtypes.complex_of(dtype)
-    return np.array(array, dtype=dtype, order="C")
-
-
-def _as_array(value: Any, dtype: np.dtype) -> np.ndarray:
-    """What an expression came out as, as an array: Python numbers have the default dtype, integers int64."""
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, (bool, int, np.generic)):
-        return np.asarray(value)
-    if isinstance(value, (float, complex)):
-        target = dtypes.complex_of(dtype) if isinstance(value, complex) else dtypes.real_of(dtype)
-        return np.asarray(value, dtype=target)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float, complex)) for item in value):
-        return np.asarray(value)
-    what = "several tensors" if isinstance(value, tuple) else type(value).__name__
-    raise ArgumentError(f"the value is {what}, not a tensor", hint="index it, or write tensor([…])")

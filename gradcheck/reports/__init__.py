@@ -9,6 +9,7 @@ new format goes to `formats`, the report of a new command to `commands`, a new s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -36,6 +37,13 @@ class Look:
 
 
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:
-    """The result as text in one of `FORMATS`, ending in a newline."""
-    text: str = import_module(FORMATS[format]).render(result, look or Look())
-    return text
+    """The result as text in one of `FORMATS`, ending in a newline. A case of which something cannot be told costs the
+    report that case alone: how it came out is told, and that there was more."""
+    chosen = look or Look()
+    written: Callable[[RunResult, Look], str] = import_module(FORMATS[format]).render
+    try:
+        return written(result, chosen)
+    except Exception:
+        from gradcheck.reports.untold import without_untold
+
+        return written(without_untold(result, lambda one: written(one, chosen)), chosen)

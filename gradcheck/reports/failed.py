@@ -72,7 +72,7 @@ def of_case(case: CaseResult, members: Sequence[Member], look: Look) -> list[Tex
 
 def further(case: CaseResult, look: Look) -> list[Text]:
     """What goes with a case: what engines printed, the smallest case that fails so, how to see it again."""
-    lines = [*_printed(case, look), *_smallest(case, look)]
+    lines = [*_incomplete(case, look), *_printed(case, look), *_smallest(case, look)]
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines
@@ -245,6 +245,16 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 
 # What goes with it -------------------------------------------------------------------------------------
+
+
+def _incomplete(case: CaseResult, look: Look) -> list[Text]:
+    """With -v, how what should have explained it failed itself; that it did is among the remarks."""
+    errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
+    lines: list[Text] = []
+    for error in errors:
+        lines += [Text(), *indented(told.error_line(error), look)]
+        lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+    return lines
 
 
 def _printed(case: CaseResult, look: Look) -> list[Text]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import Tensor, grad, no_grad
-from gradcheck.errors import BackwardTwice, NoGradRequired, NonScalarBackward, ShapeMismatch
+from gradcheck.errors import BackwardTwice, DtypeMismatch, NoGradRequired, NonScalarBackward, ShapeMismatch
 
 
 def leaf(*values: float) -> Tensor:
@@ -211,3 +211,11 @@ def test_the_gradient_of_a_0_d_leaf_is_an_array() -> None:
     (x * x).backward()
     assert x.grad is not None
     assert type(x.grad.data) is np.ndarray
+
+
+def test_a_complex_gradient_of_a_real_tensor_is_refused() -> None:
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    with pytest.raises(DtypeMismatch, match="is complex, and its tensor is real"):
+        y.backward(np.array([1j, 2.0]))
+    assert x.grad is None

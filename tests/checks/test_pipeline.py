@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.options import QUICK, Options, engines_of
 from gradcheck.checks.pipeline import STAGES, check_case, examine
 from gradcheck.checks.result import CaseResult, ClaimKind
 from tests.from_text import case_of
@@ -66,3 +67,19 @@ def test_failures_are_looked_into_only_where_the_run_explains() -> None:
     assert any(c.verdict for c in explained.comparisons)
     assert not any(c.diagnoses or c.verdict for c in bare.comparisons)
     assert bare.status == explained.status == "failed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inputs: {x: 'randn(2, 3)', w: 'randn(2, 4)'}\ngraph: {z: x @ w}\nbackward: {z: 'ones_like(z)'}",
+        "inputs: {x: 'zeros(2, 2)'}\ngraph: {y: inv(x), z: y * 2}\nbackward: {z: 'randn_like(z)'}",
+        "dtype: complex128\ninputs: {x: 'randn(3)'}\ngraph: {y: amax(x), z: y * 2}\nbackward: {z: z * 2}",
+        "inputs: {x: randn(4)}\ngraph: {y: 'reshape(x, 3, 2)'}\nsteps: [{backward: {y: [1]}}, {backward: {y: y}}]",
+    ],
+)
+def test_an_incoming_gradient_of_a_graph_without_values_is_no_crash(run_text: Any, text: str) -> None:
+    (case,) = run_text(text, shrink=QUICK).cases
+    assert case.status == "failed"
+    assert [error.message.kind for error in case.errors] == ["in_engines"]
+    assert not case.incomplete

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,10 +10,11 @@ import pytest
 
 from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.runner import OutOfTime, check_one, crash_of, deadline, limit_of, unreadable
+from gradcheck.checks.runner import check_one, unreadable
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
+from gradcheck.language.beforehand import refused_values
 from gradcheck.language.case import Case
 from tests.from_text import case_of
 
@@ -48,14 +46,22 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return happens
 
 
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
+
+
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
         (ZeroDivisionError("oh"), "crash", fact("crashed", error="ZeroDivisionError", text="oh")),
         (MemoryError("full"), "memory", fact("ran_out_of_memory", text="full")),
+        (SystemExit(0), "crash", fact("crashed", error="SystemExit", text="0")),
+        (GeneratorExit(), "crash", fact("crashed", error="GeneratorExit", text="")),
+        (Speechless(), "crash", fact("crashed", error="Speechless", text="")),
     ],
 )
-def test_what_an_engine_raises_is_a_crash_of_the_case(error: Exception, kind: str, message: object) -> None:
+def test_what_an_engine_raises_is_a_crash_of_the_case(error: BaseException, kind: str, message: object) -> None:
     found = checked(Broken(raising(error)))
     (failure,) = found.errors
     assert (found.status, failure.kind, failure.message) == ("crashed", kind, message)
@@ -87,7 +93,15 @@ def test_numbers_that_cannot_be_drawn_make_a_case_invalid() -> None:
     assert (found.status, found.errors[0].message.kind) == ("invalid", "said")
 
 
-def test_more_may_be_told_and_what_that_raises_is_a_crash_too() -> None:
+def test_what_only_the_graph_s_values_show_makes_a_case_fail() -> None:
+    chosen = Options(engines=["core"])
+    case = case_of("{inputs: {x: [[1, 2]]}, graph: {y: 'max(x, dim=0)'}, backward: {'y[0]': 'ones_like(y)'}}")
+    found = check_one(case, chosen, engines_of(chosen))
+    assert refused_values(case) == []
+    assert (found.status, found.errors[0].kind) == ("failed", "invalid")
+
+
+def test_more_may_be_told_and_what_that_raises_leaves_the_verdict() -> None:
     def noted(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
         return replace(found, reason=f"{found.reason}{case.name}!")
 
@@ -96,8 +110,20 @@ def test_more_may_be_told_and_what_that_raises_is_a_crash_too() -> None:
 
     chosen = Options(engines=["core"])
     engines, case = engines_of(chosen), case_of(SQUARE)
-    assert check_one(case, chosen, engines, [noted, noted]).reason == f"{case.name}!" * 2
-    assert check_one(case, chosen, engines, [breaks]).status == "crashed"
+    assert check_one(case, chosen, engines, {"one": noted, "other": noted}).reason == f"{case.name}!" * 2
+    found = check_one(case, chosen, engines, {"power": breaks, "derived": noted})
+    assert (found.status, found.reason, found.errors) == ("passed", f"{case.name}!", ())
+    (lost,) = found.incomplete
+    assert (lost.kind, lost.message["part"]) == ("crash", "power")
+
+
+def test_where_time_is_up_nothing_further_is_begun() -> None:
+    def slow(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
+        return endless()  # type: ignore[no-any-return]
+
+    chosen = Options(engines=["core"], timeout=1.0)
+    found = check_one(case_of(SQUARE), chosen, engines_of(chosen), {"power": slow, "derived": slow})
+    assert (found.status, [lost.message["part"] for lost in found.incomplete]) == ("passed", ["power"])
 
 
 def test_what_engines_print_goes_with_the_case() -> None:
@@ -112,11 +138,6 @@ def test_what_engines_print_goes_with_the_case() -> None:
     assert dict(checked(Loud()).output) == {"loud": "hello"}
 
 
-def test_a_crash_is_its_type_and_the_first_line_of_what_it_says() -> None:
-    assert crash_of(ValueError("one\ntwo")) == fact("crashed", error="ValueError", text="one")
-    assert crash_of(ValueError()) == fact("crashed", error="ValueError", text="")
-
-
 def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
     errors = [InvalidCase("no", place=Place("a.yaml", 1, 2), hint="try yes"), InvalidCase("nor this")]
     found = unreadable(errors)
@@ -124,76 +145,3 @@ def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
     assert [(error.message, error.hint) for error in found.errors] == [
         (fact("said", text="no"), "try yes"), (fact("said", text="nor this"), ""),
     ]  # fmt: skip
-
-
-class Engine:
-    """Whoever may never return says how long it may take."""
-
-    def __init__(self, timeout: float | None = None) -> None:
-        if timeout is not None:
-            self.timeout = timeout
-
-
-@pytest.mark.parametrize(
-    ("asked", "engines", "limit"),
-    [
-        (None, [Engine()], None),
-        (None, [Engine(), Engine(20.0), Engine(5.0)], 20.0),
-        (3.0, [Engine(20.0)], 3.0),
-        (None, [], None),
-    ],
-)
-def test_a_run_limits_its_cases_else_an_engine_does(asked: float | None, engines: Any, limit: float | None) -> None:
-    assert limit_of(asked, engines) == limit
-
-
-def loops() -> None:
-    while True:
-        pass
-
-
-def test_what_takes_too_long_is_stopped() -> None:
-    start = time.perf_counter()
-    with pytest.raises(OutOfTime), deadline(0.05):
-        loops()
-    assert time.perf_counter() - start < 5
-
-
-def test_it_rings_again_where_the_first_is_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcheck.checks.runner.AGAIN", 0.05)
-
-    def swallows() -> None:
-        with contextlib.suppress(BaseException):  # as somebody's code does
-            loops()
-        loops()
-
-    with pytest.raises(OutOfTime), deadline(0.05):
-        swallows()
-
-
-def test_what_is_quick_or_has_no_limit_is_left_alone() -> None:
-    with deadline(30.0):
-        pass
-    with deadline(None):
-        pass
-
-
-def test_in_another_thread_it_is_told_at_the_end() -> None:
-    found: list[str] = []
-
-    def runs() -> None:
-        try:
-            with deadline(0.01):
-                time.sleep(0.05)
-                found.append("ended")
-        except OutOfTime:
-            found.append("late")
-
-    thread = threading.Thread(target=runs)
-    thread.start()
-    thread.join()
-    assert found == ["ended", "late"]
-
-
-def test_nothing_that_takes_exceptions_takes_it_for_an_answer() -> None:
-    assert not issubclass(OutOfTime, Exception)

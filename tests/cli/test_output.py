@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.output import Outputs, keep, prepare_file, wants_color, write_file
+from gradcheck.cli.output import Outputs, keep, wants_color
 from gradcheck.errors import UsageError
 
 
@@ -44,21 +44,6 @@ def test_when_there_is_colour(
 
 def test_without_a_stream_there_is_no_colour() -> None:
     assert not wants_color("auto", None)
-
-
-def test_folders_above_a_report_are_made(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "report.json"
-    prepare_file(path)
-    write_file(path, "{}\n")
-    assert path.read_bytes() == b"{}\n"
-
-
-def test_what_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="it is a folder"):
-        prepare_file(tmp_path)
-    with pytest.raises(UsageError, match=r"cannot write '.*x\.json'"):
-        prepare_file(tmp_path / "file" / "x.json")
 
 
 NOTHING = RunResult((), 0.0, {})

@@ -50,3 +50,19 @@ def test_list_names_files_that_are_no_cases(bad: Path, gradcheck: Any) -> None:
     assert outcome.code == 2
     assert outcome.out.count("\n") == 2
     assert outcome.err.startswith("cases/bad.yaml:")
+
+
+def test_validate_says_what_a_run_would_of_values(cases: Path, gradcheck: Any) -> None:
+    (cases / "sizes.yaml").write_text(
+        "inputs: {x: 'zeros(1e-300)'}\ngraph: {y: x * 2}\n---\ninputs: {x: randn(3)}\ngraph: {y: x * 9 ** 387420489}\n"
+    )
+    outcome = gradcheck("validate")
+    assert (outcome.code, outcome.out.splitlines()) == (
+        2,
+        [
+            "cases/sizes.yaml:1:14: a size must be an integer, not 1e-300",
+            "cases/sizes.yaml:5:16: 9 ** 387420489 does not fit in 64 bits; write the base as a float",
+            "2 errors in 1 file, 2 valid cases",
+        ],
+    )
+    assert gradcheck("run", "cases/sizes.yaml").code == 2

@@ -8,6 +8,7 @@ import torch
 
 from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.autograd.op import TABLE, Op
+from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch, TorchHost
 from gradcheck.errors import BackwardTwice, ShapeMismatch, Unsupported
 from tests.from_text import problem_from
@@ -107,3 +108,21 @@ def test_complex_roots_are_differentiated_as_their_gradients_say() -> None:
         z = engine.leaf(np.array([1 + 2j]), True)
         (found,) = engine.differentiate([z * z], [z], [np.array([1j])])
     assert found.detach().tolist() == [1j * (2 * (1 - 2j))]
+
+
+def test_a_complex_gradient_of_a_real_tensor_is_refused() -> None:
+    problem = problem_from(
+        "dtype: complex128\ninputs: {x: [1, 2]}\ngraph: {y: abs(x)}\nbackward: {y: 'tensor([1j, 2])'}"
+    )
+    for engine in (Torch(), Core()):
+        (state,) = engine.evaluate(problem).states
+        assert state.error is not None
+        assert state.error.kind == "dtype_mismatch"
+
+
+def test_complex_numbers_of_half_precision_are_beyond_numpy() -> None:
+    problem = problem_from("dtype: float16\ninputs: {x: [1, 2]}\ngraph: {y: 'complex(x, x)', z: x.sum()}\nbackward: z")
+    with pytest.warns(UserWarning, match="ComplexHalf"):
+        found = Torch().evaluate(problem)
+    assert found.error is not None
+    assert (found.error.kind, found.error.lacks) == ("unsupported", "complex32")

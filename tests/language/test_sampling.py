@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import dtypes
-from gradcheck.errors import InvalidCase, TooLarge
+from gradcheck.errors import InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Drawn, Problem
@@ -215,12 +215,14 @@ def test_incoming_gradients_without_shapes_keep_their_numbers() -> None:
 
 
 def test_what_is_claimed() -> None:
-    case = of("{x: [1, 2]}", expected="{x: ones_like(x) * n, y: [1, 1]}", dims="{n: 2}", values="{y: 1 / 0}")
+    case = of(
+        "{x: [1, 2]}", expected="{x: ones_like(x) * n, y: [1, 1]}", dims="{n: 2}", values="{y: 'inv(zeros(1, 1))'}"
+    )
     problem = draw(case)
     found = {name: claimed(problem, value) for name, value in case.expected.items() if value is not None}
     assert found["x"].tolist() == [2, 2]
     assert found["y"].tolist() == [1, 1]
-    with pytest.raises(InvalidCase, match="zero") as caught:
+    with pytest.raises(InvalidCase, match="ingular") as caught:
         claimed(problem, case.values["y"])
     assert caught.value.place.line > 0
 
@@ -250,3 +252,15 @@ def test_an_incoming_gradient_of_a_graph_that_cannot_be_computed_is_none() -> No
     """Engines say what is wrong with the graph; nobody's case has crashed."""
     case = one("{inputs: {x: 'zeros(2, 2)'}, graph: {y: inv(x)}, backward: {y: 'randn_like(y)'}}")
     assert draw(case).seeds == ({"y": None},)
+
+
+def test_an_incoming_gradient_without_a_graph_is_none_and_in_a_trial_an_error() -> None:
+    case = of("{x: 'randn(n, 3)'}", "{y: 'x @ x'}", dims="{n: 2}", backward="{y: 'ones_like(y)'}")
+    assert draw(case).seeds == ({"y": None},)
+    with pytest.raises(TensorError):
+        draw(case, trial=0, sizes={"n": 2})
+
+
+def test_a_real_gradient_of_a_complex_case_stays_real() -> None:
+    case = of("{x: 'randn(2)'}", "{y: abs(x)}", dtype="complex64", backward="{y: 'ones_like(y)'}")
+    assert draw(case).seeds[0]["y"].dtype == np.float32

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.runner import OutOfTime, crash_of, deadline
+from gradcheck.checks.attempts import crash_of
+from gradcheck.checks.limits import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact

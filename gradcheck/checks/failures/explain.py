@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 
+from gradcheck.checks.attempts import attempt
 from gradcheck.checks.claims.certificates import excused
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
@@ -49,15 +51,21 @@ def explain(context: Context) -> None:
         contradict(context)
     if not any(c.status == "failed" for c in context.found):
         return
-    point = _telling_point(context)
     explaining = ExplainingPoints(context.points)
+    looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining)}
+    if context.options.corrected and not context.case.xfail:
+        looks |= {"suggestion": partial(suggest, context, explaining), "counterexample": partial(refute, context)}
+    for part, look in looks.items():
+        if not attempt(part, look, context.lost):
+            break
+
+
+def _find_causes(context: Context, explaining: ExplainingPoints) -> None:
+    point = _telling_point(context)
     if point is not None:
         blame_steps(context, explaining)
         _explain_at(PointFailures(context, point))
         explain_formulas(context, explaining)
-    if context.options.corrected and not context.case.xfail:
-        suggest(context, explaining)
-        refute(context)
 
 
 def _telling_point(context: Context) -> Point | None:

@@ -9,8 +9,10 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.attempts import attempt
+from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Effort, Engines, Options
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Reproduction
+from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure, Reproduction
 from gradcheck.checks.shrinking.case_edits import operations, pin
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
 from gradcheck.checks.shrinking.moves import without_unused
@@ -45,11 +47,14 @@ class Reproductions:
     def __init__(self, options: Options, engines: Engines, check: Check) -> None:
         self.options, self.engines, self.check = options, engines, check
 
-    def find_all(self, pairs: Sequence[tuple[Case, CaseResult]], effort: Effort) -> dict[str, Reproduction]:
+    def find_all(
+        self, pairs: Sequence[tuple[Case, CaseResult]], effort: Effort
+    ) -> tuple[dict[str, Reproduction], dict[str, list[Failure]]]:
         """Those of the first cases that fail, by their ids; unasked, one of those that fail in the same way, and only
-        what is complete."""
+        what is complete. And how the search itself failed, where it did."""
         left: float = effort.together
         found: dict[str, Reproduction] = {}
+        lost: dict[str, list[Failure]] = {}
         tried = 0
         known: set[Signature] = set()
         for case, result in pairs:
@@ -61,11 +66,22 @@ class Reproductions:
                 break
             tried += 1
             budget = Budget(min(effort.candidates, left))
-            smallest = self.find(case, result, budget)
+            smallest = self._attempted(case, result, budget, lost.setdefault(case.id, []))
             left -= budget.spent
             if smallest is not None and (smallest.complete or effort.claims):
                 found[case.id] = smallest
-        return found
+        return found, lost
+
+    def _attempted(self, case: Case, result: CaseResult, budget: Budget, lost: list[Failure]) -> Reproduction | None:
+        """What `find` finds, in the time that one case may take."""
+        found: list[Reproduction | None] = []
+
+        def look() -> None:
+            with deadline(limit_of(self.options.timeout, self.engines.tested)):
+                found.append(self.find(case, result, budget))
+
+        attempt("smallest", look, lost)
+        return found[0] if found else None
 
     def find(self, case: Case, result: CaseResult, budget: Budget) -> Reproduction | None:
         """The smallest case found within the budget that fails as `result` does; None where none is smaller."""

@@ -27,7 +27,14 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
         return
     count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(args, kwargs)
     if count > limit:
-        raise TooLarge(f"{op.name} would make a tensor of {count:,} elements, where {limit:,} are allowed")
+        raise too_large(op.name, count, limit)
+
+
+def too_large(op: str, count: int, limit: int) -> TooLarge:
+    """The error of an op that would make a tensor of so many elements."""
+    error = TooLarge(f"{op} would make a tensor of {count:,} elements, where {limit:,} are allowed")
+    error.op, error.elements = op, count
+    return error
 
 
 def _product(args: tuple[Any, ...] | list[Any], limit: int) -> int:

@@ -215,7 +215,23 @@ def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             raise ShapeMismatch(op.mismatch(args, error)) from error
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
     except _CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
-        raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
+        raise ArgumentError(_confusion(op, (*args, *kwargs.values()), error), hint=_hint(op, args)) from error
+
+
+def _confusion(op: Op, args: tuple[Any, ...], error: Exception) -> str:
+    """What an op has tripped over: mostly what is no tensor in a tensor's place."""
+    if isinstance(error, AttributeError):
+        wrong = next((arg for arg in args if f"'{type(arg).__name__}' object" in str(error)), _NOT_PLAIN)
+        if wrong is not _NOT_PLAIN:
+            what = "several tensors" if _holds_tensor(wrong) else scalars.kind(wrong)
+            return f"{op.name} takes a tensor where it is given {what}"
+    return f"{op.name}: {error}"
+
+
+def _hint(op: Op, args: tuple[Any, ...]) -> str:
+    if any(isinstance(arg, tuple) and _holds_tensor(arg) for arg in args):
+        return "index it first, as in m[0]"
+    return f"its signature is {op.signature}"
 
 
 def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -13,6 +13,7 @@ from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.scalars import ARITHMETIC
 from gradcheck.language.expr.calls import NoSuchOp
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.notation import LIBRARIES, constant
@@ -20,7 +21,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import Unbalanced
-from gradcheck.language.expr.traverse import Mentions, free_names, mentions, replace_part
+from gradcheck.language.expr.traverse import Mentions, free_names, mentions, postorder, replace_part
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
 from gradcheck.language.random import RANDOM
@@ -36,6 +37,11 @@ _CREATORS = frozenset(name for name, op in TABLE.items() if op.elements is not N
 _EXTREMES = frozenset({"max", "min", "maximum", "minimum", "fmax", "fmin"})
 #: Sections whose entries are tensors.
 TENSORS = frozenset({"inputs", "constants", "graph", "let"})
+#: What plain numbers have too, and what of it is not defined for all of them.
+_ARITHMETIC, _PARTIAL = (
+    frozenset({*ARITHMETIC, "neg"}),
+    frozenset({"div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}),
+)
 #: Sections whose entries may use those above them.
 _ORDERED = frozenset({"inputs", "constants", "graph", "let"})
 
@@ -85,6 +91,8 @@ class Expressions:
         good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
         good += [site.is_affordable(call) for call in read.creators]
         good += [site.takes_a_number(call) for call in read.extremes]
+        if read.has_arithmetic and path[0] != "wrong_formulas":
+            good += [site.has_value(call) for call in _arithmetic(read.expr, self.scope.sizes)]
         if not all(good):
             return None
         return Claim(text, read.expr, self.document.text_place(path), self.document.is_verbatim(path, text))
@@ -235,6 +243,15 @@ class _Site(NamedTuple):
             return False
         return True
 
+    def has_value(self, call: Call) -> bool:
+        """Whether arithmetic among sizes comes to something: no division by zero, nothing beyond 64 bits."""
+        try:
+            evaluate(call, self.scope.sizes)
+        except TensorError as error:
+            self.scope.refuse(error.message, self.place(call.at), error.hint)
+            return False
+        return True
+
 
 def _tensors_in(expr: Expr) -> Iterator[str]:
     """The names whose values it is made of: not those of which it asks the shape alone."""
@@ -255,13 +272,14 @@ def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
 
 
 class _Read(NamedTuple):
-    """An expression, what it mentions, and the calls in it that make tensors out of sizes, or take the larger of two
-    things."""
+    """An expression, what it mentions, the calls in it that make tensors out of sizes, or take the larger of two things,
+    and whether it has operators that are not defined for all numbers."""
 
     expr: Expr
     mentions: Mentions
     creators: list[Call]
     extremes: list[Call]
+    has_arithmetic: bool
 
 
 @lru_cache(maxsize=4096)
@@ -275,4 +293,20 @@ def _read(text: str) -> _Read:
     if not _EXTREMES.isdisjoint(found.ops):
         extremes = [n for n in expr.walk() if isinstance(n, Call) and n.op in _EXTREMES and len(n.children) == 2]
         extremes = [call for call in extremes if len(call.args) == 2]
-    return _Read(expr, found, creators, extremes)
+    return _Read(expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops))
+
+
+def _arithmetic(expr: Expr, sizes: Mapping[str, int]) -> list[Call]:
+    """The outermost operators over numbers and sizes alone, where one among them is not defined for all numbers."""
+    plain: dict[int, bool] = {}  # by id of a node that is made of numbers and sizes, whether it may fail
+    outermost: dict[int, Call] = {}
+    for node in postorder(expr):
+        if isinstance(node, Literal) or (isinstance(node, Name) and node.name in sizes):
+            plain[id(node)] = False
+        elif isinstance(node, Call) and node.op in _ARITHMETIC and all(id(part) in plain for part in node.children):
+            plain[id(node)] = node.op in _PARTIAL or any(plain[id(part)] for part in node.children)
+            for part in node.children:
+                outermost.pop(id(part), None)
+            if plain[id(node)]:
+                outermost[id(node)] = node
+    return list(outermost.values())

@@ -18,10 +18,12 @@ from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.pullback import shares
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
+from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.sharing import sizes
+from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.formula import Formula, Written, arithmetic, call, plain, to_expr, written
 
@@ -43,6 +45,7 @@ def derive(problem: Problem, *, expand: bool = False, most: int | None = MAX_NOD
     seeds = problem.seeds[passes[-1]]
     with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
         formulas = _differentiate(_Graph(problem), seeds, expand)
+    formulas = _with_equal_numbers(formulas, problem.case.graph)
     if most is not None:
         name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
         if count > most:
@@ -55,6 +58,35 @@ def definitions(problem: Problem) -> dict[str, Expr]:
     """What each entry of the graph that is one tensor stands for, by the names above it, in ops that have rules."""
     with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
         return _Graph(problem).definitions
+
+
+#: What last digits decide.
+_EQUAL = frozenset(("eq", "ne"))
+#: Ops that hand numbers on as they are.
+_MOVING = frozenset(
+    ("reshape", "view", "unsqueeze", "squeeze", "movedim", "transpose", "permute", "t", "mT", "getitem")
+)
+
+
+def _with_equal_numbers(formulas: Mapping[str, Expr], graph: Mapping[str, Claim]) -> dict[str, Expr]:
+    """The formulas with nothing compared for equality that is computed twice, by an engine and by the formula: at
+    `exp(x) == y`, where y is `amax(exp(x))`, last digits would decide. Linear in the number of different objects."""
+    done: dict[int, tuple[Expr, tuple[Expr, bool]]] = {}
+    defined: dict[int, tuple[Expr, Expr]] = {}
+
+    def define(node: Expr, children: list[Expr]) -> Expr:
+        if isinstance(node, Name) and node.name in graph:
+            return graph[node.name].expr
+        return with_children(node, children)
+
+    def combine(node: Expr, parts: list[tuple[Expr, bool]]) -> tuple[Expr, bool]:
+        """The node, and whether it is computed from what the case names, not only taken from it."""
+        children, computed = [part for part, _ in parts], any(is_computed for _, is_computed in parts)
+        if isinstance(node, Call) and node.op in _EQUAL and computed:
+            children = [fold(child, define, defined) for child in children]
+        return with_children(node, children), computed or (isinstance(node, Call) and node.op not in _MOVING)
+
+    return {name: fold(formula, combine, done)[0] for name, formula in formulas.items()}
 
 
 class _Formulas:
@@ -144,7 +176,7 @@ def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> 
     if not root.requires_grad:
         raise NoGradRequired(f"a backward pass from {name}, which requires no gradient")
     if seed is not None:
-        array = seed.astype(root.dtype)
+        array = (seed if root.dtype.kind == "c" else seed.real).astype(root.dtype)
         return Formula(array, to_expr(array) if is_below else Gradient(name))
     if root.data.size != 1:
         raise NonScalarBackward(f"a backward pass without a gradient from {name}, of shape {root.data.shape}")

@@ -64,6 +64,7 @@ def _case(case: CaseResult) -> dict[str, Any]:
         "warnings": [plain(say(warning)) for warning in case.warnings],
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
+        **({"incomplete": [_error(error) for error in case.incomplete]} if case.incomplete else {}),
         **_power(case),
         **_smallest(case),
     }

@@ -6,6 +6,16 @@ from __future__ import annotations
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import phrases, say
 
+#: What is told beyond a verdict, where it could not be found out.
+_PARTS = {
+    "cause": "where it comes from was not found out",
+    "suggestion": "what may have been meant was not found out",
+    "counterexample": "no counterexample was found",
+    "smallest": "no smaller case was found",
+    "derived": "whether formulas are the derived ones was not found out",
+    "power": "its power was not measured",
+    "report": "what was found out cannot be told",
+}
 _WHOSE = {"got": "this side's", "want": "the reference's"}
 
 
@@ -100,6 +110,7 @@ phrases(
         "ran_out_of_memory": "ran out of memory: {text}",
         "warned": _warned,
         "crashed": "{error}{text:if : {text}}",
+        "not_found_out": lambda f: f"{_PARTS[f['part']]}: {say(f['why'])}",
         # At other points
         "cannot_be_drawn": "values cannot be drawn: {error}",
         "no_trial": "trial {trial} could not be verified in {attempts} draws: {why}",

@@ -285,3 +285,21 @@ def test_numbers_of_another_kind_are_not_explained(check: Check) -> None:
     case = check("{inputs: {x: [1, 2, 3]}, graph: {loss: (x * x).sum()}, expected: {x: [2, 4, 7]}}")
     assert failed(case, "expected")
     assert all(not c.diagnoses for c in failed(case, "expected"))
+
+
+@pytest.mark.parametrize("broken", ["_find_causes", "suggest", "refute"])
+def test_what_explains_a_failure_may_fail_itself_and_the_rest_is_told(
+    check: Check, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def breaks(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(f"gradcheck.checks.failures.explain.{broken}", breaks)
+    case = check('inputs: {x: "randn(3)"}\ngraph: {y: (x * x).sum()}\nformulas: {x: x}')
+    assert case.status == "failed"
+    (lost,) = case.incomplete
+    parts = {"_find_causes": "cause", "suggest": "suggestion", "refute": "counterexample"}
+    assert (lost.message["part"], lost.kind) == (parts[broken], "crash")
+    told = {kind for c in failed(case, "formula") for kind in kinds(c)}
+    expected = {"_find_causes": "path_dropped", "suggest": "did_you_mean", "refute": "counterexample"}
+    assert told == set(expected.values()) - {expected[broken]}

@@ -203,3 +203,13 @@ def test_constructors_the_graph_one_pass_and_what_is_wrong() -> None:
 def test_what_takes_more_than_that_is_not_written() -> None:
     steps = pinned("{inputs: {x: [1, 2]}, graph: {y: x.sum()}, steps: [{backward: y}, {zero_grad: x}]}")
     assert snippet(steps, RIGHT, None) == ""
+
+
+def test_a_search_that_fails_itself_costs_no_verdict(shrunk: Shrink, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise AttributeError("no dtype")
+
+    monkeypatch.setattr("gradcheck.checks.shrinking.reproduction.bare", breaks)
+    found = shrunk("inputs: {x: [1, 2]}\ngraph: {y: x @ x, z: inv(y)}")
+    assert (found.status, found.smallest) == ("failed", None)
+    assert [lost.message["part"] for lost in found.incomplete] == ["smallest"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.engines.torch import TorchHost
 from gradcheck.errors import (
     ArgumentError,
     ShapeMismatch,
@@ -78,7 +79,7 @@ def test_tensors_go_to_the_host_and_numbers_stay_plain() -> None:
         ("sum(a)", [2], "sum takes a tensor, not an integer"),
         ("add(a, b, alpha=c)", [np.ones(2), "x", 1], "add takes tensors and numbers, not a text"),
         ("addcmul(a, b, c)", [np.ones(2), [1.0], 99], "addcmul takes no integer beyond 10 beside a list or a text"),
-        ("linear(a, b)", [np.ones((2, 2)), 2], "linear: "),
+        ("linear(a, b)", [np.ones((2, 2)), 2], "linear takes a tensor where it is given an integer"),
     ],
 )
 def test_arguments_that_make_no_sense(text: str, given: list[Any], message: str) -> None:
@@ -134,3 +135,18 @@ def test_what_torch_takes_is_taken(text: str, given: list[Any]) -> None:
 def test_shapes_that_do_not_fit_are_named_where_numpy_would_not() -> None:
     with pytest.raises(ShapeMismatch, match=r"linear: shapes \[2, 3\] and \[4, 2\] do not go together"):
         apply(application("linear(a, b)"), [np.ones((2, 3)), np.ones((4, 2))], NUMPY, 100)
+
+
+@pytest.mark.parametrize("host", [NUMPY, TorchHost()])
+def test_several_tensors_in_the_place_of_one_are_told_in_our_words(host: Any) -> None:
+    made = evaluate(parse("max(x, dim=0)"), {"x": np.ones((2, 3))}, NUMPY)
+    with pytest.raises(ArgumentError) as caught:
+        evaluate(parse("ones_like(m)"), {"m": made}, host)
+    assert caught.value.message.startswith(("ones_like takes a tensor where it is given several", "torch: "))
+    assert caught.value.hint in ("index it first, as in m[0]", "")
+
+
+def test_a_number_in_the_place_of_a_tensor_is_told_in_our_words() -> None:
+    x = evaluate(parse("ones(3)"), {}, TorchHost())
+    with pytest.raises(ArgumentError, match="mse_loss takes a tensor where it is given an integer"):
+        evaluate(parse("mse_loss(x, 0)"), {"x": x}, TorchHost())

@@ -101,3 +101,24 @@ def test_gradients_and_draws_where_they_may_stand() -> None:
     assert read(("graph", "y"), "grad(x) + pi", {"x"}, gradients=True) is not None
     assert read(("graph", "y"), "randn(3)", set(), random=True) is not None
     assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x * 9 ** 387420489", "9 ** 387420489 does not fit in 64 bits"),
+        ("x * (1 / (n - 3))", "a division by zero: div(1, 0)"),
+        ("x + 2 % (n - n) + 1", "a division by zero: remainder(2, 0)"),
+        ("x * (n & 1.0)", "bitwise_and is not defined between an integer and a float"),
+    ],
+)
+def test_arithmetic_without_tensors_has_a_value_before_any_run(text: str, message: str) -> None:
+    for key in ("graph: {y: '%s'}", "graph: {y: x}\nformulas: {x: '%s'}", "graph: {y: x}\nlet: {k: '%s'}"):
+        _, errors = load_text(f"dims: {{n: 3}}\ninputs: {{x: 1}}\n{key % text}\n", "f.yaml")
+        assert [error.message for error in errors] == [message]
+
+
+def test_arithmetic_on_tensors_and_in_what_is_wrong_anyway_is_left_alone() -> None:
+    text = "dims: {n: 3}\ninputs: {x: 1}\ngraph: {y: x / (x - x) + 2 ** n / n}\nwrong_formulas: {x: x * (1 / 0)}\n"
+    _, errors = load_text(text, "f.yaml")
+    assert errors == []

@@ -291,3 +291,16 @@ def test_a_formula_can_be_differentiated_again() -> None:
         assert got[name] is not None
         assert want is not None
         np.testing.assert_allclose(got[name], want.data, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("entry", "compared"),
+    [
+        ("amax(exp(x), dim=1)", "exp(x) == unsqueeze(amax(exp(x), dim=1), 1)"),
+        ("linalg.matrix_norm(x, 2)", " == linalg.matrix_norm(x, 2)"),
+        ("amax(x, dim=1)", "x == unsqueeze(y, 1)"),  # nothing is computed twice
+    ],
+)
+def test_what_is_computed_twice_is_not_compared_with_an_engine_s_numbers(entry: str, compared: str) -> None:
+    graph = Graph({"x": "n m"}, {"y": entry, "z": "y.sum()"})
+    assert compared in to_text(derive(graph.problem(SIZES))["x"])

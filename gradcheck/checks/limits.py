@@ -1,0 +1,70 @@
+"""The time that a case may take, and how long before it is over.
+
+It is the only clock that decides anything, and only where `--timeout` or an engine that may never return (its
+`timeout`, in seconds) has set it. A case that runs into it is reported as out of time, never as wrong or right.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from gradcheck.engines.base import Engine, time_limit
+
+#: Seconds between one interruption of a case that is out of time and the next.
+AGAIN = 0.5
+#: The least that a timer can be set to.
+_SOON = 1e-6
+_HAS_TIMER = hasattr(signal, "setitimer")
+
+
+class OutOfTime(BaseException):
+    """Raised inside a case whose time is up. Not an Exception, so that nothing in between takes it for an answer."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
+def limit_of(asked: float | None, engines: Sequence[Engine]) -> float | None:
+    """Seconds for a case: what the run asks for, else what engines that may never return ask for; None for no limit."""
+    if asked is not None:
+        return asked
+    return max(map(time_limit, engines), default=0.0) or None
+
+
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[None]:
+    """Raise OutOfTime when the block takes longer than `seconds`; None sets no limit.
+
+    In the main thread of a POSIX system a timer interrupts the block, though never in the middle of one call into NumPy
+    or torch (`supervised` ends even those). Elsewhere it runs to its end, and then counts as out of time if it took too
+    long. One deadline may stand inside another, which then goes on from where it was.
+    """
+    if seconds is None:
+        yield
+        return
+    start = time.perf_counter()
+    if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
+        yield
+        if time.perf_counter() - start > seconds:
+            raise OutOfTime(seconds)
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime(seconds)
+
+    handler = signal.signal(signal.SIGALRM, ring)
+    # Again and again, since somebody's `except:` may swallow the first.
+    left, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.perf_counter() - start), _SOON), AGAIN)

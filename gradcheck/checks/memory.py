@@ -1,0 +1,80 @@
+"""The memory that a run may take: all that its engines and checks hold at once, whoever asks for it.
+
+The system itself refuses what goes beyond (RLIMIT_DATA, on Linux), so that NumPy, torch and Python raise in the middle
+of whatever they do, the case is out of memory, and the others still run. Elsewhere nothing is limited but each tensor
+(see `language.evaluation.budget`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+#: What a run may take of the machine's memory, unless it is told.
+_SHARE = 0.5
+_UNITS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
+#: Matrices of this size make NumPy's BLAS take its buffers, which it must not find refused: it would end the process.
+_BLAS = 128
+
+
+def size_of(text: str) -> int:
+    """Bytes: `2GB` and `500 MB` by thousands, `2GiB` and `2G` by 1024. Raises ValueError."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no size, such as 2GB or 500MB")
+    number, unit, binary, byte = found.groups()
+    base = 1000 if byte and not binary else 1024
+    return int(float(number) * base ** _UNITS.get(unit.lower(), 0))
+
+
+@cache
+def half_of_the_machine() -> int | None:
+    """In bytes, of what this process may use at all; None where that is not known."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            total = min(total, int(Path(file).read_text()))
+        except (OSError, ValueError):
+            continue
+    return int(total * _SHARE)
+
+
+@contextmanager
+def memory_limit(size: int | None) -> Iterator[None]:
+    """No more than `size` bytes on top of what this process has now; by default half of the machine's memory."""
+    held, wanted = _held(), size if size is not None else half_of_the_machine()
+    if held is None or wanted is None:
+        yield
+        return
+    import resource
+
+    np.ones((_BLAS, _BLAS)) @ np.ones((_BLAS, _BLAS))
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed = [limit for limit in (held + wanted, soft, hard) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(allowed), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _held() -> int | None:
+    """What this process has of private memory, in bytes, as the limit counts it; None where there is no such limit."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        found = re.search(r"^VmData:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None

@@ -1,0 +1,32 @@
+"""Arrays of what expressions come to, in the dtypes that a case gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.errors import ArgumentError
+
+
+def copied(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A copy in a dtype, or in the complex one of its width where only that holds the numbers."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        dtype = dtypes.complex_of(dtype)
+    return np.array(array, dtype=dtype, order="C")
+
+
+def as_array(value: Any, dtype: np.dtype) -> np.ndarray:
+    """What an expression came out as, as an array: Python numbers have the default dtype, integers int64."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bool, int, np.generic)):
+        return np.asarray(value)
+    if isinstance(value, (float, complex)):
+        target = dtypes.complex_of(dtype) if isinstance(value, complex) else dtypes.real_of(dtype)
+        return np.asarray(value, dtype=target)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float, complex)) for item in value):
+        return np.asarray(value)
+    what = "several tensors" if isinstance(value, tuple) else type(value).__name__
+    raise ArgumentError(f"the value is {what}, not a tensor", hint="index it, or write tensor([…])")

@@ -1,0 +1,24 @@
+"""Which files are reports of ours, by what stands in them: no other file is written over."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from gradcheck.checks.result import CaseStatus
+
+#: How much of a file is looked at, in characters, at its beginning and at its end.
+LOOKED_AT = 4096
+_JSON = re.compile(r'\s*\{"schema": \d+, "gradcheck": ')
+_JUNIT = re.compile(r'\s*(<\?xml[^>]*>)?\s*<testsuites name="gradcheck"')
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+#: The summary, which is the last line of what is written for people and for GitHub.
+_SUMMARY = re.compile(rf"(interrupted: .*|(no cases|\d+ ({'|'.join(get_args(CaseStatus))})\b).* in [\d.hm ]+s)")
+
+
+def is_report(begin: str, end: str) -> bool:
+    """Whether a file that begins and ends so is a report in one of `FORMATS`."""
+    if _JSON.match(begin) or _JUNIT.match(begin):
+        return True
+    *_, last = ["", *_COLOUR.sub("", end).rstrip().splitlines()]
+    return _SUMMARY.fullmatch(last) is not None

@@ -1,0 +1,131 @@
+"""The JSON Schema (draft-07) of the JSON report: every key that it may have, and what may stand there."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from gradcheck.checks.result import CaseStatus, ClaimKind, Status
+
+_TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+_COUNT = {"type": "integer", "minimum": 0}
+#: A number, or what JSON has no number for.
+_NUMBER = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
+_VALUE = {"anyOf": [*_NUMBER["anyOf"], {"$ref": "#/definitions/complex"}, {"type": "null"}]}
+
+
+def _of(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    """An object that has all of the first keys, and none but these and the others."""
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _map(values: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+_LINE = _or_null({"type": "integer", "minimum": 1})
+_ERROR = _of({"kind": _TEXT, "message": _TEXT, "line": _LINE, "column": _LINE, "hint": _TEXT, "details": _TEXT})
+_TRIAL = _of({"trial": _COUNT, "seed": _WHOLE, "sizes": _map(_WHOLE)})
+_DIAGNOSIS = _of({"kind": _TEXT, "message": _TEXT}, evidence=_TEXT, confidence=_TEXT, formula=_TEXT, tried=_TEXT)
+_COMPARISON = _of(
+    {
+        "what": {"enum": [str(kind) for kind in ClaimKind]},
+        "tensor": _TEXT,
+        "step": _COUNT,
+        "engine": _TEXT,
+        "reference": _TEXT,
+        "status": {"enum": list(get_args(Status))},
+        "line": _LINE,
+        "column": _LINE,
+        "shape": _list(_COUNT),
+        "dtype": _TEXT,
+        "max_abs": _or_null(_NUMBER),
+        "max_rel": _or_null(_NUMBER),
+        "max_ulp": _or_null(_NUMBER),
+        "mismatched": _COUNT,
+        "elements": _COUNT,
+        "worst_index": _or_null(_list(_COUNT)),
+        "got": _VALUE,
+        "want": _VALUE,
+        "atol": _or_null(_NUMBER),
+        "rtol": _or_null(_NUMBER),
+        "message": _TEXT,
+        "lacks": _TEXT,
+        "notes": _list(_TEXT),
+        "trial": _or_null(_TRIAL),
+        "verdict": _TEXT,
+        "reference_wrong": _FLAG,
+        "certificate": _or_null({"type": "object"}),
+        "cause": _TEXT,
+        "consequence_of": _TEXT,
+        "diagnoses": _list(_DIAGNOSIS),
+    },
+    formula=_TEXT,
+)
+_POWER = _of(
+    {
+        "planted": _COUNT,
+        "caught": _COUNT,
+        "equivalent": _COUNT,
+        "vacuous": _FLAG,
+        "smallest": _map(_or_null(_NUMBER)),
+        "survivors": _list(_of({"kind": _TEXT, "where": _TEXT})),
+    }
+)
+_SMALLEST = _of(
+    {"case": _TEXT, "operations": _COUNT, "complete": _FLAG, "file": _or_null(_TEXT), "snippet": _or_null(_TEXT)}
+)
+_CASE = _of(
+    {
+        "id": _TEXT,
+        "file": _TEXT,
+        "line": _LINE,
+        "name": _TEXT,
+        "status": {"enum": list(get_args(CaseStatus))},
+        "seconds": {"type": "number", "minimum": 0},
+        "seed": _WHOLE,
+        "reproduce": _TEXT,
+        "reason": _TEXT,
+        "tags": _list(_TEXT),
+        "output": _map(_TEXT),
+        "errors": _list(_ERROR),
+        "comparisons": _list(_COMPARISON),
+    },
+    incomplete=_list(_ERROR),
+    power=_POWER,
+    smallest=_SMALLEST,
+)
+_SUMMARY = ("cases", *get_args(CaseStatus), "reference_wrong")
+
+
+def report_schema() -> dict[str, Any]:
+    """As `gradcheck schema --report` prints it."""
+    whole = _of(
+        {
+            "schema": {"const": 1},
+            "gradcheck": _TEXT,
+            "environment": _map(_TEXT),
+            "summary": _of({**dict.fromkeys(_SUMMARY, _COUNT), "seconds": {"type": "number", "minimum": 0}}),
+            "interrupted": _FLAG,
+            "lacking": _list(_of({"engine": _TEXT, "lacks": _list(_TEXT), "unsupported": _COUNT, "cases": _COUNT})),
+            "cases": _list(_CASE),
+        }
+    )
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "a report of gradcheck",
+        **whole,
+        "definitions": {"complex": _of({"real": _NUMBER, "imag": _NUMBER})},
+    }
