@@ -272,8 +272,8 @@ def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
 
 
 class _Read(NamedTuple):
-    """An expression, what it mentions, the calls in it that make tensors out of sizes, or take the larger of two things,
-    and whether it has operators that are not defined for all numbers."""
+    """An expression, what it mentions, the calls in it that make tensors out of sizes, or take the larger of two
+    things, and whether it has operators that are not defined for all numbers."""
 
     expr: Expr
     mentions: Mentions

@@ -148,5 +148,5 @@ def test_several_tensors_in_the_place_of_one_are_told_in_our_words(host: Any) ->
 
 def test_a_number_in_the_place_of_a_tensor_is_told_in_our_words() -> None:
     x = evaluate(parse("ones(3)"), {}, TorchHost())
-    with pytest.raises(ArgumentError, match="mse_loss takes a tensor where it is given an integer"):
+    with pytest.raises(ArgumentError, match="mse_loss takes a tensor as its second argument, not an integer"):
         evaluate(parse("mse_loss(x, 0)"), {"x": x}, TorchHost())
