@@ -205,11 +205,14 @@ def test_what_takes_more_than_that_is_not_written() -> None:
     assert snippet(steps, RIGHT, None) == ""
 
 
-def test_a_search_that_fails_itself_costs_no_verdict(shrunk: Shrink, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_fails_itself_costs_no_verdict(
+    shrunk: Shrink, with_rules: WithRules, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def breaks(*_: object) -> None:
         raise AttributeError("no dtype")
 
     monkeypatch.setattr("gradcheck.checks.shrinking.reproduction.bare", breaks)
-    found = shrunk("inputs: {x: [1, 2]}\ngraph: {y: x @ x, z: inv(y)}")
+    with_rules("tanh", lambda g, y, x: g * (1 - y))
+    found = shrunk("{inputs: {x: [1, 2]}, graph: {h: tanh(x), y: h.sum()}}")
     assert (found.status, found.smallest) == ("failed", None)
     assert [lost.message["part"] for lost in found.incomplete] == ["smallest"]
