@@ -38,7 +38,10 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 _LINE = _or_null({"type": "integer", "minimum": 1})
 _ERROR = _of({"kind": _TEXT, "message": _TEXT, "line": _LINE, "column": _LINE, "hint": _TEXT, "details": _TEXT})
 _TRIAL = _of({"trial": _COUNT, "seed": _WHOLE, "sizes": _map(_WHOLE)})
-_DIAGNOSIS = _of({"kind": _TEXT, "message": _TEXT}, evidence=_TEXT, confidence=_TEXT, formula=_TEXT, tried=_TEXT)
+_DIAGNOSIS = _of(
+    {"kind": _TEXT, "message": _TEXT},
+    **dict.fromkeys(("evidence", "confidence", "formula", "replacement", "tried"), _TEXT),
+)
 _COMPARISON = _of(
     {
         "what": {"enum": [str(kind) for kind in ClaimKind]},
@@ -49,6 +52,7 @@ _COMPARISON = _of(
         "status": {"enum": list(get_args(Status))},
         "line": _LINE,
         "column": _LINE,
+        "end_column": _LINE,
         "shape": _list(_COUNT),
         "dtype": _TEXT,
         "max_abs": _or_null(_NUMBER),
@@ -69,6 +73,7 @@ _COMPARISON = _of(
         "reference_wrong": _FLAG,
         "certificate": _or_null({"type": "object"}),
         "cause": _TEXT,
+        "code": _or_null(_TEXT),
         "consequence_of": _TEXT,
         "diagnoses": _list(_DIAGNOSIS),
     },
@@ -100,6 +105,7 @@ _CASE = _of(
         "reason": _TEXT,
         "tags": _list(_TEXT),
         "output": _map(_TEXT),
+        "warnings": _list(_TEXT),
         "errors": _list(_ERROR),
         "comparisons": _list(_COMPARISON),
     },
@@ -107,6 +113,7 @@ _CASE = _of(
     power=_POWER,
     smallest=_SMALLEST,
 )
+_LACKING = _of({"engine": _TEXT, "lacks": _list(_TEXT), **dict.fromkeys(("unsupported", "cases", "unlocks"), _COUNT)})
 _SUMMARY = ("cases", *get_args(CaseStatus), "reference_wrong")
 
 
@@ -119,7 +126,8 @@ def report_schema() -> dict[str, Any]:
             "environment": _map(_TEXT),
             "summary": _of({**dict.fromkeys(_SUMMARY, _COUNT), "seconds": {"type": "number", "minimum": 0}}),
             "interrupted": _FLAG,
-            "lacking": _list(_of({"engine": _TEXT, "lacks": _list(_TEXT), "unsupported": _COUNT, "cases": _COUNT})),
+            "selected": _COUNT,
+            "lacking": _list(_LACKING),
             "cases": _list(_CASE),
         }
     )

@@ -54,7 +54,7 @@ def test_nothing_is_found_in_what_is_sound(tmp_path: Path) -> None:
         ("gradcheck.checks.failures.explain.suggest", "incomplete"),
         ("gradcheck.engines.trace.trace_case", "crash"),
         ("gradcheck.reports.commands.explain.render", "crash"),
-        ("gradcheck.reports.phrases.comparisons.worst", "untold"),
+        ("gradcheck.reports.phrases.numbers.worst", "untold"),
     ],
 )
 def test_it_sees_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, kind: str) -> None:

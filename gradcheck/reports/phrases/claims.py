@@ -95,7 +95,6 @@ phrases(
         # What the case says
         "said": "{text}",
         "claim_raised": "{text}",
-        "cannot_be_computed": "cannot be computed: {error}",
         "not_evaluated": "not compared: {entry} could not be evaluated",
         "is_not_true": "is not true",
         "refuted": "refuted: {how}",
