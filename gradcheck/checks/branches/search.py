@@ -100,7 +100,9 @@ class BranchSearch:
         comparisons of the same shape the same element of all."""
         if not self._moving or sum(array.size for array in self._start.values()) > _MOST:
             return None
-        return next((found for beyond in _BEYOND if (found := self._search(goals, beyond)) is not None), None)
+        is_beyond = any(site.sign_of(side) for site, side in goals)  # where all are to be 0, that is one aim
+        aims = _BEYOND if is_beyond else _BEYOND[:1]
+        return next((found for beyond in aims if (found := self._search(goals, beyond)) is not None), None)
 
     def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
         arrays, aims = dict(self._start), Aims(self.problem.seed, goals, beyond)
