@@ -163,7 +163,7 @@ def test_a_torch_function_with_a_wrong_tangent_is_named(check: Check) -> None:
     assert cause(lead) == "tanh at h: its Jacobian-vector product is wrong, though its gradient is right"
     (dot,) = failed(case, "dot_product")
     assert dot.consequence_of is not None
-    assert say(dot.verdict).endswith("complex step sides with mine's reverse mode exactly")
+    assert "complex step sides with mine's reverse mode" in say(dot.verdict)
 
 
 def test_a_reference_whose_forward_mode_is_wrong_is_told_and_fails_nobody(check: Check) -> None:
