@@ -17,10 +17,8 @@ from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_precision, raised
-from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
-from gradcheck.language.sampling import draw
 
 #: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
 _UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
@@ -40,10 +38,8 @@ def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
 
 def says_something(points: Points, sizes: Mapping[str, int]) -> bool | None:
     """Whether a point of these sizes would; None where none can be drawn."""
-    own = points.own.problem
-    try:
-        point = Point(draw(own.case, own.seed, 0, sizes=sizes), points.engines)
-    except GradcheckError:
+    point = points.sized(sizes, number=1, attempt=0)
+    if point is None:
         return None
     if unusable(point):
         return False if point.want.error is not None and point.want.error.kind == "domain_error" else None

@@ -7,12 +7,13 @@ one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
@@ -32,6 +33,19 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     """
     key = "/".join(map(str, (seed, *names)))
     return np.random.Generator(np.random.PCG64(int.from_bytes(sha256(key.encode()).digest(), "big")))
+
+
+def directions(arrays: Mapping[str, np.ndarray], generator: np.random.Generator) -> dict[str, np.ndarray]:
+    """A random direction of each array that can move, of its shape and dtype."""
+    return {n: direction(array, generator) for n, array in arrays.items() if is_differentiable(array.dtype)}
+
+
+def direction(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Standard normal numbers of the array's shape and dtype; of a complex one, both parts are."""
+    drawn: Any = generator.standard_normal(array.shape)
+    if array.dtype.kind == "c":
+        drawn = drawn + 1j * generator.standard_normal(array.shape)
+    return np.asarray(drawn).astype(array.dtype)
 
 
 def is_free(value: Value) -> bool:

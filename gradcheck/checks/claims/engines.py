@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -117,8 +117,3 @@ class _Pair:
             else:
                 right = want.get(name)
                 yield compare_quietly(got.get(name), right, self.tolerance(right), subject)
-
-
-def held_gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:
-    """The gradients that an engine holds when its last step is over."""
-    return evaluation.states[-1].gradients

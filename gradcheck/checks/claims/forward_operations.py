@@ -30,7 +30,7 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
-from gradcheck.language.random import stream
+from gradcheck.language.random import direction, stream
 from gradcheck.oracles.numeric.tangents import Tangent, tangents_of_operation
 
 _FLOAT64 = np.dtype(np.float64)
@@ -65,14 +65,7 @@ def check_operations(
 def directions_of(applications: Sequence[Application], seed: int) -> list[Directions]:
     """For each application random directions of its tracked arrays."""
     generator = stream(seed, "directions of operations")
-
-    def drawn(array: np.ndarray) -> np.ndarray:
-        found = generator.standard_normal(array.shape)
-        if array.dtype.kind == "c":
-            found = found + 1j * generator.standard_normal(array.shape)
-        return np.asarray(found).astype(array.dtype)
-
-    return [_allowed(one.op, [drawn(array) for array in _tracked(one)]) for one in applications]
+    return [_allowed(one.op, [direction(array, generator) for array in _tracked(one)]) for one in applications]
 
 
 def _allowed(op: Op, directions: list[np.ndarray]) -> list[np.ndarray]:

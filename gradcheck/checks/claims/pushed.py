@@ -26,7 +26,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import stream
+from gradcheck.language.random import directions, stream
 from gradcheck.oracles.numeric.tangents import Tangent, tangents_of_graph
 
 Arrays = Mapping[str, np.ndarray | None]
@@ -48,7 +48,7 @@ class Forward:
         last = last_pass(problem)
         self.is_pass, self.step = last is not None, last or 0
         self.problem = at_step(problem, self.step)
-        self.directions = _directions(self.problem)
+        self.directions = directions(self.problem.inputs, stream(self.problem.seed, "directions of inputs"))
         self._pushed: dict[str, Pushforward] = {}
 
     @property
@@ -161,15 +161,3 @@ class Forward:
         if pushed.error is not None:
             raise pushed.error
         return pushed.tangents
-
-
-def _directions(problem: Problem) -> dict[str, np.ndarray]:
-    generator = stream(problem.seed, "directions of inputs")
-    found = {}
-    for name, array in problem.inputs.items():
-        if dtypes.is_differentiable(array.dtype):
-            drawn = generator.standard_normal(array.shape)
-            if array.dtype.kind == "c":
-                drawn = drawn + 1j * generator.standard_normal(array.shape)
-            found[name] = np.asarray(drawn).astype(array.dtype)
-    return found

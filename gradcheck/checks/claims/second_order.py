@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
@@ -31,7 +30,7 @@ from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import stream
+from gradcheck.language.random import directions, stream
 from gradcheck.oracles.numeric.differences import array_derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
@@ -69,7 +68,7 @@ class _Reference:
 
     def __init__(self, problem: Problem, step: int, reference: DefineByRun) -> None:
         self.problem, self.step, self.reference = problem, step, reference
-        self.probes = _probes(problem, step)
+        self.probes = directions(_leaves(problem, step), stream(problem.seed, "probes"))
         self.want = reference.second_order(problem, step, self.probes)
         self._oracle: dict[str, Answer] | None = None
         self._allowances: dict[str, np.ndarray | None] | None = None
@@ -108,18 +107,6 @@ class _Reference:
 
             self._allowances = dict(zip(self.probes, conditioning.measure(run), strict=False))
         return self._allowances.get(name)
-
-
-def _probes(problem: Problem, step: int) -> dict[str, np.ndarray]:
-    generator = stream(problem.seed, "probes")
-    found = {}
-    for name, array in _leaves(problem, step).items():
-        if dtypes.is_differentiable(array.dtype):
-            drawn = generator.standard_normal(array.shape)
-            if array.dtype.kind == "c":
-                drawn = drawn + 1j * generator.standard_normal(array.shape)
-            found[name] = np.asarray(drawn).astype(array.dtype)
-    return found
 
 
 def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:

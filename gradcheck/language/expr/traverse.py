@@ -5,6 +5,7 @@ Nothing here recurses, so that a sum of ten thousand terms is handled like any o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -24,16 +25,24 @@ def postorder(root: Expr) -> Iterator[Expr]:
     yield from reversed(found)
 
 
-def distinct(root: Expr) -> Iterator[Expr]:
-    """The objects that an expression is made of, each once, however often it occurs."""
+def distinct(*roots: Expr) -> Iterator[Expr]:
+    """The objects that expressions are made of, each once, however often it occurs."""
     seen: set[int] = set()
-    stack = [root]
+    stack = list(roots)
     while stack:
         node = stack.pop()
         if id(node) not in seen:
             seen.add(id(node))
             stack.extend(node.children)
             yield node
+
+
+def uses(roots: Sequence[Expr]) -> Counter[int]:
+    """By its id, how many parts of some formulas use each part of them; a root is used once more."""
+    found = Counter(map(id, roots))
+    for node in distinct(*roots):
+        found.update(map(id, node.children))
+    return found
 
 
 def with_children(node: Expr, children: Sequence[Expr]) -> Expr:

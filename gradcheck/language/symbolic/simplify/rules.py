@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
-from gradcheck.language.expr.traverse import distinct, with_children
+from gradcheck.language.expr.traverse import distinct, uses, with_children
 from gradcheck.language.symbolic.simplify import (
     chain,
     elementwise,
@@ -156,16 +156,9 @@ class Simplifier:
 
     def _count(self, roots: list[Expr]) -> None:
         """How many parts, and how many formulas, use each part."""
-        self._uses.update(map(id, roots))
-        seen: set[int] = set()
-        stack = list(roots)
-        while stack:
-            node = stack.pop()
-            if id(node) not in seen:
-                seen.add(id(node))
-                self._uses.update(map(id, node.children))
-                stack.extend(node.children)
-        self._left += _PATIENCE * len(seen)
+        found = uses(roots)
+        self._uses.update(found)
+        self._left += _PATIENCE * len(found)
 
     def _is_shared(self, node: Expr) -> bool:
         return self._uses[id(node)] > 1

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.expr.traverse import fold, uses, with_children
 from gradcheck.language.symbolic.simplify.facts import Facts
 from gradcheck.language.symbolic.simplify.product import is_call
 
@@ -16,10 +15,10 @@ from gradcheck.language.symbolic.simplify.product import is_call
 def spelled(formulas: Mapping[str, Expr], know: Facts) -> dict[str, Expr]:
     """The same formulas. Products that several parts have in common are left whole, that they can have a name."""
     roots = {name: know.pool.intern(formula) for name, formula in formulas.items()}
-    uses = _uses(list(roots.values()))
+    times = uses(list(roots.values()))
 
     def is_part(node: Expr, op: str) -> TypeGuard[Call]:
-        return is_call(node, op, 2) and uses[id(node)] < 2
+        return is_call(node, op, 2) and times[id(node)] < 2
 
     def spell(old: Expr, children: list[Expr]) -> Expr:
         node = with_children(old, children)
@@ -33,26 +32,12 @@ def spelled(formulas: Mapping[str, Expr], know: Facts) -> dict[str, Expr]:
         if is_call(node, "mul", 2) and _is_before(old.children[1], old.children[0], know):
             return _first(node.args[1], node.args[0])
         is_scaled = is_call(node, "mul", 2) and know.is_scalar(old.children[0])
-        if not (is_scaled or is_call(node, "neg", 1)) or uses[id(old.children[-1])] > 1:
+        if not (is_scaled or is_call(node, "neg", 1)) or times[id(old.children[-1])] > 1:
             return node
         return _scaled(node.children[-1], lambda first: node.over([*node.children[:-1], first])) or node
 
     known: dict[int, tuple[Expr, Expr]] = {}
     return {name: fold(root, spell, known) for name, root in roots.items()}
-
-
-def _uses(roots: list[Expr]) -> Counter[int]:
-    """How many parts use each part."""
-    found: Counter[int] = Counter(map(id, roots))
-    seen: set[int] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            found.update(map(id, node.children))
-            stack += node.children
-    return found
 
 
 def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
