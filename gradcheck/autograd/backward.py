@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.fast import NUMBERS, pull
+from gradcheck.autograd.fast import pull
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.node import UNPAIRED, N, Node
 from gradcheck.autograd.pullback import Share, pull_nodes
@@ -73,15 +73,16 @@ def _gradients(
     seeds = [_seed(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
     if create_graph:
         with quiet():
-            return sweep(roots, seeds, pull_nodes, keep=keep)
+            return sweep(roots, list(map(_as_node, roots, seeds)), pull_nodes, keep=keep)
+    starts = [seed.data if isinstance(seed, Node) else seed for seed in seeds]
     with no_grad(), quiet():
-        starts = [seed.data for seed in seeds]
         pull_observed = pull if watch is None else watch(roots, starts, pull)
         found = sweep(roots, starts, pull_observed, keep=keep, release=not retain_graph)
-    return {node: node.wrap(array) for node, array in _unshared(found)}
+    return _wrapped(found, starts)
 
 
-def _seed(root: N, gradient: Any) -> N:
+def _seed(root: N, gradient: Any) -> Any:
+    """The incoming gradient, a node or an array of the root's shape and dtype."""
     if not root.requires_grad:
         raise NoGradRequired("a backward pass from a tensor that requires no gradient")
     if gradient is None:
@@ -91,26 +92,35 @@ def _seed(root: N, gradient: Any) -> N:
                 f"a backward pass without a gradient from a {number}",
                 hint="only a real tensor of one element has an obvious gradient, 1; pass one",
             )
-        return root.wrap(np.ones_like(root.data))
-    given = gradient if isinstance(gradient, Node) else np.asarray(gradient)
+        return np.ones_like(root.data)
+    given = gradient.data if isinstance(gradient, Node) else np.asarray(gradient)
+    if given.shape != root.data.shape:
+        raise ShapeMismatch(f"the incoming gradient has shape {given.shape}, its tensor {root.shape}")
+    if given.dtype is root.data.dtype:
+        return gradient if isinstance(gradient, Node) else given
     if given.dtype.kind == "c" and root.dtype.kind != "c":
         raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
-    seed: Any = gradient if isinstance(gradient, Node) else root.wrap(np.asarray(given, dtype=root.dtype))
-    if seed.shape != root.shape:
-        raise ShapeMismatch(f"the incoming gradient has shape {seed.shape}, its tensor {root.shape}")
-    return seed if seed.requires_grad else root.wrap(seed.data.astype(root.dtype))
+    return gradient if isinstance(gradient, Node) and gradient.requires_grad else given.astype(root.dtype)
 
 
-def _unshared(found: dict[N, np.ndarray]) -> Iterable[tuple[N, np.ndarray]]:
-    """Each gradient as an array of its own: rules may hand on the cotangent itself, or a view of it."""
-    seen: set[int] = set()
+def _as_node(root: N, seed: Any) -> N:
+    if isinstance(seed, Node):
+        return seed if seed.requires_grad else root.wrap(seed.data.copy())
+    return root.wrap(seed.copy())
+
+
+def _wrapped(found: dict[N, np.ndarray], seeds: Sequence[np.ndarray]) -> dict[N, N]:
+    """Each gradient as an array of its own: rules may hand on the cotangent itself, a seed too, or a view of it."""
+    seen = set(map(id, seeds))
+    gradients: dict[N, N] = {}
     for node, array in found.items():
         if type(array) is not np.ndarray:  # NumPy makes scalars of 0-d results
             array = np.asarray(array)
         elif id(array) in seen or array.base is not None or not array.flags.writeable:
             array = array.copy()
         seen.add(id(array))
-        yield node, array
+        gradients[node] = node.wrap(array)
+    return gradients
 
 
 # The sweep -----------------------------------------------------------------------------------------
@@ -148,6 +158,8 @@ def sweep(
             if pending[creator] > 1:
                 pending[creator] -= 1
                 sums[creator] = share
+            elif creator.creation_op is None:
+                found[creator] = share
             else:
                 ready.append((creator, share))
     return found
@@ -177,10 +189,13 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
                 "a second backward pass through a graph whose saved values are freed",
                 hint="pass retain_graph=True to the first",
             )
+        op = node.creation_op
+        if op is None:
+            continue
         second = node.second
-        creators = node.creators if second is UNPAIRED else (node.first, second)
-        for creator in creators:
-            if type(creator) not in NUMBERS and creator.requires_grad:
+        used = node.first if second is UNPAIRED else (node.first, second)
+        for creator in used if op.sequence is None else (*used, *used[op.sequence]):
+            if isinstance(creator, Node) and creator.requires_grad:
                 count = pending.get(creator)
                 if count is None:
                     pending[creator] = 1

@@ -6,7 +6,6 @@ with less asking, and leaves to the general way whatever it does not know, error
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ import numpy as np
 from gradcheck.autograd.modes import is_recording
 from gradcheck.autograd.node import UNPAIRED, Node, recorded
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.pullback import pull_arrays
+from gradcheck.autograd.pullback import fit, pull_arrays
+from gradcheck.autograd.settled import constant
 
 #: The Python numbers that may be one of a pair.
 NUMBERS = (float, int)
@@ -52,7 +52,7 @@ def apply_pair(op: Op, a: Node, b: Any) -> Any:
             return op(a, b)
         wanted = a.requires_grad or b.requires_grad
     elif type(b) in NUMBERS:
-        right = _constant(b, dtype)
+        right = constant(b, dtype)
         wanted = a.requires_grad
     else:
         return op(a, b)
@@ -66,34 +66,18 @@ def apply_pair(op: Op, a: Node, b: Any) -> Any:
 
 
 def pull(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]]:
-    """`pull_arrays(node, gradient)`. The short way for a pair that was not broadcast."""
+    """`pull_arrays(node, gradient)`. The short way for a pair."""
     a, b, dtype = node.first, node.second, gradient.dtype
     if b is UNPAIRED or dtype is not node.data.dtype:
         return pull_arrays(node, gradient)
     op: Any = node.creation_op
     is_number = type(b) in NUMBERS
-    left, right = a.data, _constant(b, dtype) if is_number else b.data
+    left, right = a.data, constant(b, dtype) if is_number else b.data
     shares = []
     if a.requires_grad:
         share = op.rules[0](gradient, node.data, left, right)
-        if share.shape != left.shape or share.dtype is not dtype:
-            return pull_arrays(node, gradient)
-        shares.append((a, share))
+        shares.append((a, fit(op, share, left)))
     if not is_number and b.requires_grad:
         share = op.rules[1](gradient, node.data, left, right)
-        if share.shape != right.shape or share.dtype is not dtype:
-            return pull_arrays(node, gradient)
-        shares.append((b, share))
+        shares.append((b, fit(op, share, right)))
     return shares
-
-
-def _constant(value: Any, dtype: np.dtype) -> Any:
-    """A Python number as a 0-d array, which NumPy combines with arrays in half the time."""
-    return _constant_array(value, dtype) if value else value
-
-
-@lru_cache(maxsize=1024)
-def _constant_array(value: float, dtype: np.dtype) -> np.ndarray:
-    array = np.asarray(value, dtype)
-    array.flags.writeable = False
-    return array

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
+from contextvars import ContextVar, Token
 
 import numpy as np
 
@@ -17,16 +17,24 @@ _NOTHING = nullcontext()
 
 is_recording = _recording.get
 default_dtype = _default_dtype.get
+is_quiet = _quiet.get
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
+class no_grad(ContextDecorator):  # noqa: N801 - used as a function is
     """Compute without recording a graph. Also usable as a decorator."""
-    token = _recording.set(False)
-    try:
-        yield
-    finally:
-        _recording.reset(token)
+
+    __slots__ = ("_token",)
+    _token: Token[bool]
+
+    def __enter__(self) -> None:
+        self._token = _recording.set(False)
+
+    def __exit__(self, *error: object) -> None:
+        _recording.reset(self._token)
+
+    def _recreate_cm(self) -> no_grad:
+        """What decorates a function that calls itself has a token for each call."""
+        return no_grad()
 
 
 @contextmanager
@@ -42,14 +50,19 @@ def using_default_dtype(dtype: np.dtype) -> Iterator[None]:
 def quiet() -> AbstractContextManager[None]:
     """Without NumPy's warnings: infinities and NaN are values here, as in torch. Free where it is quiet already, for
     turning them off costs as much as a small op."""
-    return _NOTHING if _quiet.get() else _without_warnings()
+    return _NOTHING if is_quiet() else _WithoutWarnings()
 
 
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    token = _quiet.set(True)
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        _quiet.reset(token)
+class _WithoutWarnings:
+    """A class, since a generator's context costs several small ops."""
+
+    __slots__ = ("_state", "_token")
+
+    def __enter__(self) -> None:
+        self._token = _quiet.set(True)
+        self._state = np.errstate(all="ignore")
+        self._state.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._state.__exit__()
+        _quiet.reset(self._token)

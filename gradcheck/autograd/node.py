@@ -55,7 +55,12 @@ class Node(Operators):
     def wrap(cls, data: np.ndarray) -> Self:
         """A leaf that requires no gradient and shares `data`."""
         node = _new(cls)
-        Node.__init__(node, data)
+        node.data = data
+        node.grad = None
+        node.requires_grad = False
+        node.creation_op = None
+        node.first, node.second = (), UNPAIRED
+        node.freed = node.retains_grad = False
         return node
 
     @property
@@ -125,7 +130,18 @@ def nodes(op: Op, args: tuple[Any, ...]) -> list[Any]:
 
 def plain(op: Op, args: tuple[Any, ...]) -> list[Any]:
     """The arguments of an op with arrays for nodes."""
-    values = [arg.data if isinstance(arg, Node) else arg for arg in args]
+    return plain_and_wanted(op, args)[0]
+
+
+def plain_and_wanted(op: Op, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
+    """The same, and whether one of the nodes requires a gradient."""
+    values, wanted = list(args), False
+    for position, arg in enumerate(args):
+        if isinstance(arg, Node):
+            values[position] = arg.data
+            wanted = wanted or arg.requires_grad
     if op.sequence is not None:
-        values[op.sequence] = [item.data if isinstance(item, Node) else item for item in values[op.sequence]]
-    return values
+        items = args[op.sequence]
+        values[op.sequence] = [item.data if isinstance(item, Node) else item for item in items]
+        wanted = wanted or any(isinstance(item, Node) and item.requires_grad for item in items)
+    return values, wanted

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
-from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.modes import is_quiet, quiet
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
+from gradcheck.autograd.settled import Settled, kinds_of, settled
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
@@ -20,6 +21,8 @@ from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOut
 #: alone, so it yields arrays for arrays, tensors for tensors and formulas for formulas.
 Rule = Callable[..., Any]
 
+#: Types of most arguments that are no tensors, known not to handle ops themselves.
+_WITHOUT_HANDLER = frozenset((np.ndarray, float, int, bool, str, tuple, list, slice, type(None)))
 #: Every op by its name: `matmul`, `linalg.inv`, …
 TABLE: dict[str, Op] = {}
 #: Other names that users write for the same ops, to the name in `TABLE`.
@@ -75,6 +78,8 @@ class Op(Signature):
     rounds: bool = False
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
+    #: What promotion comes to, by the kinds of arguments.
+    _forms: dict[tuple[Any, ...], Settled | None] = field(init=False, default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"
@@ -90,9 +95,10 @@ class Op(Signature):
             return self.forward(*bound)
         candidates = bound if self.sequence is None else (*bound, *self._listed(bound[self.sequence]))
         for candidate in candidates:
-            handler = getattr(type(candidate), "__apply_op__", None)
-            if handler is not None:
-                return handler(self, bound)
+            if type(candidate) not in _WITHOUT_HANDLER:
+                handler = getattr(type(candidate), "__apply_op__", None)
+                if handler is not None:
+                    return handler(self, bound)
         return self.compute(bound)
 
     def _listed(self, tensors: Any) -> Any:
@@ -105,8 +111,10 @@ class Op(Signature):
     def compute(self, args: Sequence[Any]) -> Any:
         """The forward on plain arrays, with torch's dtype promotion and the errors that calling the op raises."""
         try:
+            if is_quiet():
+                return self._computed(args)
             with quiet():
-                return self._promoted(list(args))
+                return self._computed(args)
         except np.linalg.LinAlgError as error:
             raise DomainError(f"{self.name}: {error}") from error
         except IndexError as error:
@@ -117,6 +125,17 @@ class Op(Signature):
             raise ShapeMismatch(self.mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
             raise DtypeMismatch(f"{self.name}: {error}") from error
+
+    def _computed(self, args: Sequence[Any]) -> Any:
+        kinds = kinds_of(args, self.sequence)
+        try:
+            form = self._forms[kinds]
+        except KeyError:
+            form = self._forms[kinds] = settled(self, kinds)
+        if form is None:
+            return self._promoted(list(args))
+        result = self.forward(*form.convert(args))
+        return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)
 
     def mismatch(self, args: Sequence[Any], error: ValueError) -> str:
         """What shapes do not go together; NumPy's own words where it is about something else."""

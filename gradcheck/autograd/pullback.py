@@ -37,19 +37,31 @@ def pull_nodes(node: Node, gradient: Node) -> list[Share]:
 
 def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> list[Share]:
     """The same, as whatever the cotangent, the result and the arguments are given as: arrays, tensors or formulas."""
-    op, args = _creation_op(node), node.arguments
-    wanted = [
-        position
-        for position, arg in enumerate(args)
-        if _wants(arg) or (position == op.sequence and any(_wants(item) for item in arg))
-    ]
+    op = _creation_op(node)
+    conjugate = op.holomorphic and gradient.dtype.kind == "c"
+    if conjugate:
+        gradient = gradient.conj()
     found: list[Share] = []
-    for position, share in zip(wanted, _cotangents(op, gradient, output, values, wanted), strict=True):
-        if position == op.sequence:
-            found += [(item, part) for item, part in zip(args[position], share, strict=True) if _wants(item)]
-        else:
-            found.append((args[position], share))
+    for position, arg in enumerate(node.arguments):
+        if isinstance(arg, Node):
+            if arg.requires_grad:
+                share = _cotangent(op, position, gradient, output, values)
+                found.append((arg, fit(op, share.conj() if conjugate else share, values[position])))
+        elif position == op.sequence and any(map(_wants, arg)):
+            parts = _cotangent(op, position, gradient, output, values)
+            for item, share, value in zip(arg, parts, values[position], strict=True):
+                if _wants(item):
+                    found.append((item, fit(op, share.conj() if conjugate else share, value)))
     return found
+
+
+def _cotangent(op: Op, position: int, gradient: Any, output: Any, values: Sequence[Any]) -> Any:
+    """The cotangent of the argument at `position` as its rule gives it; of the argument that is a sequence, a list."""
+    rule = op.rules[position] if position < len(op.rules) else None
+    if rule is not None:
+        return rule(gradient, output, *values)
+    value = values[position]
+    return [_zeros_like(item) for item in value] if position == op.sequence else _zeros_like(value)
 
 
 def _creation_op(node: Node) -> Op:
@@ -62,36 +74,13 @@ def _wants(arg: Any) -> bool:
     return isinstance(arg, Node) and arg.requires_grad
 
 
-def _cotangents(op: Op, cotangent: Any, output: Any, args: Sequence[Any], wanted: list[int]) -> list[Any]:
-    """The cotangents of the arguments at the positions `wanted`, each of its argument's shape and dtype.
-
-    Arrays, tensors or formulas alike: whatever goes in comes out. For the argument that is a sequence, a list.
-    """
-    conjugate = op.holomorphic and cotangent.dtype.kind == "c"
-    if conjugate:
-        cotangent = cotangent.conj()
-
-    def finished(value: Any, arg: Any) -> Any:
-        return _fit(op, value.conj() if conjugate else value, arg)
-
-    found: list[Any] = []
-    for position in wanted:
-        rule = op.rules[position] if position < len(op.rules) else None
-        arg = args[position]
-        if position == op.sequence:
-            values = [_zeros_like(item) for item in arg] if rule is None else rule(cotangent, output, *args)
-            found.append([finished(value, item) for value, item in zip(values, arg, strict=True)])
-        else:
-            found.append(finished(_zeros_like(arg) if rule is None else rule(cotangent, output, *args), arg))
-    return found
-
-
-def _fit(op: Op, cotangent: Any, arg: Any) -> Any:
+def fit(op: Op, cotangent: Any, arg: Any) -> Any:
+    """A cotangent as its rule gave it, in the shape and dtype of the argument: where that was broadcast, added up."""
     if cotangent.shape != arg.shape:
         if not op.elementwise:
             raise ShapeMismatch(f"the gradient rule of {op.name} made {cotangent.shape} for an argument of {arg.shape}")
         cotangent = TABLE["sum_to_size"](cotangent, arg.shape)
-    if cotangent.dtype != arg.dtype:
+    if cotangent.dtype is not arg.dtype and cotangent.dtype != arg.dtype:
         if cotangent.dtype.kind == "c" and arg.dtype.kind != "c":
             cotangent = cotangent.real
         if cotangent.dtype != arg.dtype:

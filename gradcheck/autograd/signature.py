@@ -37,13 +37,17 @@ class Signature:
     variadic: str | None = None
     #: The defaults that complete positional arguments, by how many arguments are given.
     _fills: dict[int, tuple[Any, ...]] = field(init=False, default_factory=dict)
+    #: How many parameters stand before the variadic one, and the defaults behind it; empty without one.
+    _around: list[tuple[int, tuple[Any, ...]]] = field(init=False, default_factory=list)
     #: By how many arguments are given and the names of the others: each parameter's place among them, and its default.
     _places: dict[tuple[Any, ...], tuple[tuple[int | None, Any], ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.variadic is not None:
-            return
         defaults = [p.default for p in self.parameters]
+        if self.variadic is not None:
+            lead = [p.name for p in self.parameters].index(self.variadic)
+            self._around.append((lead, tuple(defaults[lead + 1 :])))
+            return
         required = sum(p.required for p in self.parameters)
         positional = sum(not p.keyword_only for p in self.parameters)
         for given in range(required, positional + 1):
@@ -66,6 +70,9 @@ class Signature:
             fill = self._fills.get(len(args))
             if fill is not None:
                 return args + fill
+            for lead, behind in self._around:
+                if len(args) > lead:
+                    return (*args[:lead], _listed(args[lead:]), *behind)
         elif self.variadic is None:
             given = (*args, *kwargs.values())
             places = self._placed(len(args), kwargs)

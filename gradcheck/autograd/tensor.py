@@ -10,7 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.fast import PairedNode
 from gradcheck.autograd.modes import default_dtype, is_recording
-from gradcheck.autograd.node import nodes, plain, recorded
+from gradcheck.autograd.node import plain_and_wanted, recorded
 from gradcheck.autograd.op import Op
 from gradcheck.errors import DtypeMismatch
 
@@ -112,10 +112,8 @@ class Tensor(PairedNode):
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
         """Compute `op` on the tensors' values, and link the result to the tensors it was made from."""
-        data = op.compute(plain(op, args))
-        if isinstance(data, tuple):
-            return tuple(cls.wrap(part) for part in data)
-        flows = op.rules and any(node.requires_grad for node in nodes(op, args))
-        if flows and dtypes.is_differentiable(data.dtype) and is_recording():
+        values, wanted = plain_and_wanted(op, args)
+        data = op.compute(values)
+        if wanted and op.rules and type(data) is not tuple and dtypes.is_differentiable(data.dtype) and is_recording():
             return recorded(cls, data, op, args)
-        return cls.wrap(data)
+        return cls.wrap(data) if type(data) is not tuple else tuple(cls.wrap(part) for part in data)

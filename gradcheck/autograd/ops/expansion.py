@@ -37,7 +37,18 @@ def _expanded(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
 )
 def expand(input: Any, size: Any) -> Any:
     """Repeated along dimensions of size 1, and along new leading ones, to `size`; -1 keeps a size."""
-    return np.broadcast_to(input, _expanded(input.shape, size))
+    shape = _expanded(input.shape, size)
+    return _filled(input, shape) if prod(shape) < _SMALL else np.broadcast_to(input, shape)
+
+
+#: Fewer elements are written out in less time than a view of them is made.
+_SMALL = 1024
+
+
+def _filled(input: Any, shape: tuple[int, ...]) -> Any:
+    out = np.empty_like(input, shape=shape)
+    out[...] = input
+    return out
 
 
 @composite(
@@ -72,7 +83,7 @@ def sum_to_size(input: Any, size: Any) -> Any:
     axes = [i + lead for i, new in enumerate(target) if new == 1 and input.shape[i + lead] != 1]
     if input.dtype.kind == "b":
         raise DtypeMismatch("sum_to_size does not take booleans")
-    return input.sum(axis=(*range(lead), *axes), keepdims=True).reshape(target)
+    return np.add.reduce(input, axis=(*range(lead), *axes), keepdims=True).reshape(target)
 
 
 def _repeats(ndim: int, repeats: Any) -> tuple[int, ...]:

@@ -27,19 +27,19 @@ def _along(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, 
     axis, target = canonical(dim, input.ndim), input.dtype if dtype is None else dtype
     if target.kind in "biu":
         raise DtypeMismatch(f"{name} takes floating tensors, not {target}", hint="give it dtype=torch.float64")
-    scores = np.atleast_1d(input).astype(np.float32 if target in HALVES else target, copy=False)
+    scores = (input if input.ndim else input.reshape(1)).astype(np.float32 if target in HALVES else target, copy=False)
     if scores.size:
-        scores = compute(scores - np.max(scores, axis, keepdims=True), axis)
+        scores = compute(scores - np.maximum.reduce(scores, axis, keepdims=True), axis)
     return scores.astype(target, copy=False).reshape(input.shape)
 
 
 def _normalized(scores: Any, axis: int) -> Any:
     raised = np.exp(scores)
-    return raised / np.sum(raised, axis, keepdims=True)
+    return raised / np.add.reduce(raised, axis, keepdims=True)
 
 
 def _log_normalized(scores: Any, axis: int) -> Any:
-    return scores - np.log(np.sum(np.exp(scores), axis, keepdims=True))
+    return scores - np.log(np.add.reduce(np.exp(scores), axis, keepdims=True))
 
 
 @op(

@@ -83,6 +83,8 @@ def canonical_all(dims: Any, ndim: int) -> tuple[int, ...]:
 
 def axes(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions that `dim` names, counted from the front; all of them for None and for ()."""
+    if type(dim) is int and ndim:
+        return (canonical(dim, ndim),)
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
     found = canonical_all(dim, ndim)
