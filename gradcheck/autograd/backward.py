@@ -103,7 +103,7 @@ def _seed(root: N, gradient: Any) -> Any:
     return gradient if isinstance(gradient, Node) and gradient.requires_grad else given.astype(root.dtype)
 
 
-def _as_node(root: N, seed: Any) -> N:
+def _as_node(root: Node, seed: Any) -> Any:
     if isinstance(seed, Node):
         return seed if seed.requires_grad else root.wrap(seed.data.copy())
     return root.wrap(seed.copy())
@@ -180,7 +180,7 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
 
     Raises BackwardTwice where an earlier pass has freed one of them.
     """
-    pending = dict.fromkeys(roots, 0)
+    pending: dict[Any, int] = dict.fromkeys(roots, 0)
     stack = list(pending)
     while stack:
         node = stack.pop()
@@ -193,7 +193,7 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
         if op is None:
             continue
         second = node.second
-        used = node.first if second is UNPAIRED else (node.first, second)
+        used: Any = node.first if second is UNPAIRED else (node.first, second)
         for creator in used if op.sequence is None else (*used, *used[op.sequence]):
             if isinstance(creator, Node) and creator.requires_grad:
                 count = pending.get(creator)

@@ -64,5 +64,5 @@ class _WithoutWarnings:
         self._state.__enter__()
 
     def __exit__(self, *error: object) -> None:
-        self._state.__exit__()
+        self._state.__exit__(None, None, None)
         _quiet.reset(self._token)

@@ -1,6 +1,5 @@
 """What promotion comes to, remembered by the kinds of the arguments: mostly the arrays have one dtype, which stays.
 
-
 The definition is `Op.compute`'s general way. Where that would leave every array as it is, only numbers are to be put
 into the arrays' dtype, and which these are depends on types and dtypes alone.
 """

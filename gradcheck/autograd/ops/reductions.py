@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import composite, linear, op
-from gradcheck.autograd.ops.common.arguments import accumulate, refuse_complex, require_floating
+from gradcheck.autograd.ops.common.arguments import accumulate, refuse_complex, require_floating, total
 from gradcheck.autograd.ops.common.dims import axes, count, restored
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.cumulative import exclusive_products
@@ -47,7 +47,7 @@ _SEVERAL = "{}(randn(2, 3, 2), (0, -1)); {}(randn(2, 3), axis=[0, 1], keepdims=T
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over the dimensions of `dim`, or over all; integers and booleans count in int64."""
     run = axes(dim, input.ndim)
-    return accumulate(lambda x: np.add.reduce(x, axis=run, keepdims=keepdim), input, dtype)
+    return accumulate(lambda x: total(x, run, keepdim), input, dtype)
 
 
 @linear(
@@ -62,7 +62,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     run, number = axes(dim, input.ndim), count(input, dim)
     if dtype is None:
         require_floating("mean", input.dtype)
-    return accumulate(lambda x: np.true_divide(np.add.reduce(x, axis=run, keepdims=keepdim), number), input, dtype)
+    return accumulate(lambda x: np.true_divide(total(x, run, keepdim), number), input, dtype)
 
 
 @composite(samples="nansum(tensor([[1.0, nan], [2.0, 3.0]]), 1); nansum(randn(2, 3))")
