@@ -17,6 +17,7 @@ _NOTHING = nullcontext()
 
 is_recording = _recording.get
 default_dtype = _default_dtype.get
+#: Whether NumPy's warnings are off already.
 is_quiet = _quiet.get
 
 
