@@ -51,6 +51,8 @@ class Op(Signature):
     floating: bool = False
     #: Which kinds of numbers an elementwise op takes, once promoted: booleans, integers, floats, complex ones.
     takes: str = "bifc"
+    #: It takes no booleans, not even beside a float, as the difference does not.
+    numeric: bool = False
     #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
     holomorphic: bool = True
     #: The forward is an analytic function of its tensors, and computes it for complex numbers too: a complex step is
@@ -128,6 +130,10 @@ class Op(Signature):
 
     def _promoted(self, args: list[Any]) -> Any:
         target: np.dtype | None = None
+        if self.numeric and any(type(arg) is bool or getattr(arg, "dtype", None) == np.bool_ for arg in args[:2]):
+            raise DtypeMismatch(f"{self.name} does not take booleans", hint="write ~ for 1 - mask, or mask.double()")
+        if self.elementwise and self.uniform:
+            require_one_dtype(self.name, *(arg for arg in args if isinstance(arg, ARRAYS)))
         if self.elementwise:
             target = promote(self.name, args, int(self.masked), len(self.rules), floating=self.floating)
             if "bifc"[category(target)] not in self.takes:

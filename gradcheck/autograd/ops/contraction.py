@@ -169,6 +169,7 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, 
 
 
 def _tensordot_elements(a: Any, b: Any, dims: Any) -> int:
+    require_one_dtype("tensordot", a, b)
     first, second = _contracted(a, b, dims)
     kept = [n for i, n in enumerate(a.shape) if i not in first] + [n for j, n in enumerate(b.shape) if j not in second]
     return int(prod(kept))
