@@ -19,7 +19,7 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import GradcheckError, Hint, Place, TensorError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim, Step
+from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Call, Expr, Name
@@ -163,8 +163,8 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
     instead = ""
     if meant is not None:
         instead = meant.claim.text
-        old = case.graph.get(meant.name)  # of inputs the text is not kept
-        hint = Hint("", old.text, instead, old.place) if old is not None and old.verbatim else hint
+        text, place = _as_it_stands(case, meant.name)
+        hint = Hint("", text, instead, place) if text else hint
     entry = lookup(part.op) if isinstance(part, Call) else None
     told = fact(
         "refused",
@@ -183,6 +183,15 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
         floats=wrong_kind["floats"],
     )
     return told, hint
+
+
+def _as_it_stands(case: Case, name: str) -> tuple[str, Place]:
+    """The text of an entry or a leaf in the file, and where; no text where the file has it otherwise."""
+    claim = case.graph.get(name)
+    if claim is not None:
+        return claim.text if claim.verbatim else "", claim.place
+    leaf = case.inputs.get(name) or case.constants[name]
+    return leaf.text, leaf.place
 
 
 def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, ...]]:
