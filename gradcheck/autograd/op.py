@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -110,15 +111,15 @@ class Op(Signature):
             with quiet():
                 return self._promoted(list(args))
         except np.linalg.LinAlgError as error:
-            raise DomainError(f"{self.name}: {error}") from error
+            raise DomainError(f"{self.name}: {in_our_words(str(error))}") from error
         except IndexError as error:
-            raise IndexOutOfRange(f"{self.name}: {error}") from error
+            raise IndexOutOfRange(f"{self.name}: {in_our_words(str(error))}") from error
         except (ShapeMismatch, DtypeMismatch, DomainError, ArgumentError):
             raise
         except ValueError as error:
             raise ShapeMismatch(self.mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
-            raise DtypeMismatch(f"{self.name}: {error}") from error
+            raise DtypeMismatch(f"{self.name}: {in_our_words(str(error))}") from error
 
     def mismatch(self, args: Sequence[Any], error: ValueError) -> str:
         """What shapes do not go together; NumPy's own words where it is about something else."""
@@ -126,7 +127,7 @@ class Op(Signature):
         if len(shapes) > 1 and ("core dimension" in str(error) or "broadcast" in str(error)):
             verb = "do not broadcast" if self.elementwise else "do not go together"
             return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} {verb}"
-        return f"{self.name}: {error}"
+        return f"{self.name}: {in_our_words(str(error))}"
 
     def _promoted(self, args: list[Any]) -> Any:
         target: np.dtype | None = None
