@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from gradcheck.checks.corrections import correct
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.run import run
 from gradcheck.errors import Place
@@ -34,12 +36,16 @@ def slips() -> Iterator[Slip]:
 SLIPS = list(slips())
 
 
+@cache
+def results(case: str) -> tuple[CaseResult, ...]:
+    """What comes of a case, errors of its file first."""
+    cases, errors = load_text(case, "case.yaml")
+    return run(Loaded(tuple(cases), tuple(errors))).cases
+
+
 def told(case: str) -> list[str]:
     """What is said of a case, a line for each error: of a file, else of a run."""
-    cases, errors = load_text(case, "case.yaml")
-    lines = [_line(error.place, error.message, error.hint) for error in errors]
-    results = run(Loaded(tuple(cases), ())).cases if cases else ()
-    return lines + [line for result in results for line in _of_result(result)]
+    return [line for result in results(case) for line in _of_result(result)]
 
 
 def _of_result(result: CaseResult) -> list[str]:
@@ -61,6 +67,13 @@ def _line(place: Place, *parts: str) -> str:
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.title)
 def test_a_slip_is_told_as_wished_for(slip: Slip) -> None:
     assert told(slip.case) == slip.answer.splitlines()
+
+
+@pytest.mark.parametrize("slip", [s for s in SLIPS if "did you mean" in s.answer], ids=lambda slip: slip.title)
+def test_what_may_have_been_meant_can_be_written_into_the_file(slip: Slip) -> None:
+    fixed = correct("case.yaml", slip.case, list(results(slip.case)), run)
+    assert fixed is not None
+    assert fixed.after != slip.case
 
 
 def test_there_are_enough_of_them_and_each_has_its_own_name() -> None:

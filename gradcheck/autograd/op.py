@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.modes import is_quiet
+from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
 from gradcheck.autograd.settled import Settled, kinds_of, settled
 from gradcheck.autograd.signature import Parameter, Signature
@@ -54,6 +55,8 @@ class Op(Signature):
     floating: bool = False
     #: Which kinds of numbers an elementwise op takes, once promoted: booleans, integers, floats, complex ones.
     takes: str = "bifc"
+    #: It takes no booleans, not even beside a float, as the difference does not.
+    numeric: bool = False
     #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
     holomorphic: bool = True
     #: The forward is an analytic function of its tensors, and computes it for complex numbers too: a complex step is
@@ -116,15 +119,15 @@ class Op(Signature):
             with np.errstate(all="ignore"):
                 return self._computed(args)
         except np.linalg.LinAlgError as error:
-            raise DomainError(f"{self.name}: {error}") from error
+            raise DomainError(f"{self.name}: {in_our_words(str(error))}") from error
         except IndexError as error:
-            raise IndexOutOfRange(f"{self.name}: {error}") from error
+            raise IndexOutOfRange(f"{self.name}: {in_our_words(str(error))}") from error
         except (ShapeMismatch, DtypeMismatch, DomainError, ArgumentError):
             raise
         except ValueError as error:
             raise ShapeMismatch(self.mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
-            raise DtypeMismatch(f"{self.name}: {error}") from error
+            raise DtypeMismatch(f"{self.name}: {in_our_words(str(error))}") from error
 
     def _computed(self, args: Sequence[Any]) -> Any:
         kinds = kinds_of(args, self.sequence)
@@ -143,10 +146,14 @@ class Op(Signature):
         if len(shapes) > 1 and ("core dimension" in str(error) or "broadcast" in str(error)):
             verb = "do not broadcast" if self.elementwise else "do not go together"
             return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} {verb}"
-        return f"{self.name}: {error}"
+        return f"{self.name}: {in_our_words(str(error))}"
 
     def _promoted(self, args: list[Any]) -> Any:
         target: np.dtype | None = None
+        if self.numeric and any(type(arg) is bool or getattr(arg, "dtype", None) == np.bool_ for arg in args[:2]):
+            raise DtypeMismatch(f"{self.name} does not take booleans", hint="write ~ for 1 - mask, or mask.double()")
+        if self.elementwise and self.uniform:
+            require_one_dtype(self.name, *(arg for arg in args if isinstance(arg, ARRAYS)))
         if self.elementwise:
             target = promote(self.name, args, int(self.masked), len(self.rules), floating=self.floating)
             if "bifc"[category(target)] not in self.takes:

@@ -116,14 +116,20 @@ def _in_own_dtype(case: Case, options: Options, engines: Engines) -> Context:
 
 
 def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:
-    """The verdict where the case's numbers cannot be made in the run's dtype. Raises InvalidCase where they cannot in
-    its own."""
+    """The verdict where the case's numbers cannot be made in the run's dtype, or its incoming gradients not of what the
+    graph comes to. Raises InvalidCase where the file itself says what cannot be."""
     dtype = options.apply(case).dtype
-    if dtype == case.dtype:
+    if dtype != case.dtype:
+        try:
+            draw(case, options.seed)
+            told = fact("not_in_this_dtype", own=case.dtype, dtype=dtype, why=fact("said", text=error.message))
+            return result(case, options, "unsupported", errors=(Failure(error.kind, told, error.place, error.hint),))
+        except InvalidCase as own:
+            error = own
+    if not error.shown_by_running:
         raise error
-    draw(case, options.seed)
-    why = fact("not_in_this_dtype", own=case.dtype, dtype=dtype, why=fact("said", text=error.message))
-    return result(case, options, "unsupported", errors=(Failure(error.kind, why, error.place, error.hint),))
+    failure = Failure(error.kind, fact("said", text=error.message), error.place, error.hint)
+    return result(case, options, _expected(case, "failed"), reason=case.xfail or "", errors=(failure,))
 
 
 def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
@@ -136,15 +142,20 @@ def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
         status = "unsupported"
     elif not compared and not any(step.raises for step in case.steps):
         status = "failed"
-    if case.xfail is not None and status in ("failed", "passed"):
-        status = "xfailed" if status == "failed" else "xpassed"
     found = {
         "errors": context.errors,
         "comparisons": tuple(context.found),
         "incomplete": tuple(context.lost),
         "seconds": seconds,
     }
-    return result(case, context.options, status, reason=case.xfail or "", **found)
+    return result(case, context.options, _expected(case, status), reason=case.xfail or "", **found)
+
+
+def _expected(case: Case, status: CaseStatus) -> CaseStatus:
+    """The status where `xfail` says that the case must fail."""
+    if case.xfail is None or status not in ("failed", "passed"):
+        return status
+    return "xfailed" if status == "failed" else "xpassed"
 
 
 def result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:

@@ -266,6 +266,7 @@ class Failure:
     hint: str = ""  # as the error that was raised says it
     details: str = ""  # a traceback, for crashes of gradcheck or of an engine
     own_words: tuple[tuple[str, str], ...] = ()  # engines, and what each says of it itself
+    text: str = ""  # what stands at the place and is meant, where that is known
 
 
 @dataclass(frozen=True, slots=True)

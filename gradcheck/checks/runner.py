@@ -37,7 +37,7 @@ def _checked(case: Case, options: Options, engines: Engines, further: Mapping[st
             found = _told(check_case(case, options, engines), case, options, engines, further)
             return _with_output(found, engines)
     except InvalidCase as error:
-        found = result(case, options, "failed" if error.shown_by_running else "invalid", errors=(_failure(error),))
+        found = result(case, options, "invalid", errors=(_failure(error),))
     except RAISED as error:
         found = broken(case, options, error)
     return _with_output(replace(found, seconds=time.perf_counter() - start), engines)

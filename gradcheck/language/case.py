@@ -26,6 +26,7 @@ class Value:
     expr: Expr | None = None
     dtype: str = ""
     place: Place = field(default_factory=Place, compare=False)
+    text: str = field(default="", compare=False)  # the expression, where it stands at its place just as it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,8 @@ def _of_error(member: Member) -> Hashable:
     error = member.error
     if error is None:
         return id(member.case)
-    return error.kind, error.hint, error.message if member.case.status == "invalid" else _shape(error.message)
+    is_own = member.case.status == "invalid" or error.message.kind == "refused"  # what a file says
+    return error.kind, error.hint, error.message if is_own else _shape(error.message)
 
 
 def _shape(found: Fact | None) -> Hashable:

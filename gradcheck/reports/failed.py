@@ -95,6 +95,8 @@ def of_error(error: Failure, case: CaseResult, look: Look, headed: bool = True) 
     if case.status == "invalid" and known.line:
         word = _WORD.match(known.line, place.column - 1)
         known = Spot(place, known.line, place.column - 1, len(word[0]) if word else 1)
+    elif error.text and known.line.startswith(error.text, place.column - 1):
+        known = Spot(place, known.line, place.column - 1, len(error.text))
     lines = indented(told.error_line(error), look, style=CAUSE) if headed else []
     lines += excerpt(known, look)
     if look.verbosity > 0:

@@ -113,7 +113,9 @@ _CASE = _of(
     power=_POWER,
     smallest=_SMALLEST,
 )
-_LACKING = _of({"engine": _TEXT, "lacks": _list(_TEXT), **dict.fromkeys(("unsupported", "cases", "unlocks"), _COUNT)})
+_LACKING = _of(
+    {"engine": _TEXT, "lacks": _list(_TEXT), "unsupported": _COUNT, "cases": _COUNT, "unlocks": _map(_COUNT)}
+)
 _SUMMARY = ("cases", *get_args(CaseStatus), "reference_wrong")
 
 

@@ -37,6 +37,7 @@ def test_every_stage_can_be_asked_whether_it_applies_and_what_it_finds() -> None
         ("only: [nobody]", "skipped"),
         ("xfail: known\nexpected: {x: [2, 5]}", "xfailed"),
         ("xfail: known", "xpassed"),
+        ("xfail: known\nsteps: [{backward: {y: 'inv(zeros(2, 2)) + y'}}]", "xfailed"),
     ],
 )
 def test_verdicts(more: str, status: str) -> None:

@@ -15,7 +15,7 @@ from gradcheck.facts import fact
 from gradcheck.reports import render
 from gradcheck.reports.report_schema import report_schema
 from tests.from_text import case_of
-from tests.reports.conftest import make_case, make_everything, make_run
+from tests.reports.conftest import make_case, make_comparison, make_everything, make_run
 
 VALID = Draft7Validator(report_schema())
 CASES = [
@@ -38,7 +38,11 @@ def lost() -> CaseResult:
     return make_case("lost", "failed", incomplete=(Failure("crash", fact("said", text="oh")),))
 
 
-@pytest.mark.parametrize("result", [make_everything(), make_run(), make_run(lost())])
+def lacking() -> CaseResult:
+    return make_case(comparisons=(make_comparison(status="unsupported", lacks="softmax"),))
+
+
+@pytest.mark.parametrize("result", [make_everything(), make_run(), make_run(lost()), make_run(lacking())])
 def test_reports_built_by_hand_fit_it(result: Any) -> None:
     assert errors(render(result, "json")) == []
 

@@ -160,6 +160,8 @@ def celu(input: Any, alpha: float = 1.0) -> Any:
 )
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """`input`, kept between `min_val` and `max_val`."""
+    if min_val > max_val:
+        raise ArgumentError(f"hardtanh takes a min_val below its max_val, not {min_val} and {max_val}")
     return np.minimum(np.maximum(input, np.asarray(min_val, input.dtype)), np.asarray(max_val, input.dtype))
 
 
@@ -200,6 +202,8 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 @_activation(_shrink_rule, **_SHRINK)
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """`input` moved toward 0 by `lambd`, but not past it."""
+    if lambd < 0:
+        raise ArgumentError(f"softshrink takes a lambd of at least 0, not {lambd}")
     return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
 
 

@@ -35,6 +35,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
     (lambda g, y, a, b, alpha=1: g, lambda g, y, a, b, alpha=1: g * -alpha),
     aliases=("subtract",),
     ufunc=np.subtract,
+    numeric=True,
     domain=_TWO,
     samples="sub(randn(2, 3), randn(3), alpha=2); 1 - randn(3)",
     analytic=True,
@@ -157,6 +158,7 @@ def reciprocal(input: Any) -> Any:
 
 @elementwise(
     (lambda g, y, a, b, w: g * (1 - w), lambda g, y, a, b, w: g * w, lambda g, y, a, b, w: g * (b - a)),
+    uniform=True,
     domain=(*_TWO, (-1.0, 2.0)),
     samples="lerp(randn(2, 3), randn(2, 3), 0.25); lerp(randn(3), randn(2, 1), uniform(0, 1, [3]))",
     analytic=True,

@@ -15,7 +15,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.autograd.op import composite, elementwise, row
 from gradcheck.autograd.promotion import in_single
-from gradcheck.errors import DtypeMismatch, ShapeMismatch
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
 @elementwise(
@@ -118,11 +118,14 @@ def signbit(input: Any) -> Any:
 
 @elementwise(
     (None, None),
+    uniform=True,
     samples=f"{_PAIR}; {{}}(tensor([nan]), tensor([nan]), equal_nan=True)",
     domain=((-3.0, 3.0), (-3.0, 3.0)),
 )
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether `abs(input - other) <= atol + rtol * abs(other)`."""
+    if rtol < 0 or atol < 0:
+        raise ArgumentError(f"isclose takes an rtol and an atol of at least 0, not {rtol} and {atol}")
     if input.dtype.kind == "b":
         return input == other
     near = np.abs(input - other) <= atol + np.abs(rtol * other)

@@ -68,6 +68,7 @@ def angle(input: Any) -> Any:
 
 @elementwise(
     (lambda g, y, a, b: real(g), lambda g, y, a, b: imag(g)),
+    uniform=True,
     holomorphic=False,
     method=False,
     domain=((-3.0, 3.0), (-3.0, 3.0)),

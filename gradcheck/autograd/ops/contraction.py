@@ -122,9 +122,15 @@ def _on_diagonals(share: Any, labels: str, wanted: str) -> Any:
 
 
 def _einsum_elements(equation: str, operands: Any) -> int:
+    """Of the result, or of what comes before it where operands are joined from left to right, as torch does."""
     inputs, output = explicit(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
-    return prod(sizes[label] for label in output)
+    largest, joined = prod(sizes[label] for label in output), set(inputs[0])
+    for place in range(1, len(inputs)):
+        joined |= set(inputs[place])
+        needed = set(output).union(*inputs[place + 1 :])
+        largest = max(largest, prod(sizes[label] for label in joined & needed))
+    return largest
 
 
 @op(
@@ -169,6 +175,7 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, 
 
 
 def _tensordot_elements(a: Any, b: Any, dims: Any) -> int:
+    require_one_dtype("tensordot", a, b)
     first, second = _contracted(a, b, dims)
     kept = [n for i, n in enumerate(a.shape) if i not in first] + [n for j, n in enumerate(b.shape) if j not in second]
     return int(prod(kept))

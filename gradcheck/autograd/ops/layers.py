@@ -15,6 +15,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional
+from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch, Unsupported
 
 
@@ -28,6 +29,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 )
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias`, for weights of shape (out, in)."""
+    require_one_dtype("linear", *(tensor for tensor in (input, weight, bias) if tensor is not None))
     product = input @ ops.t(weight)
     return product if bias is None else product + bias
 

@@ -191,11 +191,20 @@ _FORM_SAMPLES = """
 """
 
 
+def _second(name: str, dim: Any, other: Any) -> Any:
+    """What stands beside the tensor: a dimension, another tensor or nothing."""
+    if other is None:
+        return dim
+    if dim is not None or not hasattr(other, "shape"):
+        raise ArgumentError(f"{name} takes a dim, or another tensor", hint=f"write {name}(x, dim=0) or {name}(x, y)")
+    return other
+
+
 @composite(kinks="ties", samples=_FORM_SAMPLES)
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element, `max(x)`; the largest along a dimension and where they stand, `max(x, dim)`; or the larger
     of two tensors, `max(x, y)`."""
-    second = dim if other is None else other
+    second = _second("max", dim, other)
     if hasattr(second, "shape"):
         return maximum(input, second)
     return amax(input) if second is None else _along(argmax, input, dim, keepdim)
@@ -205,7 +214,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element, `min(x)`; the smallest along a dimension and where they stand, `min(x, dim)`; or the
     smaller of two tensors, `min(x, y)`."""
-    second = dim if other is None else other
+    second = _second("min", dim, other)
     if hasattr(second, "shape"):
         return minimum(input, second)
     return amin(input) if second is None else _along(argmin, input, dim, keepdim)

@@ -239,6 +239,8 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
     """The p-norm distance of each row of `x1`, (…, m, d), from each row of `x2`, (…, n, d): (…, m, n)."""
     one_dtype("cdist", x1, x2)
+    if p < 0:
+        raise ArgumentError(f"cdist takes a p of at least 0, not {p}")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeMismatch(f"cdist: rows of shapes {list(x1.shape)} and {list(x2.shape)} have no distance")
     return ops.norm(ops.unsqueeze(x1, -2) - ops.unsqueeze(x2, -3), p, -1)

@@ -83,6 +83,6 @@ def _compared(claims: Claims, name: str, claim: Claim, what: ClaimKind) -> Compa
     try:
         got = claims.scope.array_of(claim.expr)
     except GradcheckError as error:
-        failed = subject.failed(fact("claim_raised", error=error.kind, text=str(error)), want_array=want)
+        failed = subject.failed(fact("claim_raised", error=error.kind, text=str(error), told=None), want_array=want)
         return replace(failed, shape=want.shape, dtype=want.dtype.name, elements=want.size, mismatched=want.size)
     return claims.compare(*aligned(got, want), subject)

@@ -243,7 +243,7 @@ def _identity(claims: Claims, claim: Claim, slacks: list[np.ndarray | None] | No
         holds = bool(np.all(np.asarray(value, dtype=bool)))
     except (GradcheckError, ValueError, TypeError) as error:
         kind = error.kind if isinstance(error, GradcheckError) else "error"
-        return subject.failed(fact("claim_raised", error=kind, text=str(error)))
+        return subject.failed(fact("claim_raised", error=kind, text=str(error), told=None))
     failed = next((c for c in compared if c.status == "failed"), None)
     if not holds and failed is not None:
         return failed

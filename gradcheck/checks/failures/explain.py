@@ -53,11 +53,19 @@ def explain(context: Context) -> None:
         return
     explaining = ExplainingPoints(context.points)
     looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining)}
+    if any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in context.found):
+        looks["part"] = partial(_tell_refused, context)
     if context.options.corrected and not context.case.xfail:
         looks |= {"suggestion": partial(suggest, context, explaining), "counterexample": partial(refute, context)}
     for part, look in looks.items():
         if not attempt(part, look, context.lost):
             break
+
+
+def _tell_refused(context: Context) -> None:
+    from gradcheck.checks.failures.refused_claims import tell_refused
+
+    tell_refused(context)
 
 
 def _find_causes(context: Context, explaining: ExplainingPoints) -> None:

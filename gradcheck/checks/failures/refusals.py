@@ -12,17 +12,18 @@ import numpy as np
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.computable import nearest_computable
+from gradcheck.checks.failures.correction.computable import Meant, nearest_computable
 from gradcheck.checks.failures.correction.shape_edits import shown
 from gradcheck.checks.result import ClaimKind, Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import GradcheckError, Hint, Place, TensorError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim, Step
+from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import NUMPY
+from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.parser import spans
 from gradcheck.language.expr.traverse import free_names, postorder, with_children
 from gradcheck.language.problem import Problem
 
@@ -74,8 +75,9 @@ def _explain_forward(context: Context, errors: list[Failure]) -> None:
     if refusal is None or refusal.entry != entry:
         return
     told, hint = describe(problem, refusal)
-    claim = problem.case.graph[entry]
-    failure = Failure(first.kind, told, _place_in(claim, refusal.part), hint, own_words=_own_words(context))
+    place, text = _part_of(problem.case.graph[entry], refusal.part)
+    own_words = (*_of_numpy(refusal.error), *_own_words(context))
+    failure = Failure(first.kind, told, place, hint, own_words=own_words, text=text)
     rest = [error for error in context.errors if error not in errors]
     context.errors = (failure, *rest)
     context.found = [c for c in context.found if c.what is not ClaimKind.RAISES or c.reference == "case" or c.step]
@@ -91,9 +93,21 @@ def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _place_in(claim: Claim, part: Expr) -> Place:
-    """Where a part of an entry begins, where its text stands in the file as it is."""
-    return replace(claim.place, column=claim.place.column + part.at) if claim.verbatim else claim.place
+def _of_numpy(error: TensorError) -> tuple[tuple[str, str], ...]:
+    """What NumPy says of it, where that is not what we say: of shapes it speaks as we do."""
+    cause = error.__cause__
+    is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
+    return (("NumPy", str(cause)),) if is_its else ()
+
+
+def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
+    """Where a part of an entry begins, and its text, where that stands in the file as it is."""
+    root, known = spans(claim.text)
+    same = (known.get(id(node)) for node in postorder(root) if node == part and node.at == part.at)
+    start, end = next((span for span in same if span is not None), (part.at, part.at))
+    if not claim.verbatim:
+        return claim.place, ""
+    return replace(claim.place, column=claim.place.column + start), claim.text[start:end]
 
 
 # Where -------------------------------------------------------------------------------------------------
@@ -105,24 +119,39 @@ def find_refusal(problem: Problem, engine: DefineByRun | None = None) -> Refusal
     if engine is not None:
         leaves = {**problem.inputs, **problem.constants}
         names |= {name: engine.leaf(a, name in problem.inputs) for name, a in leaves.items()}
+    host = NUMPY if engine is None else engine.host
     for entry, claim in problem.case.graph.items():
-        known: dict[int, Any] = {}
-        for node in postorder(claim.expr):
-            operands = tuple(known[id(child)] for child in node.children)
-            try:
-                known[id(node)] = _value(node, operands, names, engine)
-            except TensorError as error:
-                return Refusal(entry, node, tuple(_plain(value, engine) for value in operands), error)
-            except GradcheckError:
-                return None
-        names[entry] = known[id(claim.expr)]
+        found = refused_part(entry, claim.expr, names, host)
+        if isinstance(found, Refusal):
+            return replace(found, operands=tuple(_plain(value, engine) for value in found.operands))
+        if found is None:
+            return None
+        (names[entry],) = found
     return None
 
 
-def _value(node: Expr, operands: tuple[Any, ...], names: Mapping[str, Any], engine: DefineByRun | None) -> Any:
-    host = NUMPY if engine is None else engine.host
+def refused_part(
+    entry: str, expr: Expr, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None = None
+) -> Refusal | tuple[Any] | None:
+    """The first part of an expression that cannot be computed; else its value. None where it is no expression at all,
+    as with a name that means nothing."""
+    known: dict[int, Any] = {}
+    for node in postorder(expr):
+        operands = tuple(known[id(child)] for child in node.children)
+        try:
+            known[id(node)] = _value(node, operands, names, host, gradients)
+        except TensorError as error:
+            return Refusal(entry, node, operands, error)
+        except GradcheckError:
+            return None
+    return (known[id(expr)],)
+
+
+def _value(
+    node: Expr, operands: tuple[Any, ...], names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None
+) -> Any:
     if not operands:
-        return evaluate(node, names, host)
+        return evaluate(node, names, host, gradients)
     parts = [Name(str(index)) for index in range(len(operands))]
     values = {str(index): value for index, value in enumerate(operands)}
     return evaluate(with_children(node, parts), values, host)
@@ -151,22 +180,29 @@ def _by_reference(context: Context) -> Refusal | None:
 
 def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
     """A refusal as a fact, with what may have been meant; and that as an edit of the file, if it is known."""
-    case, error = problem.case, refusal.error
-    part = refusal.part
-    pairs = zip(part.children, refusal.operands, strict=True)
-    operands = tuple((shown(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[:_MOST_OPERANDS]
+    case, part = problem.case, refusal.part
     wrong_kind = _of_wrong_kind(problem, refusal)
     meant = None
-    if error.kind in _MENDABLE and not wrong_kind["integers"]:
+    if refusal.error.kind in _MENDABLE and not wrong_kind["integers"]:
         meant = nearest_computable(problem, refusal.entry, part)
-    hint = Hint()
-    instead = ""
-    if meant is not None:
-        instead = meant.claim.text
-        old = case.graph.get(meant.name)  # of inputs the text is not kept
-        hint = Hint("", old.text, instead, old.place) if old is not None and old.verbatim else hint
+    told = as_fact(refusal, wrong_kind, meant)
+    if meant is None:
+        return told, Hint()
+    text, place = _as_it_stands(case, meant.name)
+    return told, Hint("", text, meant.claim.text, place) if text else Hint()
+
+
+def as_fact(
+    refusal: Refusal, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: Meant | None = None
+) -> Fact:
+    """What is refused, of which operands, and why; which of them hold numbers of the wrong kind, and what may have been
+    meant."""
+    kinds = wrong_kind or {}
+    part, error = refusal.part, refusal.error
+    pairs = zip(part.children, refusal.operands, strict=True)
+    operands = tuple((shown(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[:_MOST_OPERANDS]
     entry = lookup(part.op) if isinstance(part, Call) else None
-    told = fact(
+    return fact(
         "refused",
         entry=refusal.entry,
         part=shown(part),
@@ -178,11 +214,19 @@ def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
         operands=tuple((text, array.shape, array.dtype.name) for text, array in operands),
         range=tuple((int(a.min()), int(a.max())) if a.dtype.kind in "iu" and a.size else None for _, a in operands),
         meant_in=meant.name if meant else "",
-        meant=instead,
-        integers=wrong_kind["integers"],
-        floats=wrong_kind["floats"],
+        meant=meant.claim.text if meant else "",
+        integers=kinds.get("integers", ()),
+        floats=kinds.get("floats", ()),
     )
-    return told, hint
+
+
+def _as_it_stands(case: Case, name: str) -> tuple[str, Place]:
+    """The text of an entry or a leaf in the file, and where; no text where the file has it otherwise."""
+    claim = case.graph.get(name)
+    if claim is not None:
+        return claim.text if claim.verbatim else "", claim.place
+    leaf = case.inputs.get(name) or case.constants[name]
+    return leaf.text, leaf.place
 
 
 def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, ...]]:

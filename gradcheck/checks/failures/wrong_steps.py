@@ -25,17 +25,23 @@ from gradcheck.language.expr.nodes import Gradient
 
 #: So many steps of one case are told, and so many tensors are looked at for each.
 MOST, MOST_TENSORS = 3, 24
+#: What is put around a tensor's name for its gradient's: `dZ2`, `grad_Z`, `Zbar`, `dL_dZ`.
+_NAMED = frozenset(
+    ("d", "g", "grad", "gradient", "delta", "dl_d", "dloss_d", "dj_d", "de_d", "dl", "bar", "adj", "δ", "∂")
+)
 #: How close, relative to the largest element, by the bytes of a real number.
 _CLOSE = {8: 1e-8, 4: 1e-3, 2: 5e-2}
 
 
 @dataclass(frozen=True, slots=True)
 class WrongStep:
-    """A step that should be a tensor's gradient, and the formulas that are right once it is: by tensor and text."""
+    """A step that should be a tensor's gradient, and the formulas that are right once it is: by tensor and text.
+    `beside` are other steps that must be right for that, too."""
 
     name: str
     tensor: str
     mended: tuple[tuple[str, str], ...]
+    beside: tuple[str, ...] = ()
 
 
 def blame_steps(context: Context, points: ExplainingPoints) -> None:
@@ -51,7 +57,7 @@ def blame_steps(context: Context, points: ExplainingPoints) -> None:
             continue
         origin = fact("step", name=found.name)
         only = tuple(dict.fromkeys(tensor for tensor, _ in found.mended))
-        what = fact("step_is_wrong", tensors=only, missing=None)
+        what = fact("step_is_wrong", tensors=only, missing=None, beside=found.beside)
         _follow(context, found.mended, origin)
         context.found.append(replace(shown, cause=Cause(origin, what)))
 
@@ -82,8 +88,10 @@ def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[Claim
         found = _first(case, let, waiting, claims)
         if found is None:
             return
-        yield found
-        let[found.name] = Claim.of(Gradient(found.tensor))
+        chain = _chain(case, let, found, claims)
+        for one in chain:
+            yield replace(one, beside=tuple(other.name for other in chain if other is not one))
+            let[one.name] = Claim.of(Gradient(one.tensor))
         waiting = [(name, claim) for name, claim in waiting if (name, claim.text) not in found.mended]
 
 
@@ -103,22 +111,48 @@ def _first(
     return None
 
 
+def _chain(case: Case, let: Mapping[str, Claim], found: WrongStep, claims: Sequence[Claims]) -> tuple[WrongStep, ...]:
+    """The step that was found, and those before it that are wrong by themselves, too: it may make up for them. They are
+    known by what they are called."""
+    right = dict(let)
+    before: list[WrongStep] = []
+    for step in case.steps_of(let[found.name].expr):
+        scopes = [_scope(case, right, one) for one in claims]
+        tensor = next((t for t in scopes[0].gradients if _is_named_for(step, t)), "")
+        if tensor and not (_is_gradient(step, tensor, scopes) or _is_gradient(step, tensor, scopes, turned=True)):
+            right[step] = Claim.of(Gradient(tensor))
+            before.append(WrongStep(step, tensor, found.mended))
+    scopes = [_scope(case, right, one) for one in claims]
+    own = () if before and _is_gradient(found.name, found.tensor, scopes) else (found,)
+    return (*before, *own)
+
+
+def _is_named_for(step: str, tensor: str) -> bool:
+    """Whether a step has the name of a tensor's gradient: `dZ2`, `grad_Z2`, `Z2_bar`."""
+    rest = step.removesuffix(tensor) if step.endswith(tensor) else step.removeprefix(tensor)
+    return rest != step and rest.strip("_").lower() in _NAMED
+
+
 def _scope(case: Case, let: Mapping[str, Claim], claims: Claims) -> Scope:
     """What names stand for, with other steps."""
     return claims.point.claiming(replace(case, let=dict(let))).scope(claims.step)
 
 
 def _tensors(step: str, scopes: Sequence[Scope]) -> list[str]:
-    """The tensors whose gradient the step may be meant to be, as their shapes and names have it, and is not."""
+    """The tensors whose gradient the step may be meant to be, as their shapes and names have it, and is not; of a step
+    that cannot be computed, all."""
     known = scopes[0].gradients
-    fitting = [name for name in known if _has_shape(step, name, scopes) and not _is_gradient(step, name, scopes)]
-    ranked = sorted(fitting, key=lambda name: (name not in step, -len(name)))
+    fitting = [name for name in known if _may_be(step, name, scopes) and not _is_gradient(step, name, scopes)]
+    ranked = sorted(fitting, key=lambda name: (not _is_named_for(step, name), name not in step, -len(name)))
     return ranked[:MOST_TENSORS]
 
 
-def _has_shape(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
-    values = [(_value(step, scope), scope.gradients.get(tensor)) for scope in scopes]
-    return all(g is not None and isinstance(v, np.ndarray) and v.shape == g.shape for v, g in values)
+def _may_be(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
+    if any(scope.gradients.get(tensor) is None for scope in scopes):
+        return False
+    values = [(_value(step, scope), scope.gradients[tensor].shape) for scope in scopes]
+    fits = all(value is None or (isinstance(value, np.ndarray) and value.shape == shape) for value, shape in values)
+    return fits or _is_named_for(step, tensor)
 
 
 def _value(step: str, scope: Scope) -> object:
@@ -128,8 +162,12 @@ def _value(step: str, scope: Scope) -> object:
         return None
 
 
-def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
-    return all(nearly(np.asarray(scope[step]), scope.gradients[tensor]) for scope in scopes)
+def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, turned: bool = False) -> bool:
+    values = [_value(step, scope) for scope in scopes]
+    return all(
+        isinstance(value, np.ndarray) and nearly(value.T if turned else value, scope.gradients[tensor])
+        for value, scope in zip(values, scopes, strict=True)
+    )
 
 
 def _holds(name: str, claim: Claim, scopes: Sequence[Scope]) -> bool:
@@ -175,7 +213,8 @@ def with_reason(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> Cause | 
     factor = next((d.message for d in diagnoses if d.message.kind == "off_by_sizes"), None)
     if factor is not None and factor["number"] == 1:
         factor = fact("factor_missing", powers=factor["powers"])
-    return replace(cause, what=fact("step_is_wrong", tensors=cause.what["tensors"], missing=factor))
+    what = fact("step_is_wrong", tensors=cause.what["tensors"], missing=factor, beside=cause.what["beside"])
+    return replace(cause, what=what)
 
 
 def mended(context: Context, c: Comparison) -> Case:

@@ -149,11 +149,12 @@ def numbers_in(case: Case) -> int:
 
 
 def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
-    """Every array changed, those of later forwards too; and by `sizes` (old to new) the sizes that have names."""
+    """Every array changed, those of later forwards too; and by `sizes` (old to new) the sizes that have names. What
+    comes to no array, such as an incoming gradient that cannot be computed, stays."""
     dtype = dtypes.BY_NAME[case.dtype]
 
     def changed(value: Value, *, leaf: bool = True) -> Value:
-        return literal(change(np.asarray(value.array)), dtype, leaf=leaf)
+        return value if value.array is None else literal(change(np.asarray(value.array)), dtype, leaf=leaf)
 
     for one in given(case):
         case = with_given(case, one, changed(one.value, leaf=one.section != "constants"))

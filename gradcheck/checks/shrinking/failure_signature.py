@@ -110,7 +110,7 @@ def _kinds(found: Fact) -> Iterator[str]:
     """The kinds of a fact and of those in it, and the kinds of errors that these speak of."""
     yield found.kind
     for name, value in found.data:
-        if isinstance(value, Fact):
+        if isinstance(value, Fact) and found.kind != "claim_raised":  # which says no more in other words
             yield from _kinds(value)
         elif name == "error" and found.kind in _OF_ERRORS:
             yield str(value)

@@ -25,7 +25,7 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
     bound = _product((*args, *kwargs.values()) if kwargs else args, limit)
     if bound * bound <= limit:  # no op squares more than that; `eye` and `diag` come near
         return
-    count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(args, kwargs)
+    count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(op, args, kwargs)
     if count > limit:
         raise too_large(op.name, count, limit)
 
@@ -97,14 +97,17 @@ def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
         )
 
 
-def _estimated(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """What comes of the arguments' shapes if they are broadcast, or joined where they stand in a list."""
+def _estimated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """What comes of the arguments' shapes if they are broadcast, or joined where they stand in a list. Over a dimension
+    without elements there is something to add up, too: `sum(x, 0)` of a shape of [0, n] has n elements."""
     shapes: list[tuple[int, ...]] = []
     for arg in (*args, *kwargs.values()):
         parts = arg if isinstance(arg, (list, tuple)) else (arg,)
         known = [shape for shape in map(shape_of, parts) if shape is not None]
         joined = known if parts is not arg else [(sum(map(math.prod, known)),)]
         shapes += joined if known else []
+    if not op.elementwise:
+        shapes = [tuple(size or 1 for size in shape) for shape in shapes]
     if not shapes or shapes.count(shapes[0]) == len(shapes):
         return math.prod(shapes[0]) if shapes else 0
     return _broadcast(shapes)

@@ -98,6 +98,10 @@ class Expressions:
         return Claim(text, read.expr, self.document.text_place(path), self.document.is_verbatim(path, text))
 
 
+#: What stands before the name of a gradient's tensor.
+_GRAD = re.compile(r"(?:torch\.)?grad\s*\(\s*")
+
+
 class _Site(NamedTuple):
     """Where an expression stands: questions about what it mentions, `at` a column. Each "no" comes with an error."""
 
@@ -201,7 +205,10 @@ class _Site(NamedTuple):
             return False
         if self.scope.defined.get(name) in sections:
             return True
-        return self.scope.refers(self.path, sections, "the tensor of grad,", name, self.place(at))
+        inside = _GRAD.match(self.text, at)
+        return self.scope.refers(
+            self.path, sections, "the tensor of grad,", name, self.place(inside.end() if inside else at)
+        )
 
     def draws(self, name: str, at: int) -> bool:
         """Refuse a random creator."""

@@ -44,7 +44,10 @@ class Values:
     def _plain(self, path: Path, data: Any, names: Names, leaf: bool, random: bool, dtype: str) -> Value | None:
         if type(data) is str:
             claim = self.expressions.read(path, data, names, random=random)
-            return Value(expr=claim.expr, dtype=dtype, place=claim.place) if claim else None
+            if claim is None:
+                return None
+            verbatim = claim.text if claim.verbatim else ""
+            return Value(expr=claim.expr, dtype=dtype, place=claim.place, text=verbatim)
         if data is None:
             raise self._error(path, f"{way(path)} has no value", "write a number, a list or an expression", key=True)
         if self.document.broken and has_broken(data):

@@ -9,6 +9,7 @@ from gradcheck.reports.phrases.table import phrases, say
 #: What is told beyond a verdict, where it could not be found out.
 _PARTS = {
     "cause": "where it comes from was not found out",
+    "part": "which part cannot be computed was not found out",
     "suggestion": "what may have been meant was not found out",
     "counterexample": "no counterexample was found",
     "smallest": "no smaller case was found",
@@ -94,7 +95,6 @@ phrases(
         "no_forward_mode": "{engine} has no forward mode{why:if : {why}}",
         # What the case says
         "said": "{text}",
-        "claim_raised": "{text}",
         "not_evaluated": "not compared: {entry} could not be evaluated",
         "is_not_true": "is not true",
         "refuted": "refuted: {how}",

@@ -123,8 +123,9 @@ def cause(c: Comparison) -> str:
 
 
 def raised(c: Comparison) -> str:
-    """What an op alone raises, where that is what is wrong with it."""
-    return plain(say(c.mismatch)) if c.cause is not None and c.mismatch and c.mismatch.kind == "op_alone" else ""
+    """What an op alone raises, or why a step cannot be computed, where that is what is wrong with it."""
+    is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in ("op_alone", "claim_raised")
+    return plain(say(c.mismatch)) if is_said else ""
 
 
 def _is_step(c: Comparison) -> bool:

@@ -22,6 +22,16 @@ def _refused(found: Fact) -> str:
     return f"{found['entry']}: {what}{f'; {hint}' if hint else ''}"
 
 
+def _claim_raised(about: Fact) -> str:
+    """Of a claim, which the report names before; what may have been meant stands beside it."""
+    found = dict(about.data).get("told")
+    if found is None:
+        return str(about["text"])
+    step = f"the step {found['entry']}: " if found["entry"] else ""
+    hint = "" if found["error"] == "shape_mismatch" else _hint(found)
+    return f"{step}{_what(found)}{f'; {hint}' if hint else ''}"
+
+
 def _what(found: Fact) -> str:
     operands, error = found["operands"], found["error"]
     if found["integers"] or found["floats"]:
@@ -33,7 +43,7 @@ def _what(found: Fact) -> str:
             return f"{pair} cannot be multiplied{_inner(found['op'], left, right)}"
         if found["elementwise"]:
             return f"{pair} do not go together"
-    if error == "index_out_of_range" and found["op"] in _LABELLED and len(operands) > 1:
+    if _is_of_labels(found):
         return _label(operands, found["range"])
     held = zip(operands, found["range"], strict=True)
     shapes = [f"{text} has shape {_shape(shape)}{_range(within)}" for (text, shape, _), within in held]
@@ -75,13 +85,20 @@ def _hint(found: Fact) -> str:
     if found["meant"]:
         entry = f"{found['meant_in']}: " if found["meant_in"] != found["entry"] else ""
         return f"did you mean  {entry}{found['meant']} ?"
-    if found["error"] == "index_out_of_range" and found["op"] in _LABELLED and len(found["operands"]) > 1:
+    if _is_of_labels(found):
         return f"labels go from 0 to {_classes(found['operands']) - 1}"
     if found["op"] in _RESHAPED and found["operands"]:
         return f"it has {prod(found['operands'][0][1])} elements; -1 stands for the size that is left over"
     if found["error"] == "shape_mismatch" and found["elementwise"]:
         return "sizes are compared from the right: two are equal, or one of them is 1"
     return str(found["advice"])
+
+
+def _is_of_labels(found: Fact) -> bool:
+    """Whether labels are out of the range of the classes that the scores have."""
+    operands = found["operands"]
+    is_known = len(operands) > 1 and operands[0][1] != () and found["range"][1] is not None
+    return found["error"] == "index_out_of_range" and found["op"] in _LABELLED and is_known
 
 
 def _classes(operands: Any) -> int:
@@ -129,6 +146,7 @@ def _step(found: Fact) -> str:
 phrases(
     {
         "refused": _refused,
+        "claim_raised": _claim_raised,
         "root_of_many": _root_of_many,
         "root_of_none": _root_of_none,
         "step_refused": _step_refused,

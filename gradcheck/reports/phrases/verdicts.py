@@ -75,7 +75,7 @@ phrases(
         "among_operations": _among_operations,
         "put_together_wrongly": _put_together_wrongly,
         "step_is_wrong": "is wrong{missing:if  ({missing})}; the {tensors:one formula|formulas} of {tensors:list} only "
-        "because of it",
+        "because of it{beside:if  and of {beside:list}}",
         "its_jvp_is_wrong": "its Jacobian-vector product is wrong{reverse:if , though its gradient is right}",
         "tangents_go_wrong": lambda f: (
             "tangents go wrong here"

@@ -83,6 +83,40 @@ def test_two_steps_that_are_wrong_are_both_told(check: Check) -> None:
     assert [meant(step) for step in steps(case)] == [["(P - one_hot(t, c)) / n"], ["back * (1 - H ** 2)"]]
 
 
+@pytest.mark.parametrize(
+    ("steps_of", "told"),
+    [
+        (
+            "dZ2: Z2 - T, dH: dZ2 @ W2.T, dZ1: dH * (1 - H)",
+            {"dZ2": "2 * (Z2 - T)", "dZ1": "dH * (1 - H ** 2)"},
+        ),
+        (
+            "dZ2: Z2 - T, dH: -dZ2 @ W2.T, dZ1: dH * (1 - H)",
+            {"dZ2": "2 * (Z2 - T)", "dH": "dZ2 @ W2.T", "dZ1": "dH * (1 - H ** 2)"},
+        ),
+        ("dZ2: 2 * (Z2 - T), dH: dZ2 @ W2, dZ1: dH * (1 - H ** 2)", {"dH": "dZ2 @ W2.T"}),
+        (
+            "dZ2: 2 * (Z2 - T), dHt: W2 @ dZ2.T, dZ1: dHt.T * (1 - H)",
+            {"dZ1": "dHt.T * (1 - H ** 2)"},
+        ),
+    ],
+)
+def test_steps_of_one_formula_are_told_each_where_it_is_wrong(
+    check: Check, steps_of: str, told: dict[str, str]
+) -> None:
+    case = check(f"""
+        dims: {{n: 4, d: 3, h: 5, k: 2}}
+        inputs: {{X: "randn(n, d)", W1: "randn(d, h)", W2: "randn(h, k)"}}
+        constants: {{T: "randn(n, k)"}}
+        graph: {{Z1: X @ W1, H: tanh(Z1), Z2: H @ W2, L: ((Z2 - T) ** 2).sum()}}
+        let: {{{steps_of}}}
+        formulas: {{W1: X.T @ dZ1}}
+    """)
+    found = {c.cause.origin["name"]: meant(c) for c in steps(case) if c.cause is not None}
+    assert found == {name: [text] for name, text in told.items()}
+    assert all(c.consequence_of is not None for c in case.comparisons if c.status == "failed" and not is_step(c))
+
+
 def test_what_is_suggested_does_not_make_up_for_a_step(check: Check) -> None:
     """As long as dp lacks 1 / n its mean would do for the sum."""
     case = check("""

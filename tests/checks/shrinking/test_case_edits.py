@@ -104,3 +104,11 @@ def test_all_arrays_change_together_and_sizes_with_them() -> None:
     assert shapes(smaller) == {"x": (1,), "c": (1,)}
     assert dict(smaller.dims) == {"n": 1}
     assert [np.shape(one.value.array) for one in given(smaller)] == [(1,)] * 3
+
+
+def test_what_comes_to_no_array_stays_where_arrays_are_changed() -> None:
+    case = pinned("inputs: {x: [1, 2, 3, 4]}\ngraph: {y: x * x}\nbackward: {y: 'ones_like(y)'}")
+    lost = with_step(case, 0, Step("backward", roots={"y": Value()}))
+    changed = with_arrays(lost, lambda array: array[:1], {})
+    assert changed.steps[0].roots["y"] == Value()
+    assert shapes(changed)["x"] == (1,)

@@ -129,7 +129,7 @@ def test_a_sum_of_a_thousand_terms_is_evaluated():
         ("x + [1, 2, 3]", ArgumentError, "a list becomes a tensor"),
         ("x * 'a'", ArgumentError, "not a text"),
         ("add(x, 'a', alpha=10 ** 18)", ArgumentError, "not a text"),
-        ("addcmul(x, [x], 10 ** 18)", ArgumentError, "beside a list"),
+        ("addcmul(x, [x], 10 ** 18)", ArgumentError, "second argument, not a list of tensors"),
         ("tile(x, 'a', 10 ** 9)", ArgumentError, "integers as sizes"),
         ("tile(x, (2,), 10 ** 9)", ArgumentError, "integers as sizes"),
         ("[x] == [x + 0]", DtypeMismatch, "one by one"),

@@ -78,8 +78,8 @@ def test_tensors_go_to_the_host_and_numbers_stay_plain() -> None:
     [
         ("sum(a)", [2], "sum takes a tensor, not an integer"),
         ("add(a, b, alpha=c)", [np.ones(2), "x", 1], "add takes tensors and numbers, not a text"),
-        ("addcmul(a, b, c)", [np.ones(2), [1.0], 99], "addcmul takes no integer beyond 10 beside a list or a text"),
-        ("linear(a, b)", [np.ones((2, 2)), 2], "linear takes a tensor where it is given an integer"),
+        ("addcmul(a, b, c)", [np.ones(2), [1.0], 99], "addcmul takes a tensor as its second argument, not a list"),
+        ("linear(a, b)", [np.ones((2, 2)), 2], "linear takes a tensor as its second argument, not an integer"),
     ],
 )
 def test_arguments_that_make_no_sense(text: str, given: list[Any], message: str) -> None:
@@ -98,40 +98,6 @@ def test_results_beyond_the_limit_are_refused_before_they_are_made() -> None:
         operate(application("a + b"), np.ones((9, 1)), np.ones((1, 9)), NUMPY, 80)
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "hint"),
-    [
-        ("max(a, b)", [0, np.ones(2)], "write relu(x) or clamp(x, min=0)"),
-        ("maximum(a, b)", [np.ones(2), 3], "write clamp(x, min=3)"),
-        ("minimum(a, b)", [2.5, np.ones(2)], "write clamp(x, max=2.5)"),
-        ("atan2(a, b)", [1, np.ones(2)], "write full_like(x, 1) for 1"),
-        ("mse_loss(a, b)", [np.ones(2), 1], "write full_like(x, 1) for 1"),
-        ("celu(a, b)", [np.ones(2), np.ones(2)], "its signature is celu(input, alpha=1.0)"),
-        ("hstack(a)", [np.ones(2)], "write hstack([x, y])"),
-        ("cat(a)", [np.ones(2)], "write cat([x, y])"),
-    ],
-)
-def test_what_torch_refuses_is_refused(text: str, given: list[Any], hint: str) -> None:
-    with pytest.raises(ArgumentError) as caught:
-        apply(application(text), given, NUMPY, 10)
-    assert caught.value.hint == hint
-
-
-@pytest.mark.parametrize(
-    ("text", "given"),
-    [
-        ("max(a, b)", [np.ones((2, 2)), 1]),
-        ("pow(a, b)", [2, np.ones(2)]),
-        ("xlogy(a, b)", [2, np.ones(2)]),
-        ("fmod(a, b)", [np.ones(2), 2]),
-        ("celu(a, b)", [np.ones(2), np.array(2.0)]),
-        ("div(a, b, rounding_mode=c)", [7, np.ones(2), "floor"]),
-    ],
-)
-def test_what_torch_takes_is_taken(text: str, given: list[Any]) -> None:
-    apply(application(text), given, NUMPY, 10)
-
-
 def test_shapes_that_do_not_fit_are_named_where_numpy_would_not() -> None:
     with pytest.raises(ShapeMismatch, match=r"linear: shapes \[2, 3\] and \[4, 2\] do not go together"):
         apply(application("linear(a, b)"), [np.ones((2, 3)), np.ones((4, 2))], NUMPY, 100)
@@ -142,8 +108,8 @@ def test_several_tensors_in_the_place_of_one_are_told_in_our_words(host: Any) ->
     made = evaluate(parse("max(x, dim=0)"), {"x": np.ones((2, 3))}, NUMPY)
     with pytest.raises(ArgumentError) as caught:
         evaluate(parse("ones_like(m)"), {"m": made}, host)
-    assert caught.value.message.startswith(("ones_like takes a tensor where it is given several", "torch: "))
-    assert caught.value.hint in ("index it first, as in m[0]", "")
+    assert caught.value.message == "ones_like takes a tensor as its first argument, not several tensors"
+    assert caught.value.hint == "index it first, as in m[0]"
 
 
 def test_a_number_in_the_place_of_a_tensor_is_told_in_our_words() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import prod
 from operator import index as as_integer
 from typing import Any
@@ -71,10 +70,10 @@ def canonical(dim: Any, ndim: int) -> int:
 
 def canonical_all(dims: Any, ndim: int) -> tuple[int, ...]:
     """Each of `dims` (one, or several that must differ) counted from the front. Raises ShapeMismatch too."""
-    listed = dims if isinstance(dims, Iterable) else (dims,)
+    listed = dims if isinstance(dims, (tuple, list)) else (dims,)
     found = tuple(canonical(dim, ndim) for dim in listed)
     if len(set(found)) < len(found):
-        raise ShapeMismatch(f"a dimension appears twice in {tuple(dims)}")
+        raise ShapeMismatch(f"a dimension appears twice in {tuple(listed)}")
     return found
 
 

@@ -204,7 +204,7 @@ def _taken_out(terms: Terms, places: list[int]) -> Expr:
             if times:
                 into[key] = (base, times)
     numbers = {abs(term.number) for term in group}
-    if len(numbers) == 1:
+    if len(numbers) == 1 and numbers != {0}:
         common.number = numbers.pop()
     if all(term.number < 0 for term in group):
         common.number = -common.number

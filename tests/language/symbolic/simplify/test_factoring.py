@@ -31,7 +31,9 @@ def test_a_rule_alone(rule: Rule, before: str, after: str) -> None:
     assert alone(rule, before) == after
 
 
-@pytest.mark.parametrize("text", ["a @ x + x", "x * y + x", "2 * x + 4 * y", "1 - x - sigmoid(y)", "x.T + a @ x.T"])
+@pytest.mark.parametrize(
+    "text", ["0 * x - 0 * y", "a @ x + x", "x * y + x", "2 * x + 4 * y", "1 - x - sigmoid(y)", "x.T + a @ x.T"]
+)
 def test_what_has_nothing_in_common_stays(text: str) -> None:
     for rule, _, _ in EXAMPLES:
         if text != "x.T + a @ x.T":

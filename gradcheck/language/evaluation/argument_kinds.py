@@ -1,0 +1,269 @@
+"""What torch takes as each argument of an op: a tensor, a number, True or False, a list of tensors, a dtype, a word.
+
+A parameter's name decides, which torch gives to the same thing everywhere, or its default; the few ops that differ are
+listed. Hosts are asked for nothing: an argument of the wrong kind is refused before any of them sees it, in words that
+are the same for all.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from gradcheck.autograd.op import Op
+from gradcheck.autograd.signature import Parameter
+from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError
+from gradcheck.language.evaluation import scalars
+from gradcheck.language.evaluation.budget import shape_of
+from gradcheck.language.evaluation.scalars import ARITHMETIC, PLAIN
+
+_ANYTHING = "anything"
+
+
+class Argument(NamedTuple):
+    """One of a call's arguments: where it is given, for which parameter, and of what kind torch takes it."""
+
+    place: int
+    parameter: Parameter
+    kind: str
+
+
+#: Kinds by the parameter's name, where no default tells; a flag has a default that is one.
+_NAMES = """
+tensor: input A B a b x y x1 x2 input1 input2 anchor positive negative target mat mat1 mat2 vec vec1 vec2 batch1 batch2
+tensor: tensor1 tensor2 weight bias query key attn_mask mask running_mean running_var pos_weight other
+number: alpha beta value fill_value negative_slope lambd threshold
+real: correction eps delta margin momentum scale rtol atol nan posinf neginf p min_val max_val label_smoothing dropout_p
+flag: upper unbiased stable
+word: reduction approximate mode rounding_mode equation
+integer: offset diagonal length decimals k m start_dim end_dim
+list: tensors
+dtype: dtype
+"""
+_BY_NAME = {
+    name: kind for kind, names in (line.split(": ") for line in _NAMES.split("\n") if line) for name in names.split()
+}
+#: Those of single ops, by `op.parameter`; where anything may stand, the op itself decides.
+_OPS = """
+tensor: scaled_dot_product_attention.value index_add.source index_add.index gather.index scatter.index scatter_add.index
+tensor: scatter_add.src index_select.index take.index lerp.end isclose.other where.condition
+tensor: complex.real complex.imag polar.abs polar.angle
+operand: masked_fill.value scatter.src where.input clamp_min.min clamp_max.max rsub.other
+floating: celu.input huber_loss.input huber_loss.target kl_div.input kl_div.target nanmean.input l1_loss.input
+floating: soft_margin_loss.input dist.input dist.other pairwise_distance.x1 pairwise_distance.x2 l1_loss.target
+integer: narrow.start linspace.steps aminmax.dim linalg.vecdot.dim
+number: linspace.start linspace.end arange.start arange.end arange.step
+plain: add.alpha sub.alpha rsub.alpha addr.alpha addr.beta
+sizes: full.size new_full.size
+anything: norm.p index_adjoint.input max.other min.other to.dtype type.dtype tensor.data batch_norm.running_mean
+anything: batch_norm.running_var
+"""
+_BY_OP = {
+    name: kind for kind, names in (line.split(": ") for line in _OPS.split("\n") if line) for name in names.split()
+}
+#: Elementwise ops whose first operand may be a number beside a tensor.
+_NUMBER_FIRST = frozenset({"xlogy", "special.xlog1py", "special.zeta", "float_power", *ARITHMETIC})
+#: Those whose second operand is a tensor, too.
+_PAIRS = "maximum minimum fmax fmin atan2 hypot logaddexp logaddexp2 logical_and logical_or logical_xor"
+_OF_TENSORS = frozenset(_PAIRS.split())
+#: Where torch does not take the None that is the default here.
+_NEVER_NONE = frozenset(
+    {"max.dim", "min.dim", "prod.dim", "squeeze.dim", "logsumexp.dim", "eye.m", "arange.end"}
+    | {f"{op}.unbiased" for op in ("var", "std", "var_mean", "std_mean")}
+    | {"max.other", "min.other"}
+)
+#: What may be another tensor where it is not named: `max(x, y)`, but not `max(x, dim=y)`.
+_NO_TENSOR_BY_NAME = frozenset({"max.dim", "min.dim"})
+#: Ops that keep a dimension only where they are told which.
+_DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
+#: Parameters that are both tensors or both numbers.
+_ALIKE = {"clamp": ("min", "max")}
+
+
+def kinds_of(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[Argument, ...]:
+    """The arguments of such a call that torch takes as one kind alone."""
+    return tuple(_kinds(op, positional, keys))
+
+
+def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[Argument]:
+    in_order = [parameter for parameter in op.parameters if not parameter.keyword_only]
+    before = [*takewhile(lambda parameter: parameter.name != op.variadic, in_order)][:positional]
+    by_name = {parameter.name: parameter for parameter in op.parameters if parameter.name != op.variadic}
+    named = [(positional + i, by_name[key]) for i, key in enumerate(keys) if key in by_name]
+    for place, parameter in (*enumerate(before), *named):
+        kind = _kind(op, op.parameters.index(parameter), parameter)
+        if place >= positional and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
+            kind = "integer"
+        if kind != _ANYTHING or parameter.name == "dim" or f"{op.name}.{parameter.name}" in _NEVER_NONE:
+            yield Argument(place, parameter, kind)
+
+
+def _kind(op: Op, place: int, parameter: Parameter) -> str:
+    alone = _BY_OP.get(f"{op.name}.{parameter.name}")
+    if alone is not None:
+        return alone
+    if place == op.sequence:
+        return "list"
+    if op.elementwise and place < len(op.rules):
+        return "tensor" if _takes_tensors_alone(op, place) else "operand"
+    return "flag" if type(parameter.default) is bool else _BY_NAME.get(parameter.name, _ANYTHING)
+
+
+def _takes_tensors_alone(op: Op, place: int) -> bool:
+    return op.name in _OF_TENSORS or (place == 0 and op.name not in _NUMBER_FIRST)
+
+
+def check_kinds(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
+    """Refuse an argument of another kind than torch takes. Raises ArgumentError."""
+    for place, parameter, kind in kinds:
+        value = given[place]
+        if value is None and f"{op.name}.{parameter.name}" in _NEVER_NONE:
+            raise _error(op, f"{op.name} takes no None as {parameter.name}")
+        is_default = value is None and parameter.default is None
+        if kind != _ANYTHING and not is_default and not _TESTS[kind](value, given):
+            raise _refusal(op, place, parameter, kind, value)
+    if op.name in _ALIKE:
+        _check_alike(op, kinds, given)
+    if op.name in _DIM_FIRST:
+        names = {one.parameter.name for one in kinds}
+        if "keepdim" in names and "dim" not in names:
+            raise _error(op, f"{op.name} takes keepdim where it is given a dim")
+
+
+def _check_alike(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
+    names = _ALIKE[op.name]
+    pair = [given[one.place] for one in kinds if one.parameter.name in names and given[one.place] is not None]
+    if len(pair) == 2 and (type(pair[0]) in PLAIN) != (type(pair[1]) in PLAIN):
+        number = next(value for value in pair if type(value) in PLAIN)
+        message = f"{op.name} takes two numbers or two tensors as {' and '.join(names)}, not one of each"
+        raise _error(op, message, f"write full_like(x, {number!r}) for {number!r}")
+
+
+# Tests -------------------------------------------------------------------------------------------------
+
+
+def _is_number(value: Any, given: list[Any]) -> bool:
+    if type(value) is complex:
+        return not any(hasattr(other, "dtype") for other in given) or any(map(_is_complex, given))
+    return type(value) in PLAIN or (shape_of(value) == () and not getattr(value, "requires_grad", False))
+
+
+def _is_complex(value: Any) -> bool:
+    return "complex" in str(getattr(value, "dtype", ""))
+
+
+def _is_floating(value: Any) -> bool:
+    return not any(word in str(value.dtype) for word in ("int", "bool"))
+
+
+def _is_integer(value: Any, given: list[Any]) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return type(value) is not bool
+
+
+def _is_dtype(value: Any, given: list[Any]) -> bool:
+    return shape_of(value) is None and type(value) not in (*PLAIN, list, tuple, slice)
+
+
+_TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
+    "tensor": lambda value, given: hasattr(value, "dtype"),
+    "operand": lambda value, given: hasattr(value, "dtype") or type(value) in PLAIN,
+    "number": _is_number,
+    "real": lambda value, given: type(value) is not complex and _is_number(value, given),
+    "plain": lambda value, given: type(value) is not bool and _is_number(value, given),
+    "flag": lambda value, given: type(value) is bool,
+    "floating": lambda value, given: hasattr(value, "dtype") and _is_floating(value),
+    "integer": _is_integer,
+    "list": lambda value, given: isinstance(value, (list, tuple)),
+    "sizes": lambda value, given: isinstance(value, (list, tuple)),
+    "dtype": _is_dtype,
+    "word": lambda value, given: isinstance(value, str),
+}
+_WORDS = {
+    "tensor": "a tensor",
+    "operand": "tensors and numbers",
+    "number": "a number",
+    "real": "a real number",
+    "plain": "a number other than True and False",
+    "flag": "True or False",
+    "integer": "an integer",
+    "list": "a list of tensors",
+    "sizes": "a list of sizes",
+    "dtype": "a dtype",
+    "word": "a word in quotes",
+}
+
+
+# Words -------------------------------------------------------------------------------------------------
+
+
+def _error(op: Op, message: str, hint: str = "") -> ArgumentError:
+    return ArgumentError(message, hint=hint or f"its signature is {op.signature}")
+
+
+def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) -> TensorError:
+    what = _what(value)
+    if kind == "floating" and shape_of(value) is not None:
+        return DtypeMismatch(f"{op.name} takes floating numbers as {parameter.name}, not {_dtype_name(value)}")
+    if kind == "operand":
+        return _error(op, f"{op.name} takes tensors and numbers, not {what}", _instead_of_list(value))
+    if kind == "list":
+        what = "one tensor" if shape_of(value) is not None else what
+        return ArgumentError(f"{op.name} takes a list of tensors, not {what}", hint=f"write {op.name}([x, y])")
+    if kind in ("tensor", "floating"):
+        message = f"{op.name} takes a tensor as its {_ordinal(place)} argument, not {what}"
+        return _error(op, message, _instead_of_list(value) or _instead_of_number(op, parameter, value))
+    if getattr(value, "requires_grad", False) and shape_of(value) == ():
+        return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not a tensor that needs a gradient")
+    return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not {what}")
+
+
+def _dtype_name(value: Any) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _what(value: Any) -> str:
+    if shape_of(value) is not None:
+        return "a tensor"
+    if not holds_tensor(value):
+        return scalars.kind(value)
+    return "a list of tensors" if isinstance(value, list) else "several tensors"
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether it is a tensor, or holds one."""
+    return any(map(holds_tensor, value)) if isinstance(value, (list, tuple)) else hasattr(value, "dtype")
+
+
+def _ordinal(place: int) -> str:
+    return ("first", "second", "third", "fourth", "fifth", "sixth")[min(place, 5)]
+
+
+def _instead_of_list(value: Any) -> str:
+    if isinstance(value, tuple) and holds_tensor(value):
+        return "index it first, as in m[0]"
+    return "" if holds_tensor(value) else scalars.tensor_hint(value)
+
+
+#: Which side of `clamp` a number beside a tensor stands for.
+_BOUNDS = {**dict.fromkeys(("max", "maximum", "fmax"), "min"), **dict.fromkeys(("min", "minimum", "fmin"), "max")}
+
+
+def _instead_of_number(op: Op, parameter: Parameter, value: Any) -> str:
+    if type(value) not in PLAIN or not (op.elementwise or op.name in _BOUNDS or parameter.name == "target"):
+        return ""
+    return instead_of_number(op.name, value, "x")
+
+
+def instead_of_number(name: str, number: Any, tensor: str) -> str:
+    """What to write for an op between a number and a tensor, of which torch takes tensors alone."""
+    bound = _BOUNDS.get(name)
+    if bound is None:
+        return f"write full_like({tensor}, {number!r}) for {number!r}"
+    clamped = f"clamp({tensor}, {bound}={number!r})"
+    return f"write relu({tensor}) or {clamped}" if bound == "min" and number == 0 else f"write {clamped}"
