@@ -26,6 +26,8 @@ from gradcheck.language.trials import Variation, moves_literals, speaks_of_root,
 
 if TYPE_CHECKING:
     from gradcheck.checks.branches.of_sizes import SizeBranches
+    from gradcheck.language.problem import Problem
+    from gradcheck.language.structures import Structure
 
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
@@ -83,7 +85,7 @@ class _Elsewhere:
         self.count = len(numbers)
         others = 0
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = sum((self._sizes(), self._incoming(), self._literals(), self._branches()))
+            others = sum((self._sizes(), self._constants(), self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
@@ -145,6 +147,31 @@ class _Elsewhere:
             if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
                 branches.see(sizes)
                 return
+
+    def _constants(self) -> int:
+        """Trials at which what claims make of labels, indices and masks that are drawn comes out otherwise."""
+        from gradcheck.checks.branches.of_constants import ConstantBranches  # not for cases that claim nothing
+
+        own, before = self.points.own.problem, self.count
+        branches = ConstantBranches(own)
+        if branches.nodes:
+            for point in filter(is_telling, (self.points.own, *self.points.trials)):
+                branches.see(point.problem)
+            made: dict[int, Point] = {}
+
+            def drawn(sizes: Mapping[str, int], structure: Structure | None, attempt: int) -> Problem | None:
+                point = self.points.sized(sizes, self.count + 1, attempt, structure)
+                if point is not None:
+                    made[id(point.problem)] = point
+                return None if point is None else point.problem
+
+            for problem in branches.unseen([p.problem for p in self.points.trials], drawn):
+                point = made[id(problem)]
+                if is_telling(point) and self._add(point, self._at, of_trials=True):
+                    branches.see(problem)
+                if self.count - before >= _MOST_SIZES:
+                    break
+        return self.count - before
 
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
