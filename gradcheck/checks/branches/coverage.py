@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +20,11 @@ _MOST_SITES, _STARTS = 64, 3
 class BranchCoverage:
     """The sides that were visited, growing with each point."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, claims: Collection[str] | None = None) -> None:
+        """`claims` names the formulas and steps that are looked at, if not all."""
         self._owners, self._graph = branching(case), case.graph
+        if claims is not None:
+            self._owners = self._owners & {*case.graph, *claims}
         self.at_kinks: list[Point] = []
         self._visited: dict[Site, set[int]] = {}
         self._points: list[Point] = []

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from gradcheck.checks.claims.certificates import open_claims
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -18,7 +19,7 @@ from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, t
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
 from gradcheck.checks.points import Point, is_telling, unusable
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
@@ -258,12 +259,20 @@ class _Elsewhere:
         """Checks may be about the literals that were moved."""
         return [*self._engines(point), *self._moved(point)] if moves_literals(self.case) else self._at(point)
 
+    def _open(self) -> set[str]:
+        """The formulas that are neither decided by the exact oracle nor have failed, and what must be refuted, with
+        the steps that they are made of."""
+        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
+        claims = [*open_claims(self.context, failed), *(one.claim for one in self.wrong if one.refuted is None)]
+        steps = {step for claim in claims for step in self.case.steps_of(claim.expr)}
+        return {*steps, *(claim.text for claim in claims)}
+
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
         from gradcheck.checks.branches.conditions import condition  # not for cases that claim nothing in general
         from gradcheck.checks.branches.coverage import BranchCoverage
 
-        coverage = BranchCoverage(self.case)
+        coverage = BranchCoverage(self.case, self._open())
         coverage.visit([self.points.own, *self.points.elsewhere])
         before = self.count
         for site, side in coverage.missing():

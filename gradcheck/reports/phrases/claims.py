@@ -130,6 +130,7 @@ phrases(
         # Oracles
         "refuted_by_proof": "holds at these numbers, but not for all values{sizes:if  (at {sizes:sizes})}: the exact "
         "oracle refutes it",
+        "beyond_rounding": "near, but not equal: off by {part:.1g} of its size, {times:.0f} times what rounding explains",
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
         "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
