@@ -52,6 +52,13 @@ class SizeBranches:
         self._seen |= new
         return bool(new)
 
+    def unlike(self, listed: Sequence[Sizes]) -> list[Sizes]:
+        """The first sizes of each kind: those at which everything comes out alike are of one."""
+        kinds: dict[frozenset[tuple[int, Any]], Sizes] = {}
+        for sizes in listed:
+            kinds.setdefault(frozenset(self._outcomes(sizes)), sizes)
+        return list(kinds.values())
+
     def unseen(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
         """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay."""
         for sizes in self._candidates(own, held) if self.nodes else ():

@@ -83,20 +83,16 @@ def proofs_of(
     return [(context.proofs[id(problem)], problem) for problem in problems]
 
 
-def open_claims(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
-    """The formulas of which numbers on other sides of their comparisons say more: those that are not proved without a
-    condition, and have not `failed`."""
+def proved(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
+    """The formulas that are proved without a condition, among those that have not `failed`."""
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     asked = [(name, claim) for name, claim in listed if (name, claim.text) not in failed]
-    proofs = proofs_of(context, asked) if applies(context) else []
-    if not proofs:
-        return [claim for _, claim in listed]
+    proofs = [found for found, _ in proofs_of(context, asked)] if applies(context) else []
 
-    def is_settled(key: tuple[str, str]) -> bool:
-        of_it = [found[key] for found, _ in proofs]
-        return all(proof.status == "proved" and not proof.conditions for proof in of_it)
+    def holds(key: tuple[str, str]) -> bool:
+        return all(found[key].status == "proved" and not found[key].conditions for found in proofs)
 
-    return [claim for name, claim in asked if not is_settled((name, claim.text))]
+    return [claim for name, claim in asked if proofs and holds((name, claim.text))]
 
 
 def _amend(

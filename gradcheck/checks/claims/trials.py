@@ -11,7 +11,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gradcheck.checks.claims.certificates import open_claims
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -76,6 +75,7 @@ class _Elsewhere:
         self.unvisited: list[Fact] = []  # sides of branches that no point is on
         self.accepted: list[Mapping[str, int]] = [self.points.own.problem.sizes]
         self.rejected: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
+        self.of_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
         self.count = 0
 
     def run(self) -> None:
@@ -140,6 +140,7 @@ class _Elsewhere:
                 if self.count - before >= _MOST_SIZES:
                     break
                 self._at_sizes(sizes, branches)
+            self.of_sizes = branches.unlike([p.problem.sizes for p in (self.points.own, *self.points.trials)])[1:]
         return self.count - before
 
     def _at_sizes(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
@@ -259,30 +260,15 @@ class _Elsewhere:
         """Checks may be about the literals that were moved."""
         return [*self._engines(point), *self._moved(point)] if moves_literals(self.case) else self._at(point)
 
-    def _open(self) -> set[str]:
-        """The formulas that are neither decided by the exact oracle nor have failed, and what must be refuted, with
-        the steps that they are made of."""
-        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
-        claims = [*open_claims(self.context, failed), *(one.claim for one in self.wrong if one.refuted is None)]
-        steps = {step for claim in claims for step in self.case.steps_of(claim.expr)}
-        return {*steps, *(claim.text for claim in claims)}
-
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
-        from gradcheck.checks.branches.conditions import condition  # not for cases that claim nothing in general
-        from gradcheck.checks.branches.coverage import BranchCoverage
+        from gradcheck.checks.claims.other_sides import OtherSides  # not for cases that claim nothing in general
 
-        coverage = BranchCoverage(self.case, self._open())
-        coverage.visit([self.points.own, *self.points.elsewhere])
+        def look(point: Point) -> bool:
+            return self._add(point, self._under_incoming if point.problem.drawn.variation.incoming else self._beyond)
+
         before = self.count
-        for site, side in coverage.missing():
-            for problem in coverage.reach(site, side):
-                point = self.points.branch(problem, self.count + 1)
-                other = problem.drawn.variation.incoming
-                if self._add(point, self._under_incoming if other else self._beyond) and coverage.visit([point]):
-                    break
-            else:
-                where = condition([self.points.own, *self.points.elsewhere], site, side)
-                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, where=where))
-        self.points.at_kinks = coverage.at_kinks
+        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
+        sides = OtherSides(self.context, failed, look, self.count)
+        self.unvisited += sides.visit(self.of_sizes)
         return self.count - before
