@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Points
 from gradcheck.checks.result import ClaimKind, Comparison, Failure
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
+
+if TYPE_CHECKING:
+    from gradcheck.oracles.exact.tracker import Proof
 
 
 @dataclass(slots=True)
@@ -23,6 +27,8 @@ class Context:
     errors: tuple[Failure, ...] = ()  # what was raised, or not raised, against what the case says
     found: list[Comparison] = field(default_factory=list)
     lost: list[Failure] = field(default_factory=list)  # how looking for explanations failed
+    #: What the exact oracle says of formulas, by tensor and text, for each problem by its id.
+    proofs: dict[int, dict[tuple[str, str], Proof]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case, options: Options, engines: Engines) -> Context:

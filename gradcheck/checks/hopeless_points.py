@@ -52,6 +52,19 @@ def is_finite(evaluation: Evaluation) -> bool:
     return all(bool(np.all(np.isfinite(wide(a)))) for a in held if a is not None and a.dtype.kind in "fcV")
 
 
+def is_nowhere_defined(point: Point, step: int) -> bool:
+    """Whether all that gradients start from is NaN, as `logdet` is at a negative determinant: then what libraries make
+    of its gradient says nothing."""
+    states, steps = point.want.states, point.problem.case.steps
+    roots = [states[i].values.get(root) for i in range(min(step + 1, len(states))) for root in steps[i].roots]
+    return bool(roots) and all(is_all_nan(root) for root in roots)
+
+
+def is_all_nan(array: np.ndarray | None) -> bool:
+    """Whether there are numbers, and none of them is one."""
+    return array is not None and array.dtype.kind in "fcV" and array.size > 0 and bool(np.isnan(wide(array)).all())
+
+
 def _is_noise(point: Point) -> bool:
     """Whether the last places of the inputs decide a value, in double precision: what less of it does is measured.
     Values are continuous where gradients have kinks."""

@@ -30,6 +30,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
+from gradcheck.language.structures import Structure
 from gradcheck.language.trials import Variation, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
@@ -168,13 +169,17 @@ class Points:
             return None
         return self._at(problem, number, "incoming" if variation.incoming else "moved")
 
-    def sized(self, sizes: Mapping[str, int], number: int, attempt: int) -> Point | None:
-        """A point at these sizes, as trial `number` (from 1), drawn in this attempt; None where that cannot be."""
-        own = self.own.problem
+    def sized(
+        self, sizes: Mapping[str, int], number: int, attempt: int, structure: Structure | None = None
+    ) -> Point | None:
+        """A point at these sizes, as trial `number` (from 1), drawn in this attempt, all that is drawn with this
+        structure; None where that cannot be."""
+        case, seed, varied = self.own.problem.case, self.own.problem.seed, Variation(structure=structure)
         try:
-            return self._at(draw(own.case, own.seed, number - 1, attempt=attempt, sizes=sizes), number, "drawn")
+            drawn = draw(case, seed, number - 1, attempt=attempt, variation=varied, sizes=sizes)
         except GradcheckError:
             return None
+        return self._at(drawn, number, "drawn")
 
     def branch(self, problem: Problem, number: int) -> Point:
         """A point that was looked for, as trial `number` (from 1)."""

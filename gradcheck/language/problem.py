@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -46,6 +46,11 @@ class Problem:
     def seed(self) -> int:
         """The seed that its numbers were drawn with; whatever else is drawn for it takes its streams from the same."""
         return self.drawn.seed
+
+    def latest(self) -> Problem:
+        """The problem with the inputs that its last forward has."""
+        changed = {name: array for arrays in self.forwards for name, array in arrays.items()}
+        return replace(self, inputs={**self.inputs, **changed}) if changed else self
 
     def environment(self) -> dict[str, Any]:
         """Everything that a graph's first expression may name."""

@@ -18,6 +18,7 @@ from gradcheck.autograd.op import TABLE, Op
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
+from gradcheck.language.structures import Structure, of_creator
 
 #: The ops that draw random numbers, by name.
 RANDOM = frozenset(name for name, op in TABLE.items() if any(p.name == "generator" for p in op.parameters))
@@ -57,7 +58,7 @@ class Drawing(NumPy):
     """NumPy, with a stream for the random creators of one expression; of floats, they make numbers of `dtype`.
 
     torch has no complex default dtype, so only what is drawn becomes complex by itself. What is standard normal may be
-    spread out afterwards.
+    spread out afterwards, and all be given a structure.
     """
 
     def __init__(
@@ -65,8 +66,9 @@ class Drawing(NumPy):
         generator: np.random.Generator,
         dtype: np.dtype,
         spread: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        structure: Structure | None = None,
     ) -> None:
-        self.generator, self.drawn, self.spread = generator, dtype, spread
+        self.generator, self.drawn, self.spread, self.structure = generator, dtype, spread, structure
         self.made: list[np.ndarray] = []  # by the random creators, in order
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -77,5 +79,6 @@ class Drawing(NumPy):
         made = op(*args, **kwargs)
         if op.name in RANDOM:
             made = self.spread(made, self.generator) if self.spread and op.name in _NORMAL else made
+            made = made if self.structure is None else of_creator(op.name, made, args, self.structure)
             self.made.append(made)
         return made

@@ -25,6 +25,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Drawn, Problem, part_of
 from gradcheck.language.random import Drawing, stream
+from gradcheck.language.structures import structured
 from gradcheck.language.trials import (
     PLAIN,
     Variation,
@@ -149,7 +150,8 @@ class Sampler:
 
     def _host(self, generator: np.random.Generator) -> Drawing:
         spread = spread_of(self.drawn.trial, self.drawn.attempt)
-        return Drawing(generator, self.dtype, partial(spread_out, spread=spread) if spread != "ordinary" else None)
+        spread_by = partial(spread_out, spread=spread) if spread != "ordinary" else None
+        return Drawing(generator, self.dtype, spread_by, self.drawn.variation.structure)
 
     def leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
         """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
@@ -180,7 +182,12 @@ class Sampler:
         sizes = tuple(self.sizes[size] if isinstance(size, str) else size for size in shape)
         if math.prod(sizes) > MAX_ELEMENTS:
             raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {MAX_ELEMENTS:,} are allowed")
-        return other_numbers(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
+        return self._anew(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
+
+    def _anew(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+        """Other numbers in place of those of a literal, with the structure that is asked for."""
+        found, structure = other_numbers(array, shape, generator), self.drawn.variation.structure
+        return found if structure is None else structured(found, structure)
 
     def expression(self, key: str, value: Value) -> np.ndarray:
         """What a value that is an expression over `names` comes to; `key` names its stream."""
@@ -223,7 +230,7 @@ class Sampler:
         if varies and root.partition("[")[0] not in self._inner:
             target = forward.value(root)
             if target is not None and dtypes.is_differentiable(target.dtype):
-                return other_numbers(target, target.shape, generator)
+                return self._anew(target, target.shape, generator)
         if value is None:
             return None
         if value.expr is not None:
@@ -240,7 +247,7 @@ class Sampler:
         is_needed = self.is_trial or self.dtype.kind == "c"
         target = forward.value(root) if is_needed and self._computed(forward) is not None else None
         if self.is_trial and target is not None and self._is_anew(array, target):
-            array = other_numbers(array.astype(self.dtype), target.shape, generator)
+            array = self._anew(array.astype(self.dtype), target.shape, generator)
         return self._as_gradient(array, value, target)
 
     def _computed(self, forward: _Forward) -> Mapping[str, Any] | None:

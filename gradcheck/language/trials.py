@@ -26,6 +26,7 @@ from gradcheck.language.case import Case, Value
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in
 from gradcheck.language.random import RANDOM, stream
+from gradcheck.language.structures import Structure
 
 #: The sizes that are drawn where nothing else is said, and those that one trial draws beyond them.
 BOUNDS, LARGE = (1, 7), (8, 10)
@@ -42,10 +43,12 @@ Reach = Literal["near", "anywhere"]
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """What else is drawn anew, though the file writes it out: its literal inputs, its incoming gradients."""
+    """What else is drawn anew, though the file writes it out: its literal inputs, its incoming gradients; and how."""
 
     literals: Reach | None = None
     incoming: bool = False
+    #: What all that is drawn is made to be besides: sorted, equal.
+    structure: Structure | None = None
 
 
 #: Only what the file leaves open is drawn.

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gradcheck.checks.branches.sites import Margin, Site
+from gradcheck.checks.branches.comparison import Margin, Site
 from gradcheck.language.random import stream
 
 #: A comparison, and a side of it.
@@ -45,12 +45,13 @@ class Aims:
             sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
             generator = stream(self.seed, "branch", *site, side)
             chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
+            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)
             if sizes.size:
                 nearest = sizes == sizes.min()
+                turn = np.where(nearest, 0, turn) if len(self.goals) == 1 else turn  # just beyond
                 chosen = chosen | nearest if len(self.beyond) > 1 or abs(side) == 2 else nearest
             self._chosen.append(masks.setdefault(sizes.shape, chosen) | (abs(side) == 2))
             scale = np.where(margin.scale > 0, margin.scale, 1.0)
-            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)
             shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.beyond]
             self._targets.append(site.sign_of(side) * np.choose(turn, shares))
 

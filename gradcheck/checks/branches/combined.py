@@ -11,8 +11,9 @@ from itertools import combinations
 import numpy as np
 
 from gradcheck.checks.branches.aims import Goal, are_on
+from gradcheck.checks.branches.comparison import Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
-from gradcheck.checks.branches.sites import Margin, Site, margins_at
+from gradcheck.checks.branches.sites import margins_at
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.checks.branches.sites import Site, claims_of, margins_at
+from gradcheck.checks.branches.comparison import Site
+from gradcheck.checks.branches.sites import claims_of, margins_at
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
-from gradcheck.checks.branches.sites import Site, branching, margins_at, sides, touches
+from gradcheck.checks.branches.sites import branching, margins_at, sides, touches
 from gradcheck.checks.points import Point, is_telling
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
@@ -20,30 +21,35 @@ _MOST_SITES, _STARTS = 64, 3
 class BranchCoverage:
     """The sides that were visited, growing with each point."""
 
-    def __init__(self, case: Case) -> None:
-        self._owners, self._graph = branching(case), case.graph
+    def __init__(self, case: Case, settled: Collection[str] = ()) -> None:
+        """`settled` are formulas and steps that hold on all sides of their comparisons, but not where two numbers are
+        equal: of these, proofs know nothing."""
+        self._owners, self._graph, self._settled = branching(case), case.graph, settled
         self.at_kinks: list[Point] = []
         self._visited: dict[Site, set[int]] = {}
         self._points: list[Point] = []
 
-    def visit(self, points: Sequence[Point]) -> bool:
+    def visit(self, points: Sequence[Point], goal: tuple[Site, int] | None = None) -> bool:
         """Note on which sides these are; whether the last of them tells right from wrong there.
 
-        One that does not, for its gradients are 0, counts only if it was looked for.
+        One that does not, for its gradients are 0, counts only for the side for which it was looked for, of whatever
+        compares the same.
         """
         if not self._owners:
             return True
         self._points += points
         telling = True
         for point in points:
-            margins = margins_at(point.problem, _gradients(point), self._owners)
+            margins = self._margins(point)
             telling = self._is_usual(point) and is_telling(point)
-            was_looked_for = point.trial is not None and point.trial.kind == "branch"
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
             for site, signs in sides(margins).items():
-                counted = telling or (was_looked_for and (self._is_usual(point) or is_telling(point)))
-                self._visited.setdefault(site, set()).update(signs if counted else ())
+                found = self._visited.setdefault(site, set())
+                if telling:
+                    found |= signs
+                elif goal is not None and goal[0] in margins and (self._is_usual(point) or is_telling(point)):
+                    found |= signs & _same(margins[goal[0]], margins[site], goal[1])
         return telling
 
     def _is_usual(self, point: Point) -> bool:
@@ -51,23 +57,51 @@ class BranchCoverage:
         own = self._points[0].problem.sizes
         return all(size != 1 or own[word] == 1 for word, size in point.problem.sizes.items())
 
+    def sides_at(self, point: Point) -> dict[Site, set[int]]:
+        """On which sides of each comparison some element of a point is, however far."""
+        return sides(self._margins(point), near=False)
+
+    def _margins(self, point: Point) -> Mapping[Site, Margin]:
+        scope = point.scope(point.last) if point.is_complete else None
+        return margins_at(point.problem, _gradients(point), self._owners, scope)
+
     def missing(self) -> Iterator[tuple[Site, int]]:
-        """Each side that no point is on, asked for anew after each."""
+        """Each side that no point is on, asked for anew after each; those of all elements together last."""
         for site in list(self._visited)[:_MOST_SITES]:
-            for side in site.sides:
+            if site.owner in self._settled and (site.op not in EQUAL or site.whole or site.owner in self._graph):
+                continue
+            for side in sorted(site.sides, key=abs):
                 if side not in self._visited[site]:
                     yield site, side
 
     def reach(self, site: Site, side: int) -> Iterator[Problem]:
-        """Problems with numbers on this side, from several points."""
-        found = (search.find((site, side)) for search in self._searches)
-        return (problem for problem in found if problem is not None)
+        """Problems with numbers on this side, from several points; where none of them tells, with half of the numbers
+        as they were."""
+        is_reached = False
+        if site.whole:
+            return
+        for search in self._searches:
+            problem = search.find((site, side))
+            if problem is not None:
+                is_reached = True
+                yield problem
+        for half in (1, 2) if is_reached else ():
+            problem = self._searches[0].find((site, side), half=half)
+            if problem is not None:
+                yield problem
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
         usual = [point for point in self._points if self._is_usual(point)]
         others = [point for point in self._points if not self._is_usual(point)]
         return [BranchSearch(p.problem, _gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
+
+
+def _same(one: Margin, other: Margin, side: int) -> set[int]:
+    """The side of a margin that another is on with it, if it is the same number everywhere, or its opposite."""
+    a, b = one.numbers, other.numbers
+    signs = [sign for sign in (1, -1) if a.shape == b.shape and np.array_equal(a, sign * b)]
+    return {sign * side for sign in signs} | ({side} if one is other else set())
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:

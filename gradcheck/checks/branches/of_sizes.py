@@ -1,5 +1,5 @@
 """Branches of sizes: what a claim compares, rounds or chooses among that is made of sizes alone, `n == m + 1`, `n % 3`,
-`min(n, 7)`, `arange(n) > 9`; and sizes at which it comes out as it has not yet.
+`min(n, 7)`, `x.shape[0] > 9`; and sizes at which it comes out as it has not yet.
 
 Found by looking at many sizes, the smallest first: no size that is written beside them is passed over, nor those next
 to it.
@@ -19,6 +19,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.random import stream
+from gradcheck.language.sampling import draw, graph_values
 from gradcheck.language.trials import symbolic_sizes
 
 Sizes = Mapping[str, int]
@@ -40,12 +41,9 @@ class SizeBranches:
     """Those of a case's formulas, with what was seen of them so far."""
 
     def __init__(self, case: Case) -> None:
-        listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
-        exprs = [claim.expr for claims in listed for claim in claims]
-        steps = dict.fromkeys(step for expr in exprs for step in case.steps_of(expr))
         self.case, self.words = case, symbolic_sizes(case)
-        given = [*(case.let[step].expr for step in steps), *exprs]
-        self.nodes = _choosing(given, {*self.words}) if self.words else []
+        self.nodes = choosing(claimed_in(case), {*self.words}) if self.words else []
+        self._shapes = Shapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
         self._seen: set[tuple[int, Any]] = set()
 
     def see(self, sizes: Sizes) -> bool:
@@ -54,6 +52,13 @@ class SizeBranches:
         self._seen |= new
         return bool(new)
 
+    def unlike(self, listed: Sequence[Sizes]) -> list[Sizes]:
+        """The first sizes of each kind: those at which everything comes out alike are of one."""
+        kinds: dict[frozenset[tuple[int, Any]], Sizes] = {}
+        for sizes in listed:
+            kinds.setdefault(frozenset(self._outcomes(sizes)), sizes)
+        return list(kinds.values())
+
     def unseen(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
         """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay."""
         for sizes in self._candidates(own, held) if self.nodes else ():
@@ -61,13 +66,7 @@ class SizeBranches:
                 yield sizes
 
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
-        found = set()
-        for number, node in enumerate(self.nodes):
-            try:
-                found.add((number, _outcome(evaluate(node, sizes))))
-            except (GradcheckError, TypeError, ValueError, ArithmeticError):
-                continue
-        return found
+        return outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
 
     def _candidates(self, own: Sizes, held: Collection[str]) -> list[dict[str, int]]:
         written = {
@@ -95,26 +94,96 @@ def _within(listed: Sequence[int], low: int, high: int) -> list[int]:
     return [size for size in listed if low <= size <= high] or [low]
 
 
-def _choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
-    """The parts that are made of sizes and choose among them, or are made of parts that do."""
+def claimed_in(case: Case) -> list[Expr]:
+    """The formulas, the steps of the derivation that they are made of first."""
+    listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
+    exprs = [claim.expr for claims in listed for claim in claims]
+    steps = dict.fromkeys(step for expr in exprs for step in case.steps_of(expr))
+    return [*(case.let[step].expr for step in steps), *exprs]
+
+
+def choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+    """The parts that are made of sizes, shapes and these words alone and choose among them, or are made of parts that
+    do."""
     static: dict[int, bool] = {}
     chooses: dict[int, bool] = {}
     found: dict[Expr, None] = {}
     for expr in exprs:
         for node in postorder(expr):
             below = node.children
-            is_leaf = isinstance(node, Literal) or (isinstance(node, Name) and node.name in words)
-            is_made = bool(below) and not isinstance(node, Attribute) and all(static[id(child)] for child in below)
-            static[id(node)] = is_leaf or is_made
+            is_leaf = isinstance(node, (Literal, Attribute)) or (isinstance(node, Name) and node.name in words)
+            static[id(node)] = is_leaf or (bool(below) and all(static[id(child)] for child in below))
             is_choice = isinstance(node, Call) and node.op not in _SMOOTH
-            chooses[id(node)] = is_choice or any(chooses[id(child)] for child in below)
-            if static[id(node)] and chooses[id(node)] and isinstance(node, Call) and _mentions(node, words):
+            chooses[id(node)] = not isinstance(node, Attribute) and (
+                is_choice or any(chooses[id(child)] for child in below)
+            )
+            if static[id(node)] and chooses[id(node)] and isinstance(node, Call) and _varies(node, words):
                 found[node] = None
     return list(found)
 
 
-def _mentions(node: Expr, words: Collection[str]) -> bool:
-    return any(isinstance(part, Name) and part.name in words for part in node.walk())
+def _varies(node: Expr, words: Collection[str]) -> bool:
+    return any(isinstance(part, Attribute) or (isinstance(part, Name) and part.name in words) for part in node.walk())
+
+
+def _asks_for_shapes(node: Expr) -> bool:
+    return any(isinstance(part, Attribute) for part in node.walk())
+
+
+def outcomes(
+    nodes: Sequence[Expr], names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None
+) -> set[tuple[int, Any]]:
+    """What each node, by its number, comes to there. Where there are `gradients` they, and names beside, have shapes
+    alone."""
+    found = set()
+    for number, node in enumerate(nodes):
+        try:
+            found.add((number, _outcome(evaluate(node, {**(gradients or {}), **names}, gradients=gradients or {}))))
+        except (GradcheckError, TypeError, ValueError, ArithmeticError):
+            continue
+    return found
+
+
+class Shapes:
+    """The shapes of a case's tensors at any sizes, where they are sums and multiples of sizes: read off a few."""
+
+    def __init__(self, case: Case) -> None:
+        own = {**case.words, **case.dims}
+        self._own, self._words = own, symbolic_sizes(case)
+        self._base = _shapes_at(case, own)
+        self._slopes: dict[str, dict[str, np.ndarray]] = {}
+        for word in self._words:
+            moved = _shapes_at(case, {**own, word: own[word] + 1})
+            self._slopes[word] = {n: moved[n] - s for n, s in self._base.items() if _is_like(moved.get(n), s)}
+        for by in (2, 3):
+            sizes = {**own, **{word: own[word] + by for word in self._words}}
+            there, here = _shapes_at(case, sizes), self._at(sizes)
+            self._base = {n: s for n, s in self._base.items() if n not in there or np.array_equal(there[n], here[n])}
+
+    def at(self, sizes: Sizes) -> dict[str, np.ndarray]:
+        """A tensor of zeros, which takes no room, for each name."""
+        shapes = {name: tuple(map(int, shape)) for name, shape in self._at(sizes).items()}
+        return {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items() if min(shape, default=0) >= 0}
+
+    def _at(self, sizes: Sizes) -> dict[str, np.ndarray]:
+        zero = np.zeros((), dtype=int)
+        return {
+            name: sum((self._slopes[w].get(name, zero) * (sizes[w] - self._own[w]) for w in self._words), shape)
+            for name, shape in self._base.items()
+        }
+
+
+def _is_like(shape: np.ndarray | None, other: np.ndarray) -> bool:
+    return shape is not None and shape.shape == other.shape
+
+
+def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
+    """Those of all tensors there; none where the graph cannot be computed."""
+    try:
+        values = graph_values(case, draw(case, None, 0, attempt=1, sizes=sizes).environment())
+    except GradcheckError:
+        return {}
+    return {name: np.array(v.shape, dtype=int) for name, v in values.items() if isinstance(v, np.ndarray)}
 
 
 def _outcome(value: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +20,19 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.aims import Aims, Goal, are_on
-from gradcheck.checks.branches.sites import EQUAL, Margin, as_array, in_enough_digits, margins
+from gradcheck.checks.branches.comparison import EQUAL, Margin
+from gradcheck.checks.branches.parts import STATED, Part, Parts
+from gradcheck.checks.branches.sites import in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free
+from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order, random_parts
 from gradcheck.language.trials import Variation, inner_roots, is_rigid
 
@@ -42,20 +43,12 @@ _PATIENCE = 2
 _BEYOND = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
 #: A case of more numbers is not searched.
 _MOST = 100_000
-#: Creators whose elements lie between 0 and 1, and those that state their bounds.
-_UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
-
-
 #: A grid on which sums are exact.
 _GRID = 2.0**16
 
 
-class Part(NamedTuple):
-    """What can move: the how-manieth random creator of a leaf, a literal input, or the incoming gradient of a root."""
-
-    name: str
-    number: int = 0
-    is_incoming: bool = False
+#: In place of what a later forward draws.
+_NUMBERS = Value()
 
 
 class BranchSearch:
@@ -63,13 +56,15 @@ class BranchSearch:
     for the incoming ones."""
 
     def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
-        self._own, self.problem, self.gradients = problem, *in_enough_digits(problem, gradients)
+        self._own, self.problem, self.gradients = problem, *in_enough_digits(problem.latest(), gradients)
         problem = self.problem
-        self._values = dict(in_file_order(problem.case))
+        self._later = {name: i for i, arrays in enumerate(problem.forwards) for name in arrays}
+        self._values = {n: v if n not in self._later else _NUMBERS for n, v in in_file_order(problem.case)}
         leaves = {**problem.inputs, **problem.constants}
         self._fixed = {name: leaves[name] for name in self._values}
         self._bounds: dict[Part, tuple[float, float]] = {}
         self._start = {**self._drawn(), **self._incoming()}
+        self._half = 0
         self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
 
     def _drawn(self) -> dict[Part, np.ndarray]:
@@ -78,9 +73,14 @@ class BranchSearch:
             if value.expr is not None:
                 parts = random_parts(self._own, name)
                 found |= {Part(name, number): _like(array, self._fixed[name]) for number, array in enumerate(parts)}
-            elif name in self.problem.case.inputs:
+            elif name in self.problem.case.inputs and self._may_move(name):
                 found[Part(name)] = self._fixed[name]
         return found
+
+    def _may_move(self, name: str) -> bool:
+        """Whether it is written out, or drawn by a later forward without bounds."""
+        value = self.problem.case.steps[self._later[name]].inputs[name] if name in self._later else _NUMBERS
+        return value.expr is None or (is_free(value) and STATED.isdisjoint(ops_in(value.expr)))
 
     def _incoming(self) -> dict[Part, np.ndarray]:
         """Those of a single pass that are random, or that a claim which speaks of them must hold for all of."""
@@ -95,9 +95,11 @@ class BranchSearch:
             if times[root] == 1 and root not in inner and root in self.gradients and _varies(case, value)
         }
 
-    def find(self, *goals: Goal) -> Problem | None:
+    def find(self, *goals: Goal, half: int = 0) -> Problem | None:
         """The problem with other numbers, some element of the comparison's margin being on this side of 0; of several
-        comparisons of the same shape the same element of all."""
+        comparisons of the same shape the same element of all. For a `half` of 1 or 2, one half of the numbers or the
+        other stays."""
+        self._half = half
         if not self._moving or sum(array.size for array in self._start.values()) > _MOST:
             return None
         is_beyond = any(site.sign_of(side) for site, side in goals)  # where all are to be 0, that is one aim
@@ -129,7 +131,7 @@ class BranchSearch:
         is left."""
         if len(goals) > 1 or goals[0][0].op not in EQUAL or goals[0][0].sign_of(goals[0][1]):
             return None
-        arrays = {part: np.rint(a * _GRID) / _GRID if part in self._moving else a for part, a in arrays.items()}
+        arrays = {p: np.asarray(np.rint(a * _GRID) / _GRID) if p in self._moving else a for p, a in arrays.items()}
         for _ in range(2):
             tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
             leaves, met = self._at(goals, tensors)
@@ -168,7 +170,7 @@ class BranchSearch:
             if Part(name) in tensors:
                 made = tensors[Part(name)]
                 if value.expr is not None:
-                    made = evaluate(value.expr, found, _Parts(name, tensors, self._bounds))
+                    made = evaluate(value.expr, found, Parts(name, tensors, self._bounds))
                 found[name] = made if made.dtype == self._fixed[name].dtype else self._fixed[name]
             elif value.expr is not None and self._fixed[name].dtype.kind in "fc":
                 found[name] = evaluate(value.expr, found)
@@ -181,10 +183,17 @@ class BranchSearch:
     ) -> dict[Part, np.ndarray]:
         with quiet():
             backward([margin for margin, _ in moving], [residual.astype(margin.dtype) for margin, residual in moving])
-        slopes = {part: _finite(tensor.grad) for part, tensor in tensors.items()}
+        slopes = {part: self._of_half(part, _finite(tensor.grad)) for part, tensor in tensors.items()}
         square = sum(float(np.sum(np.abs(wide(slope)) ** 2)) for slope in slopes.values() if slope is not None)
         length = sum(float(np.sum(residual**2)) for _, residual in moving) / square if square > 0 else 0.0
         return {part: self._moved(part, tensor.data, slopes[part], length) for part, tensor in tensors.items()}
+
+    def _of_half(self, part: Part, slope: np.ndarray | None) -> np.ndarray | None:
+        """The slope, 0 for what stays."""
+        if slope is None or not self._half or not slope.ndim:
+            return slope
+        first = stream(self.problem.seed, "half", part.name, part.number).random(slope.shape) < 0.5
+        return np.where(first if self._half == 1 else ~first, slope, 0)
 
     def _moved(self, part: Part, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
         if slope is None:
@@ -204,35 +213,20 @@ class BranchSearch:
         drawn = problem.drawn
         if any(is_rigid(case, step.roots[root]) for step in case.steps for root in changed & step.roots.keys()):
             drawn = replace(drawn, variation=Variation(drawn.variation.literals, incoming=True))
+
+        def of(arrays: Mapping[str, np.ndarray], pass_: int | None = None) -> dict[str, np.ndarray]:
+            mine = {n: leaves[n].data.astype(a.dtype) for n, a in arrays.items() if self._later.get(n) == pass_}
+            return {**arrays, **mine}
+
+        forwards = tuple(of(arrays, i) for i, arrays in enumerate(problem.forwards))
         return replace(
             problem,
-            inputs={name: leaves[name].data.astype(array.dtype) for name, array in problem.inputs.items()},
-            constants={name: leaves[name].data.astype(array.dtype) for name, array in problem.constants.items()},
+            inputs=of(problem.inputs),
+            constants=of(problem.constants),
             seeds=seeds,
+            forwards=forwards,
             drawn=drawn,
         )
-
-
-class _Parts(NumPy):
-    """NumPy and the core, with given tensors for what the random creators of one leaf make."""
-
-    def __init__(self, name: str, tensors: Mapping[Part, Tensor], bounds: dict[Part, tuple[float, float]]) -> None:
-        self._name, self._tensors, self._bounds = name, tensors, bounds
-        self._count = 0
-
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
-        if op.name not in RANDOM:
-            return op(*args, **kwargs)
-        part = Part(self._name, self._count)
-        self._count += 1
-        if op.name in _UNIT:
-            self._bounds[part] = (0.0, 1.0)
-        elif op.name in _BOUNDED:
-            first = int(op.name != "uniform")
-            limits = [float(as_array(limit)) for limit in args[first : first + 2] if np.ndim(as_array(limit)) == 0]
-            self._bounds[part] = (limits[0], limits[1]) if len(limits) == 2 else (-np.inf, np.inf)
-        return self._tensors[part]
 
 
 def _varies(case: Case, incoming: Value | None) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.branches.comparison import EQUAL, Margin, Site, as_array
 from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import convert
 from gradcheck.errors import GradcheckError
@@ -28,11 +29,8 @@ from gradcheck.language.problem import Problem
 
 _COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne"))
 _ORDERED = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin"))
-EQUAL = frozenset(("eq", "ne"))
 #: What is no further from a threshold than this, in units of its size or of 1, is near it.
 _NEAR = 0.3
-#: A threshold below this is there for numbers' sake: nobody means to derive what is beyond it.
-_GUARD = 1e-5
 _SIGN = frozenset(("sign", "sgn", "abs"))
 #: Where a function is defined, as a margin that is positive there: asked of claims, for what is undefined is no branch.
 _EDGES = {
@@ -45,56 +43,6 @@ _EDGES = {
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
 _BRANCHING = {name for name, op in TABLE.items() if op.composite or (op.kinks and op.elementwise)}
 _BRANCHING |= _ORDERED | EQUAL | _SIGN | _EDGES.keys()
-
-
-class Site(NamedTuple):
-    """One comparison: of an entry of the graph or a claim, the how-manieth there, and by which op."""
-
-    owner: str
-    number: int
-    op: str
-    #: Whether what is asked may be about all elements at once: `(x > 0).all()`.
-    together: bool = False
-
-    @property
-    def sides(self) -> tuple[int, ...]:
-        """Which are to be visited: where some element is below or above 0 (-1, 1), or equal and not (0, 1); together,
-        where all are below, above or equal (-2, 2)."""
-        some = (0, 1) if self.op in EQUAL else (-1, 1)
-        return some if not self.together else (*some, 2) if self.op in EQUAL else (-2, *some, 2)
-
-    def sign_of(self, side: int) -> int:
-        """The sign of the margin on this side."""
-        return (1 if side == 1 else 0) if self.op in EQUAL else int(np.sign(side))
-
-    def is_on(self, numbers: np.ndarray, side: int) -> bool:
-        """Whether a margin of these numbers is on this side; those that are not finite say nothing."""
-        known = numbers[np.isfinite(numbers)]
-        are = self.are_on(known, side)
-        return bool(known.size and (np.all(are) if abs(side) == 2 else np.any(are)))
-
-    def are_on(self, numbers: np.ndarray, side: int) -> np.ndarray:
-        """Which elements are."""
-        signs = np.abs(np.sign(numbers)) if self.op in EQUAL else np.sign(numbers)
-        return np.asarray(signs == self.sign_of(side))
-
-
-class Margin(NamedTuple):
-    """`a - b` where `a` and `b` are compared, a tensor or an array, and how large the smaller one is."""
-
-    difference: Any
-    scale: np.ndarray
-    is_stated: bool = False  # a claim spells it out
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The difference in double precision."""
-        return as_array(self.difference).astype(np.float64)
-
-    @property
-    def is_guard(self) -> bool:
-        """Whether something is compared with a number that only guards against a division by 0."""
-        return not self.is_stated and bool(np.all((self.scale > 0) & (self.scale < _GUARD)))
 
 
 @dataclass(slots=True)
@@ -113,10 +61,11 @@ class Log:
         self.owner, self.is_claim, self._count = owner, is_claim, 0
         self._together = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
 
-    def add(self, op: str, left: Any, right: Any) -> None:
+    def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
+        """Note that two are compared."""
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
         is_stated = self.is_claim and not self.is_in_rule and op in _COMPARISONS
-        self.margins[Site(self.owner, self._count, op, self._together)] = Margin(left - right, scale, is_stated)
+        self.margins[Site(self.owner, self._count, op, self._together, whole)] = Margin(left - right, scale, is_stated)
         self._count += 1
 
 
@@ -173,10 +122,16 @@ def _note(log: Log, op: Op, args: tuple[Any, ...]) -> None:
     if name in _ORDERED or name in EQUAL:
         if _is_real(args[0]) or _is_real(args[1]):
             log.add(name, args[0], args[1])
+        elif log.is_claim and not log.is_in_rule and _is_whole(args[0]) and _is_whole(args[1]):
+            log.add(name, as_array(args[0]), as_array(args[1]), whole=True)
     elif name in _SIGN and _is_real(args[0]):
         log.add(name, args[0], 0.0)
     elif log.is_claim and name in _EDGES and _is_real(args[0]):
         log.add(name, _EDGES[name](args[0]), 0.0)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")
 
 
 def _is_real(value: Any) -> bool:
@@ -212,10 +167,14 @@ def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
 
 
 def margins(
-    problem: Problem, leaves: Mapping[str, Any], gradients: Mapping[str, Any], owners: Container[str]
+    problem: Problem,
+    leaves: Mapping[str, Any],
+    gradients: Mapping[str, Any],
+    owners: Container[str],
+    values: Mapping[str, Any] | None = None,
 ) -> dict[Site, Margin]:
     """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
-    constants as tensors.
+    constants as tensors, and `values` what entries of the graph are known to come to, for claims.
 
     A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
     """
@@ -227,6 +186,7 @@ def margins(
         for name, claim in problem.case.graph.items():
             log.enter(name, claim, False)
             names[name] = _plain(evaluate(claim.expr, watched if name in owners else names))
+        names |= values or {}
         for name, claim in claims_of(problem.case):
             if name not in owners and name not in problem.case.let:
                 continue
@@ -261,12 +221,17 @@ def _plain(value: Any) -> Any:
     return convert(value, Watched, lambda watched: watched.tensor)
 
 
-def margins_at(problem: Problem, gradients: Mapping[str, Any], owners: Container[str]) -> dict[Site, Margin]:
-    """The margins at this problem's own numbers. Raises GradcheckError."""
-    problem, gradients = in_enough_digits(problem, gradients)
+def margins_at(
+    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
+) -> dict[Site, Margin]:
+    """The margins at this problem's own numbers, claims being about `known` values of the graph, if there are any.
+    Raises GradcheckError."""
+    exact = known if known is not None and problem.dtype not in HALVES else {}
+    values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
+    problem, gradients = in_enough_digits(problem.latest(), gradients)
     with no_grad():
         leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-        return margins(problem, leaves, gradients, owners)
+        return margins(problem, leaves, gradients, owners, values)
 
 
 def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
@@ -276,9 +241,9 @@ def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Pr
     return raise_precision(problem), {n: None if g is None else raise_array(g) for n, g in gradients.items()}
 
 
-def sides(found: Mapping[Site, Margin]) -> dict[Site, set[int]]:
-    """On which sides of each comparison some element is."""
-    return {site: _signs(site, margin) for site, margin in found.items() if not margin.is_guard}
+def sides(found: Mapping[Site, Margin], near: bool = True) -> dict[Site, set[int]]:
+    """On which sides of each comparison some element is, `near` the threshold."""
+    return {site: _signs(site, margin, near) for site, margin in found.items() if not margin.is_guard}
 
 
 def touches(found: Mapping[Site, Margin], graph: Container[str]) -> bool:
@@ -286,13 +251,8 @@ def touches(found: Mapping[Site, Margin], graph: Container[str]) -> bool:
     return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
-def as_array(margin: Any) -> np.ndarray:
-    """The numbers of a margin, tensor or not."""
-    return np.asarray(margin.data if isinstance(margin, Tensor) else margin)
-
-
-def _signs(site: Site, margin: Margin) -> set[int]:
+def _signs(site: Site, margin: Margin, is_near: bool) -> set[int]:
     """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
     numbers = margin.numbers
-    near = numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
+    near = numbers if not is_near else numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
     return {side for side in site.sides if site.is_on(numbers if abs(side) == 2 else near, side)}

@@ -15,10 +15,11 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import explained
+from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
 
@@ -56,21 +57,49 @@ def excused(context: Context, failed: Collection[tuple[str, str]]) -> None:
 
 def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
     """Ask the exact oracle for these formulas, at the sizes of every trial."""
+    proofs = proofs_of(context, claims)
+    for name, claim in claims if proofs else ():
+        lenient = _is_looser(context.case, name, context.options.tolerance)
+        _amend(context, (name, claim), [(found[name, claim.text], problem) for found, problem in proofs], lenient)
+
+
+def proofs_of(
+    context: Context, claims: Sequence[tuple[str, Claim]]
+) -> list[tuple[dict[tuple[str, str], Proof], Problem]]:
+    """What the exact oracle says of each formula, by tensor and text, for the case's own problem and every trial's;
+    nothing where that is too much work. What was asked before is not asked again."""
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
-        return
+        return []
     from gradcheck.oracles.exact.prove import prove  # not for cases without formulas
 
-    proofs = [prove(problem, claims, problem.seed) for problem in problems]
-    for number, (name, claim) in enumerate(claims):
-        of_claim = [of_problem[number] for of_problem in proofs]
-        lenient = _is_looser(case, name, context.options.tolerance)
-        _amend(context, (name, claim.text), list(zip(of_claim, problems, strict=True)), lenient)
+    for problem in problems:
+        known = context.proofs.setdefault(id(problem), {})
+        asked = [(name, claim) for name, claim in claims if (name, claim.text) not in known]
+        if asked:
+            found = prove(problem, asked, problem.seed)
+            known |= {(name, claim.text): proof for (name, claim), proof in zip(asked, found, strict=True)}
+    return [(context.proofs[id(problem)], problem) for problem in problems]
 
 
-def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof, Problem]], lenient: bool) -> None:
+def proved(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
+    """The formulas that are proved without a condition, among those that have not `failed`."""
+    listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
+    asked = [(name, claim) for name, claim in listed if (name, claim.text) not in failed]
+    proofs = [found for found, _ in proofs_of(context, asked)] if applies(context) else []
+
+    def holds(key: tuple[str, str]) -> bool:
+        return all(found[key].status == "proved" and not found[key].conditions for found in proofs)
+
+    return [claim for name, claim in asked if proofs and holds((name, claim.text))]
+
+
+def _amend(
+    context: Context, formula: tuple[str, Claim], proofs: Sequence[tuple[Proof, Problem]], lenient: bool
+) -> None:
     """Change the formula's comparison at the case's own numbers."""
+    key = (formula[0], formula[1].text)
 
     def is_it(c: Comparison) -> bool:
         return c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.formula) == key
@@ -83,7 +112,9 @@ def _amend(context: Context, key: tuple[str, str], proofs: Sequence[tuple[Proof,
     of_it = [c for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key]
     repeated = [c.verdict for c in of_it if c.verdict is not None and c.verdict.kind == "repeats_reference"]
     if not any(c.status in UNSETTLED for c in of_it):
-        context.amend(is_it, lambda c: _judged(c, proofs, lenient) if not repeated else c.noted(repeated[0]))
+        unproved = not lenient and any(proof.status == "unsupported" for proof, _ in proofs)
+        missed = near_miss(context, *formula) if unproved and not repeated else None
+        context.amend(is_it, lambda c: _judged(c, proofs, lenient, missed) if not repeated else c.noted(repeated[0]))
 
 
 def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
@@ -147,13 +178,17 @@ def _is_looser(case: Case, tensor: str, run: StatedTolerance | None) -> bool:
     return allowed.rtol > own.rtol or allowed.atol > own.atol
 
 
-def _judged(comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], lenient: bool) -> Comparison:
+def _judged(
+    comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], lenient: bool, missed: Fact | None
+) -> Comparison:
     for proof, problem in proofs:
         if proof.status == "refuted" and lenient:
             return comparison.noted(fact("within_tolerance_not_exact"))
         if proof.status == "refuted":
             refuted = fact("refuted_by_proof", sizes=tuple(problem.sizes.items()))
             return replace(_without_numbers(comparison), status="failed", mismatch=refuted, certificate=None)
+    if missed is not None:
+        return replace(_without_numbers(comparison), status="failed", mismatch=missed, certificate=None)
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.noted(fact("not_proved", why=unproved[0].why))

@@ -12,6 +12,7 @@ from gradcheck.checks.closeness.compare import compare_quietly
 from gradcheck.checks.closeness.rounding import allow_rounding
 from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
 from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
@@ -37,7 +38,14 @@ def check(context: Context) -> Iterator[Comparison]:
 def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
     """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
     found = compare_evaluations(point.problem, got, point.want, run, point.trial)
-    return allow_rounding(found, point.conditioning)
+    return [_where_defined(point, c) for c in allow_rounding(found, point.conditioning)]
+
+
+def _where_defined(point: Point, c: Comparison) -> Comparison:
+    """What differs in a gradient of what is NaN differs in nothing."""
+    if c.status != "failed" or c.what is not ClaimKind.GRADIENT or not is_nowhere_defined(point, c.step):
+        return c
+    return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("graph_is_nan"))
 
 
 def compare_evaluations(

@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.checks.claims.stated import Claims, aligned, check_identity
 from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged
 from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.scope import Scope
@@ -48,10 +49,13 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
     """One formula for the gradient of a tensor; where it fails, once more with the allowance for rounding in it and in
     the gradient."""
     found = _compared(claims, name, claim, what)
-    conditioning = claims.point.conditioning
     if found.status != "failed" or found.mask is None:
         return found
-
+    conditioning = claims.point.conditioning
+    if is_nowhere_defined(claims.point, claims.step):
+        return found.subject.passed(shape=found.shape, dtype=found.dtype, elements=found.elements).noted(
+            fact("graph_is_nan")
+        )
     if what is ClaimKind.FORMULA or conditioning.may_explain(found):
         found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
     if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:

@@ -18,7 +18,7 @@ from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, t
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
 from gradcheck.checks.points import Point, is_telling, unusable
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
@@ -26,6 +26,8 @@ from gradcheck.language.trials import Variation, moves_literals, speaks_of_root,
 
 if TYPE_CHECKING:
     from gradcheck.checks.branches.of_sizes import SizeBranches
+    from gradcheck.language.problem import Problem
+    from gradcheck.language.structures import Structure
 
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
@@ -73,6 +75,7 @@ class _Elsewhere:
         self.unvisited: list[Fact] = []  # sides of branches that no point is on
         self.accepted: list[Mapping[str, int]] = [self.points.own.problem.sizes]
         self.rejected: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
+        self.of_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
         self.count = 0
 
     def run(self) -> None:
@@ -83,7 +86,7 @@ class _Elsewhere:
         self.count = len(numbers)
         others = 0
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = sum((self._sizes(), self._incoming(), self._literals(), self._branches()))
+            others = sum((self._sizes(), self._constants(), self._incoming(), self._literals(), self._branches()))
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
@@ -137,6 +140,7 @@ class _Elsewhere:
                 if self.count - before >= _MOST_SIZES:
                     break
                 self._at_sizes(sizes, branches)
+            self.of_sizes = branches.unlike([p.problem.sizes for p in (self.points.own, *self.points.trials)])[1:]
         return self.count - before
 
     def _at_sizes(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
@@ -145,6 +149,31 @@ class _Elsewhere:
             if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
                 branches.see(sizes)
                 return
+
+    def _constants(self) -> int:
+        """Trials at which what claims make of labels, indices and masks that are drawn comes out otherwise."""
+        from gradcheck.checks.branches.of_constants import ConstantBranches  # not for cases that claim nothing
+
+        own, before = self.points.own.problem, self.count
+        branches = ConstantBranches(own)
+        if branches.nodes:
+            for point in filter(is_telling, (self.points.own, *self.points.trials)):
+                branches.see(point.problem)
+            made: dict[int, Point] = {}
+
+            def drawn(sizes: Mapping[str, int], structure: Structure | None, attempt: int) -> Problem | None:
+                point = self.points.sized(sizes, self.count + 1, attempt, structure)
+                if point is not None:
+                    made[id(point.problem)] = point
+                return None if point is None else point.problem
+
+            for problem in branches.unseen([p.problem for p in self.points.trials], drawn):
+                point = made[id(problem)]
+                if is_telling(point) and self._add(point, self._at, of_trials=True):
+                    branches.see(problem)
+                if self.count - before >= _MOST_SIZES:
+                    break
+        return self.count - before
 
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
@@ -233,20 +262,13 @@ class _Elsewhere:
 
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
-        from gradcheck.checks.branches.conditions import condition  # not for cases that claim nothing in general
-        from gradcheck.checks.branches.coverage import BranchCoverage
+        from gradcheck.checks.claims.other_sides import OtherSides  # not for cases that claim nothing in general
 
-        coverage = BranchCoverage(self.case)
-        coverage.visit([self.points.own, *self.points.elsewhere])
+        def look(point: Point) -> bool:
+            return self._add(point, self._under_incoming if point.problem.drawn.variation.incoming else self._beyond)
+
         before = self.count
-        for site, side in coverage.missing():
-            for problem in coverage.reach(site, side):
-                point = self.points.branch(problem, self.count + 1)
-                other = problem.drawn.variation.incoming
-                if self._add(point, self._under_incoming if other else self._beyond) and coverage.visit([point]):
-                    break
-            else:
-                where = condition([self.points.own, *self.points.elsewhere], site, side)
-                self.unvisited.append(fact("branch_not_visited", owner=site.owner, op=site.op, where=where))
-        self.points.at_kinks = coverage.at_kinks
+        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
+        sides = OtherSides(self.context, failed, look, self.count)
+        self.unvisited += sides.visit(self.of_sizes)
         return self.count - before

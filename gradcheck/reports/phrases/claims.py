@@ -115,6 +115,7 @@ phrases(
         "no_trial": "trial {trial} could not be verified in {attempts} draws: {why}",
         "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
+        "graph_is_nan": "the graph is NaN here: nothing is claimed of its gradient",
         "not_finite_here": "a value or a gradient is not finite there",
         "ill_conditioned_here": "rounding decides what the graph comes to there",
         "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",
@@ -130,6 +131,8 @@ phrases(
         # Oracles
         "refuted_by_proof": "holds at these numbers, but not for all values{sizes:if  (at {sizes:sizes})}: the exact "
         "oracle refutes it",
+        "beyond_rounding": "near, but not equal: off by {part:.1g} of its size, {times:.0f} times what rounding "
+        "explains",
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
         "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",

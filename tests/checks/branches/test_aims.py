@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.checks.branches.aims import Aims, are_on
-from gradcheck.checks.branches.sites import Margin, Site
+from gradcheck.checks.branches.comparison import Margin, Site
 
 ABOVE, OTHER = Site("f", 0, "gt"), Site("f", 1, "gt")
 

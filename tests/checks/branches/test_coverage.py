@@ -21,7 +21,7 @@ def test_what_is_missing_is_reached_and_then_missing_no_more() -> None:
     for site, side in coverage.missing():
         wanted += 1
         for problem in coverage.reach(site, side):
-            coverage.visit([context.points.branch(problem, wanted)])
+            coverage.visit([context.points.branch(problem, wanted)], (site, side))
             break
     assert wanted > 0
     assert list(coverage.missing()) == []

@@ -37,3 +37,14 @@ def test_a_formula_that_is_wrong_for_some_sizes_fails(check: Check, wrong: str) 
 
 def test_one_that_is_right_for_all_passes(check: Check) -> None:
     assert check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * max(n, 7) / max(7, n)'}}}}").status == "passed"
+
+
+@pytest.mark.parametrize(
+    "condition", ["x.shape[0] > 11", "x.size(0) == 9", "x.numel() == 6", "len(x) == 5", "grad(y).shape[0] == 9"]
+)
+def test_shapes_are_sizes(check: Check, condition: str) -> None:
+    case = check(
+        f"{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: x * x}}, backward: {{y: 'randn(n)'}}, "
+        f"formulas: {{x: '2 * x * grad(y) * (1 + ({condition}))'}}}}"
+    )
+    assert case.status == "failed"

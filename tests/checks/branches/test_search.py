@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.branches.comparison import Site
 from gradcheck.checks.branches.search import BranchSearch
-from gradcheck.checks.branches.sites import Site, branching, margins_at, sides
+from gradcheck.checks.branches.sites import branching, margins_at, sides
 from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
 

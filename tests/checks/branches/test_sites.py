@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.sites import Site, branching, margins_at, sides
+from gradcheck.checks.branches.comparison import Site
+from gradcheck.checks.branches.sites import branching, margins_at, sides
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
 

@@ -12,6 +12,7 @@ from gradcheck.checks.result import ClaimKind, Comparison, Trial
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.facts import fact
 from tests.checks.build import context_of, point_of
+from tests.checks.conftest import Check
 
 CASE = "{inputs: {x: [1.0, 2.0]}, constants: {k: [3.0]}, graph: {y: x * k, loss: y.sum()}}"
 
@@ -77,3 +78,9 @@ def test_the_stage_compares_every_engine_and_asks_the_case_about_outcomes() -> N
     context = context_of(CASE, engines=("core", "torch"))
     assert applies(context)
     assert {c.engine for c in check(context)} == {"core", "torch"}
+
+
+def test_a_gradient_of_nan_is_no_mans(check: Check) -> None:
+    case = check("{inputs: {x: [[1.0, 2.0], [3.0, 1.0]]}, graph: {y: logdet(x)}, formulas: {x: 'grad(y) * inv(x).T'}}")
+    assert case.status == "passed"
+    assert any(c.has_note("graph_is_nan") for c in case.comparisons)

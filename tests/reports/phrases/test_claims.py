@@ -153,6 +153,10 @@ def test_errors_of_a_case(found: Fact, sentence: str) -> None:
             "holds at these numbers, but not for all values (at n = 3, m = 4): the exact oracle refutes it",
         ),
         (
+            fact("beyond_rounding", part=1.04e-11, times=4012.3),
+            "near, but not equal: off by 1e-11 of its size, 4012 times what rounding explains",
+        ),
+        (
             fact("method_cannot_tell", method="differences", error=0.0123),
             "differences cannot tell: the error bar is 0.01",
         ),

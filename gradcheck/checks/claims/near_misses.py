@@ -1,0 +1,74 @@
+"""Near misses: formulas that nobody can prove or refute exactly, and that are off by far more than rounding explains.
+
+Where a function stands in a formula, `1.00000000001 * exp(x)` is neither proved nor refuted by the exact oracle, and it
+is within every tolerance. But what rounding does to each element is known where it is measured, and engines that agree
+so much better with each other than with the formula are witnesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradcheck.checks.claims.formulas import explained
+from gradcheck.checks.context import Context
+from gradcheck.checks.points import Point
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
+
+#: Off by more than this part of itself, in double precision, an element is looked at; and that it is by so many times
+#: what rounding explains, and what engines differ by, must be seen at so many points of those looked at.
+_VISIBLE, _TIMES, _POINTS, _MOST = 5e-14, 16.0, 2, 6
+
+
+def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
+    """By how much of itself the formula is off at points of double precision, and how many times what rounding
+    explains that is; None where rounding may explain it."""
+    if context.case.dtype != "float64":
+        return None
+    points = [point for point in (context.points.own, *context.points.trials) if point.is_complete][:_MOST]
+    found: list[tuple[float, float]] = []
+    for point in points:
+        found += _beyond(context, point, name, claim)
+        if len(found) >= min(_POINTS, len(points)):
+            part, times = max(found)
+            return fact("beyond_rounding", part=part, times=times)
+    return None
+
+
+def _beyond(context: Context, point: Point, name: str, claim: Claim) -> Iterator[tuple[float, float]]:
+    """The worst element that rounding does not explain, if there is one."""
+    scope = point.scope(point.last)
+    want = scope.gradients.get(name)
+    try:
+        got = scope.array_of(claim.expr)
+    except GradcheckError:
+        return
+    if want is None or got.shape != want.shape or got.dtype.kind != "f" or not np.isfinite(got).all():
+        return
+    off = np.abs(got - want)
+    visible = off > _VISIBLE * np.abs(want)
+    if not visible.any():
+        return
+    between = _between_engines(context, point, name, want)
+    moves = explained(point, point.last, name, claim) if (visible & (off > _TIMES * between)).any() else None
+    if moves is None or moves.shape != off.shape:
+        return
+    explains = np.maximum(moves, between)
+    beyond = visible & (moves > 0) & (off > _TIMES * explains) & (want != 0)
+    if beyond.any():
+        worst = np.unravel_index(np.argmax(np.where(beyond, off / np.maximum(explains, 1e-300), 0)), off.shape)
+        yield float(off[worst] / np.abs(want[worst])), float(off[worst] / explains[worst])
+
+
+def _between_engines(context: Context, point: Point, name: str, want: np.ndarray) -> np.ndarray:
+    """By how much any engine is off the reference; without one nobody is a witness."""
+    apart = np.full(want.shape, -1.0)
+    for engine in context.engines.tested:
+        states = point.evaluation(engine).states
+        gradient = states[point.last].gradients.get(name) if point.last < len(states) else None
+        if gradient is not None and gradient.shape == want.shape:
+            apart = np.maximum(apart, np.abs(gradient - want))
+    return np.where(apart < 0, np.inf, apart)

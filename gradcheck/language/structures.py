@@ -1,0 +1,95 @@
+"""Numbers with a structure that draws hardly ever have: all equal, sorted, as large as may be, almost equal.
+
+What a formula asks of many numbers at once (`t == t[0]`, `(x[1:] > x[:-1]).all()`, `c.all()`, `x.argmax() == 0`) comes
+out at such numbers as it does nowhere else. The support of what is drawn is kept: what is drawn within bounds is
+rearranged and repeated, and a permutation only rearranged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+Structure = Literal["equal", "lowest", "highest", "ascending", "descending", "alternating", "whole", "close", "unit"]
+STRUCTURES: tuple[Structure, ...] = (
+    *("equal", "lowest", "highest", "ascending", "descending", "alternating", "whole", "close", "unit"),
+)
+#: What is drawn by these may be any number.
+_UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
+#: How near to each other numbers are that are almost equal, relative to them.
+_CLOSE = 1e-8
+
+
+def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
+    """What a random creator has made of these arguments, with a structure."""
+    if op == "randperm":
+        return _rearranged(array, structure)
+    if op in ("randint", "randint_like") and array.size:
+        first = int(op.endswith("_like"))
+        bounds = [int(np.asarray(a)) for a in args[first : first + 2] if np.ndim(a) == 0]
+        low, high = (0, bounds[0]) if len(bounds) == 1 else bounds if len(bounds) == 2 else (array.min(), array.max())
+        return _whole(array, int(low), int(high) - 1, structure)
+    return structured(array, structure, is_bounded=op not in _UNBOUNDED)
+
+
+def structured(array: np.ndarray, structure: Structure, is_bounded: bool = False) -> np.ndarray:
+    """The array with a structure; the numbers of a bounded one stay between its smallest and its largest."""
+    if not array.size:
+        return array
+    if array.dtype.kind in "biu":
+        return _whole(array, int(array.min()), int(array.max()), structure)
+    if structure in _SHAPED:
+        made = np.asarray(_SHAPED[structure](array)).reshape(array.shape).astype(array.dtype)
+        return np.clip(made, array.min(), array.max()) if is_bounded else made
+    if array.dtype.kind == "c" or is_bounded or structure not in _SIGNED:
+        return _rearranged(array, structure)
+    return np.asarray(_SIGNED[structure](array)).reshape(array.shape).astype(array.dtype)
+
+
+def _rearranged(array: np.ndarray, structure: Structure) -> np.ndarray:
+    """The same numbers in ascending or descending order, where that is asked for."""
+    if structure not in ("ascending", "descending") or array.dtype.kind == "c":
+        return array
+    order = np.sort(array, axis=None)
+    return np.asarray(order if structure == "ascending" else order[::-1]).reshape(array.shape)
+
+
+def _whole(array: np.ndarray, low: int, high: int, structure: Structure) -> np.ndarray:
+    places = np.arange(array.size).reshape(array.shape)
+    made: Mapping[str, Any] = {
+        "equal": array.flat[0],
+        "lowest": low,
+        "highest": high,
+        "alternating": np.where(places % 2 == 0, low, high),
+    }
+    if structure in made:
+        return np.broadcast_to(np.asarray(made[structure]), array.shape).astype(array.dtype)
+    return _rearranged(array, structure)
+
+
+def _close(array: np.ndarray) -> np.ndarray:
+    """Each second number almost the one before it."""
+    flat = array.ravel().copy()
+    pairs = flat[: 2 * (flat.size // 2)].reshape(-1, 2)
+    pairs[:, 1] = pairs[:, 0] * (1 - _CLOSE)
+    return flat
+
+
+def _unit(array: np.ndarray) -> np.ndarray:
+    """Small whole numbers above a diagonal of ones, zeros below it; of a vector ones."""
+    if array.ndim < 2:
+        return np.ones(array.shape)
+    ones = np.broadcast_to(np.eye(*array.shape[-2:]), array.shape)
+    return np.asarray(ones + np.triu(np.rint(array.real), 1))
+
+
+_SHAPED: Mapping[str, Any] = {"equal": lambda a: np.broadcast_to(a.flat[0], a.shape), "close": _close}
+_SIGNED: Mapping[str, Any] = {
+    "lowest": lambda a: -np.abs(a),
+    "highest": np.abs,
+    "alternating": lambda a: np.abs(a).ravel() * np.resize((1.0, -1.0), a.size),
+    "whole": np.rint,
+    "unit": _unit,
+}

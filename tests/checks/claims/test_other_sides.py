@@ -1,0 +1,35 @@
+"""Sides of comparisons that no slope leads to, and those that only numbers with a structure are on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks.conftest import Check
+
+SUM = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x).sum()}, backward: {y: 'randn([])'}"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["(x.argmax() == 0)", "(x.argmax() == n - 1) * (n > 5)", "(x == sort(x)[0]).all()", "isnan(sqrt(x + 3)).any()"],
+)
+def test_what_is_wrong_on_a_rare_side_fails(check: Check, wrong: str) -> None:
+    assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * (x > 0) * (1 + {wrong})'}}}}").status == "failed"
+
+
+def test_what_labels_and_numbers_are_together(check: Check) -> None:
+    case = check(
+        "{dims: {n: 4, c: 3}, inputs: {z: 'randn(n, c)'}, constants: {t: 'randint(0, c, [n])'}, "
+        "graph: {loss: 'cross_entropy(z, t)'}, "
+        "formulas: {z: '(softmax(z, 1) - one_hot(t, c)) / n * (1 + (t == z.argmax(1)).all())'}}"
+    )
+    assert case.status == "failed"
+
+
+def test_a_proof_knows_nothing_of_single_points(check: Check) -> None:
+    graph = "dims: {n: 3}, inputs: {x: 'randn(n)'}, graph: {y: x * x}, backward: {y: 'randn(n)'}"
+    assert check(f"{{{graph}, formulas: {{x: '2 * x * grad(y) + 5 * (x == 0)'}}}}").status == "failed"
+
+
+def test_a_right_one_passes(check: Check) -> None:
+    assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * where(sign(x) == 1, 1, 0)'}}}}").status == "passed"

@@ -1,0 +1,47 @@
+"""Structures: they are what they are called, and nothing leaves the support of what was drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.language.structures import STRUCTURES, of_creator, structured
+
+NORMAL = np.random.default_rng(0).standard_normal((3, 4))
+
+
+def test_structures_are_what_they_are_called() -> None:
+    made = {structure: structured(NORMAL, structure) for structure in STRUCTURES}
+    assert np.ptp(made["equal"]) == 0
+    assert (made["lowest"] < 0).all()
+    assert (made["highest"] > 0).all()
+    assert (np.diff(made["ascending"].ravel()) > 0).all()
+    assert (np.diff(made["descending"].ravel()) < 0).all()
+    assert (np.diff(np.sign(made["alternating"]).ravel()) != 0).all()
+    assert (made["whole"] == np.rint(NORMAL)).all()
+    assert 0 < abs(made["close"][0, 0] - made["close"][0, 1]) < 1e-7 * abs(made["close"][0, 0])
+    assert np.linalg.det(structured(NORMAL[:, :3], "unit")) == 1
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_support_is_kept(structure: str) -> None:
+    drawn = np.random.default_rng(1).uniform(2, 3, 7)
+    made = of_creator("uniform", drawn, (2, 3), structure)  # type: ignore[arg-type]
+    assert made.min() >= drawn.min()
+    assert made.max() <= drawn.max()
+    whole = of_creator("randint", np.array([3, 1, 1]), (0, 5, [3]), structure)  # type: ignore[arg-type]
+    assert whole.dtype.kind == "i"
+    assert set(whole.tolist()) <= {0, 1, 3, 4}
+    order = of_creator("randperm", np.array([2, 0, 1]), (3,), structure)  # type: ignore[arg-type]
+    assert sorted(order.tolist()) == [0, 1, 2]
+
+
+def test_nothing_is_made_of_nothing() -> None:
+    assert structured(np.zeros((0, 2)), "equal").shape == (0, 2)
+
+
+def test_integers_reach_both_ends() -> None:
+    drawn = np.array([2, 2, 2, 2])
+    assert of_creator("randint", drawn, (0, 9, [4]), "lowest").tolist() == [0, 0, 0, 0]
+    assert of_creator("randint", drawn, (0, 9, [4]), "alternating").tolist() == [0, 8, 0, 8]
+    assert structured(np.array([True, False]), "highest").tolist() == [True, True]
