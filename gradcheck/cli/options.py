@@ -6,6 +6,7 @@ field of `checks.options.Options` where it changes what is checked. Nothing here
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,6 +54,39 @@ class SizeType(click.ParamType):
         return size
 
 
+class JobsType(click.ParamType):
+    """A number of processes, or `auto` for one a core."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Raises click.BadParameter for what is no such number."""
+        if value == "auto":
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"'{value}' is neither a number nor 'auto'", param, ctx)
+        if number < 1:
+            self.fail(f"{number} processes check nothing", param, ctx)
+        return number
+
+
+class ShardType(click.ParamType):
+    """`i/n`, as a pair."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Raises click.BadParameter for what is no such pair."""
+        if isinstance(value, tuple):
+            return value
+        which, _, of = value.partition("/")
+        if not (which.isdecimal() and of.isdecimal() and 1 <= int(which) <= int(of)):
+            self.fail(f"'{value}' is no part of a whole, such as 1/4", param, ctx)
+        return int(which), int(of)
+
+
 class Option:
     """An option as click declares it. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
 
@@ -98,6 +132,21 @@ RUN: tuple[Option, ...] = (
     TAG,
     Option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
     Option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
+    Option("--shard", type=ShardType(), metavar="I/N", help="Only the Ith of N parts, for machines that share a run."),
+    Option(
+        "-j",
+        "--jobs",
+        key="jobs",
+        type=JobsType(),
+        metavar="N|auto",
+        help="Check in N processes; auto for one a core. [default: 1]",
+    ),
+    Option(
+        "--executor",
+        key="executor",
+        metavar="SPEC",
+        help="Check wherever this takes it: dask://HOST:PORT, or MODULE:FACTORY of a concurrent.futures.Executor.",
+    ),
     Option(
         "--engine",
         "engines",

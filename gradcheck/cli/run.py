@@ -19,13 +19,14 @@ from gradcheck.reports.text import count
 if TYPE_CHECKING:
     from gradcheck.checks.options import Effort
     from gradcheck.checks.result import RunResult
+    from gradcheck.cli.which import Which
     from gradcheck.language.case import Loaded
 
 
 @click.command("run", cls=ConfiguredCommand)
 @options.paths
 @options.of_table(options.RUN)
-def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], **chosen: Any) -> int:
+def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """Check every case below the paths.
 
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
@@ -33,8 +34,9 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     """
     outputs = _outputs(chosen)
     outputs.prepare()
-    from gradcheck.cli.select import select
+    from gradcheck.cli.which import Which
 
+    which = Which.of(paths, chosen)
     chosen["derived"] = outputs.verbosity > 0
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
@@ -42,21 +44,19 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     fix = chosen.pop("fix")
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
-    selection = select(paths, keyword, tags)
+    selection = which()
     outputs.spare(selection)
-    result = _with_files(_fixed(paths, keyword, tags, given) if fix else _run(selection, given))
+    result = _with_files(_fixed(which, given) if fix else _run(selection, given))
     outputs.write(result)
     return result.exit_code
 
 
-def _fixed(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], given: dict[str, Any]) -> RunResult:
+def _fixed(which: Which, given: dict[str, Any]) -> RunResult:
     """The checks after all that is certain to be meant otherwise is written so."""
     from gradcheck.cli.fix import fixed, refuse_without_files
-    from gradcheck.cli.select import select
 
-    refuse_without_files(paths)
-    first = select(paths, keyword, tags)
-    return fixed(_run(first, given), lambda: select(paths, keyword, tags), lambda some: _run(some, given))
+    refuse_without_files(which.paths)
+    return fixed(_run(which(), given), which, lambda some: _run(some, given))
 
 
 def _outputs(chosen: dict[str, Any]) -> Outputs:
