@@ -57,7 +57,7 @@ class _Pickler(pickle.Pickler):
         place = self._places.get(id(obj))
         if place is not None:
             return _shared, (place,)
-        kind = type(obj)
+        kind: Any = type(obj)
         if kind is Op:
             return _op, (obj.name,)
         if kind is Tensor:

@@ -109,7 +109,9 @@ class Option:
 _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
 _SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
 
-KEYWORD = Option("-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'.")
+KEYWORD = Option(
+    "-k", "keyword", metavar="EXPR", help="Only cases whose file or name has these words, as in 'mlp and not deep'."
+)
 TAG = Option(
     "-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; of several, any will do."
 )
@@ -132,6 +134,13 @@ RUN: tuple[Option, ...] = (
     TAG,
     Option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
     Option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
+    Option("--lf", "--last-failed", "last_failed", is_flag=True, help="Only cases that failed when they last ran."),
+    Option("--ff", "--failed-first", "failed_first", is_flag=True, help="Those first that failed when they last ran."),
+    Option(
+        "--changed-since",
+        metavar="REV",
+        help="Only cases in files that have changed since a commit; all, if an engine's file has.",
+    ),
     Option("--shard", type=ShardType(), metavar="I/N", help="Only the Ith of N parts, for machines that share a run."),
     Option(
         "-j",
@@ -186,6 +195,7 @@ RUN: tuple[Option, ...] = (
     ),
     Option("--fix", is_flag=True, help="Write verified corrections into the case files, after showing the difference."),
     VERBOSE,
+    Option("--durations", type=click.IntRange(min=0), metavar="N", help="Name the N slowest cases; 0 names all."),
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(
         "--output-format",

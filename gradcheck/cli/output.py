@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -87,6 +87,7 @@ class Outputs:
     reports: tuple[tuple[str, Path], ...]
     color: str
     verbosity: int
+    durations: int | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -107,14 +108,22 @@ class Outputs:
 
     def write(self, result: RunResult) -> None:
         """Everything. Raises UsageError where a file cannot be written."""
+        plain = Look(verbosity=self.verbosity, durations=self.durations)
         for format, path in self.reports:
-            write_file(path, render(result, format, Look(verbosity=self.verbosity)))
+            write_file(path, render(result, format, plain))
         if self.file:
-            color = self.color == "always"
-            write_file(self.file, render(result, self.format, Look(color, verbosity=self.verbosity)))
+            write_file(self.file, render(result, self.format, replace(plain, color=self.color == "always")))
         else:
-            look = Look(wants_color(self.color, sys.stdout), width(), self.verbosity)
+            look = replace(plain, color=wants_color(self.color, sys.stdout), width=width())
             write_stdout(render(result, self.format, look))
+
+
+def prepare_cache() -> None:
+    """Make the folder of what a run leaves. Raises OSError."""
+    CACHE.mkdir(exist_ok=True)
+    ignored = CACHE / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text("*\n", encoding="utf-8")
 
 
 def keep(id: str, case: str) -> str:
@@ -127,8 +136,8 @@ def keep(id: str, case: str) -> str:
     words = "-".join(re.findall(r"[A-Za-z0-9]+", id.rpartition("::")[2]))[:60] or "case"
     path = CACHE / "smallest" / f"{words}-{hashlib.sha256(id.encode()).hexdigest()[:6]}.yaml"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
+        prepare_cache()
+        path.parent.mkdir(exist_ok=True)
         write_file(path, case)
     except (OSError, UsageError):  # a folder that is not ours to write in; the report has the case all the same
         return ""

@@ -34,6 +34,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """
     outputs = _outputs(chosen)
     outputs.prepare()
+    from gradcheck.cli.rerun import remember
     from gradcheck.cli.which import Which
 
     which = Which.of(paths, chosen)
@@ -47,6 +48,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     selection = which()
     outputs.spare(selection)
     result = _with_files(_fixed(which, given) if fix else _run(selection, given))
+    remember(result)
     outputs.write(result)
     return result.exit_code
 
@@ -69,6 +71,7 @@ def _outputs(chosen: dict[str, Any]) -> Outputs:
         file=None if file == Path("-") else file,
         reports=chosen.pop("reports"),
         color=chosen.pop("color"),
+        durations=chosen.pop("durations"),
         verbosity=min(1, chosen.pop("verbose")) - min(1, chosen.pop("quiet")),
     )
 

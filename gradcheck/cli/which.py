@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gradcheck.cli.group import NothingToDo
+from gradcheck.cli.rerun import failed_first, failed_only
 from gradcheck.cli.select import select
 from gradcheck.language.case import Loaded
 
@@ -21,16 +22,37 @@ class Which:
     keyword: str | None = None
     tags: tuple[str, ...] = ()
     shard: tuple[int, int] | None = None
+    last_failed: bool = False
+    failed_first: bool = False
+    changed_since: str | None = None
+    code: tuple[str, ...] = ()  # files that every case depends on
 
     @classmethod
     def of(cls, paths: tuple[str, ...], chosen: dict[str, Any]) -> Which:
         """Takes from what was chosen all that is about selection."""
-        return cls(paths, chosen.pop("keyword"), chosen.pop("tags"), chosen.pop("shard"))
+        names = ("keyword", "tags", "shard", "last_failed", "failed_first", "changed_since")
+        engines = (*chosen["engines"], chosen["reference"] or "")
+        code = tuple(file for file in (spec.rpartition(":")[0] for spec in engines) if file.endswith(".py"))
+        return cls(paths, **{name: chosen.pop(name) for name in names}, code=code)
 
     def __call__(self) -> Loaded:
         """The cases, and the errors of files. Raises NothingToDo where there is none of either."""
         found = select(self.paths, self.keyword, self.tags)
+        if self.changed_since is not None:
+            from gradcheck.cli.changed import changed_since
+
+            found = _something(changed_since(found, self.changed_since, self.code), self.changed_since)
+        if self.last_failed:
+            found = failed_only(found)
+        elif self.failed_first:
+            found = failed_first(found)
         return found if self.shard is None else _part(found, *self.shard)
+
+
+def _something(found: Loaded, revision: str) -> Loaded:
+    if not found.cases and not found.errors:
+        raise NothingToDo(f"no case has changed since {revision}")
+    return found
 
 
 def _part(found: Loaded, which: int, of: int) -> Loaded:

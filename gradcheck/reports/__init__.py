@@ -29,11 +29,13 @@ FORMATS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q."""
+    """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q; so many of the
+    slowest cases are named as `durations` says, all for 0."""
 
     color: bool = False
     width: int = 80
     verbosity: int = 0
+    durations: int | None = None
 
 
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:

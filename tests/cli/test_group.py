@@ -43,7 +43,7 @@ def test_version(gradcheck: Any) -> None:
         (("run", "--report", "json"), "'json' is not FORMAT=PATH"),
         (("run", "--report", "yaml=x"), "'yaml' is not a format; there are full, concise, json, junit, github"),
         (("run", "--report", "json=a", "-o", "a"), "two reports would go to the same file"),
-        (("run", "--jobs", "2"), "No such option"),
+        (("run", "--parallel", "2"), "No such option"),
         (("run", "--orcale", "none"), "Did you mean '--oracle'?\n"),
         (("run", "--format", "json"), "Did you mean '--output-format'?\n"),
         (("run", "--output", "json"), "write --output-format json"),
