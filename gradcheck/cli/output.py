@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -17,7 +18,7 @@ from gradcheck.errors import UsageError
 from gradcheck.reports import Look, render
 
 if TYPE_CHECKING:
-    from gradcheck.checks.result import RunResult
+    from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.language.case import Loaded
 
 WIDTH = 80
@@ -106,16 +107,46 @@ class Outputs:
         places = (*(case.place for case in selection.cases), *(error.place for error in selection.errors))
         refuse_inputs(self.files, {place.file for place in places})
 
-    def write(self, result: RunResult) -> None:
-        """Everything. Raises UsageError where a file cannot be written."""
+    @property
+    def streams(self) -> bool:
+        """Whether the standard output gets each result as it is there."""
+        return self.format == "json-lines" and self.file is None
+
+    def begin(self) -> Callable[[CaseResult], None] | None:
+        """Write what comes before all results; what writes each of them, where they are to be streamed."""
+        if not self.streams:
+            return None
+        from gradcheck.reports.formats.json_lines import begin, streamed
+
+        write_stdout(begin())
+        return lambda case: write_stdout(streamed(case))
+
+    def write(self, result: RunResult, begun: bool = False) -> None:
+        """Everything that has not begun to be written. Raises UsageError where a file cannot be written."""
+        self._summarise(result)
         plain = Look(verbosity=self.verbosity, durations=self.durations)
         for format, path in self.reports:
             write_file(path, render(result, format, plain))
         if self.file:
             write_file(self.file, render(result, self.format, replace(plain, color=self.color == "always")))
+        elif begun:
+            from gradcheck.reports.formats.json_lines import end
+
+            write_stdout(end(result))
         else:
             look = replace(plain, color=wants_color(self.color, sys.stdout), width=width())
             write_stdout(render(result, self.format, look))
+
+    def _summarise(self, result: RunResult) -> None:
+        """Add a page to the summary of a job on GitHub, if that is where a report goes."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path or not {"github", "markdown"} & {self.format, *(format for format, _ in self.reports)}:
+            return
+        try:
+            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(render(result, "markdown", Look(durations=self.durations)))
+        except OSError as error:
+            write_stderr(f"cannot write to GITHUB_STEP_SUMMARY '{path}': {error.strerror}")
 
 
 def prepare_cache() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.options import Effort
-    from gradcheck.checks.result import RunResult
+    from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.cli.which import Which
     from gradcheck.language.case import Loaded
 
@@ -47,9 +48,10 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     given = {name: value for name, value in chosen.items() if value not in unset}
     selection = which()
     outputs.spare(selection)
-    result = _with_files(_fixed(which, given) if fix else _run(selection, given))
+    told = outputs.begin() if not fix and "shrink" not in given else None
+    result = _with_files(_fixed(which, given) if fix else _run(selection, given, told))
     remember(result)
-    outputs.write(result)
+    outputs.write(result, told is not None)
     return result.exit_code
 
 
@@ -85,15 +87,21 @@ def _effort(asked: bool | None, outputs: Outputs) -> Effort | None:
     return THOROUGH if asked else None
 
 
-def _run(selection: Loaded, given: dict[str, Any]) -> RunResult:
-    """The checks, with a bar meanwhile; what was not given is the run's to choose."""
+def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], None] | None = None) -> RunResult:
+    """The checks, with a bar meanwhile; what was not given is the run's to choose. Each result is `told` at once."""
     from gradcheck.checks.options import Options
     from gradcheck.checks.run import run
     from gradcheck.reports.commands.progress import Progress
 
     total = len(selection.cases) + len({error.place.file for error in selection.errors})
     with Progress(total, sys.stderr if is_terminal(sys.stderr) else None) as progress:
-        result = run(selection, Options(**given), on_result=lambda case, _: progress.advance(case))
+
+        def done(case: CaseResult, of: int) -> None:
+            progress.advance(case)
+            if told is not None:
+                told(case)
+
+        result = run(selection, Options(**given), on_result=done)
     rest = total - len(result.cases)
     if rest and not result.interrupted:
         write_stderr(f"stopped early: {count(rest, 'case')} not run")

@@ -22,8 +22,12 @@ FORMATS: dict[str, str] = {
     "full": "gradcheck.reports.formats.full",
     "concise": "gradcheck.reports.formats.concise",
     "json": "gradcheck.reports.formats.json",
+    "json-lines": "gradcheck.reports.formats.json_lines",
     "junit": "gradcheck.reports.formats.junit",
     "github": "gradcheck.reports.formats.github",
+    "gitlab": "gradcheck.reports.formats.gitlab",
+    "sarif": "gradcheck.reports.formats.sarif",
+    "markdown": "gradcheck.reports.formats.markdown",
 }
 
 

@@ -41,7 +41,7 @@ def test_version(gradcheck: Any) -> None:
         (("run", "--enigne", "core"), "Did you mean '--engine'?"),
         (("run", "--dtype", "float65"), "'float65' is not one of"),
         (("run", "--report", "json"), "'json' is not FORMAT=PATH"),
-        (("run", "--report", "yaml=x"), "'yaml' is not a format; there are full, concise, json, junit, github"),
+        (("run", "--report", "yaml=x"), "'yaml' is not a format; there are full, concise, json, json-lines, junit"),
         (("run", "--report", "json=a", "-o", "a"), "two reports would go to the same file"),
         (("run", "--parallel", "2"), "No such option"),
         (("run", "--orcale", "none"), "Did you mean '--oracle'?\n"),
