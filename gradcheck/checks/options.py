@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.baseline import Baseline
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
@@ -53,7 +54,7 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found.
+    Neither changes what is found. What is in the `baseline` is known to fail.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -76,6 +77,7 @@ class Options:
     corrected: bool = True
     jobs: int = 1
     executor: str | Callable[[], Executor] | None = None
+    baseline: Baseline | None = None
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:

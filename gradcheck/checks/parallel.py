@@ -130,7 +130,7 @@ class _Division:
 
 def _settings(options: Options, engines: Engines, shared: Sequence[Any]) -> bytes:
     """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
-    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None)
+    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=None)
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in engines.all):
             raise TypeError("it is defined in the program itself")

@@ -64,7 +64,7 @@ def run(
     interrupted = False
     try:
         with closing(_results(work, chosen, engines)) as arrived:
-            for found in _in_turn(arrived, early, chosen.maxfail):
+            for found in _in_turn(arrived, early, chosen):
                 results.append(found)
                 if on_result is not None:
                     on_result(found, len(work))
@@ -90,19 +90,19 @@ def _results(work: Sequence[Work], options: Options, engines: Engines) -> Genera
 
 
 def _in_turn(
-    arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], maxfail: int | None
+    arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
 ) -> Iterator[CaseResult]:
     """The results in the order of the work, until `maxfail` of them have failed; meanwhile `early` has those whose turn
     has not come."""
     place = failed = 0
     for at, found in arrived:
-        early[at] = found
+        early[at] = found if options.baseline is None else options.baseline.judged(found)
         while place in early:
             result = early.pop(place)
             yield result
             place += 1
             failed += result.status in _FAILS
-            if maxfail is not None and failed >= maxfail:
+            if options.maxfail is not None and failed >= options.maxfail:
                 return
 
 

@@ -18,6 +18,7 @@ from gradcheck.reports import FORMATS
 from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
+    from gradcheck.checks.baseline import Baseline
     from gradcheck.checks.options import Effort
     from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.cli.which import Which
@@ -39,20 +40,54 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     from gradcheck.cli.which import Which
 
     which = Which.of(paths, chosen)
+    known, update, fix = chosen.pop("baseline"), chosen.pop("update_baseline"), chosen.pop("fix")
+    chosen["baseline"] = _baseline(known, update)
     chosen["derived"] = outputs.verbosity > 0
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
         chosen["maxfail"] = 1
-    fix = chosen.pop("fix")
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
+    if update:
+        return _updated(which, given, outputs)
     selection = which()
     outputs.spare(selection)
     told = outputs.begin() if not fix and "shrink" not in given else None
     result = _with_files(_fixed(which, given) if fix else _run(selection, given, told))
     remember(result)
     outputs.write(result, told is not None)
+    return max(result.exit_code, _gone(which, given, result))
+
+
+def _baseline(file: Path | None, update: bool) -> Baseline | None:
+    if file is None:
+        if update:
+            raise UsageError("--update-baseline needs to know where", hint="name the file: --baseline FILE")
+        return None
+    from gradcheck.cli.known import read_baseline
+
+    return read_baseline(file, update)
+
+
+def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
+    """The run of which every failure becomes a known one."""
+    from gradcheck.cli.known import updated
+
+    known = given.pop("baseline")
+    selection = which()
+    outputs.spare(selection)
+    result = updated(known, _run(selection, {**given, "shrink": None}))
+    outputs.write(result)
     return result.exit_code
+
+
+def _gone(which: Which, given: dict[str, Any], result: RunResult) -> int:
+    """1 where the baseline has cases that are no more, as far as a run of all cases of a file can tell."""
+    if "baseline" not in given or result.interrupted or not which.takes_files_whole or "maxfail" in given:
+        return 0
+    from gradcheck.cli.known import tell_gone
+
+    return tell_gone(given["baseline"], result)
 
 
 def _fixed(which: Which, given: dict[str, Any]) -> RunResult:

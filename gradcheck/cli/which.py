@@ -35,6 +35,14 @@ class Which:
         code = tuple(file for file in (spec.rpartition(":")[0] for spec in engines) if file.endswith(".py"))
         return cls(paths, **{name: chosen.pop(name) for name in names}, code=code)
 
+    @property
+    def takes_files_whole(self) -> bool:
+        """Whether of a file that is read every case runs."""
+        narrowed = (
+            self.keyword or self.tags or self.shard or self.last_failed or any("::" in path for path in self.paths)
+        )
+        return not narrowed
+
     def __call__(self) -> Loaded:
         """The cases, and the errors of files. Raises NothingToDo where there is none of either."""
         found = select(self.paths, self.keyword, self.tags)

@@ -41,6 +41,8 @@ def problems(case: CaseResult) -> list[Problem]:
     """The problems of a case, the most telling first; none of a case that did what it says."""
     if case.status not in BAD:
         return []
+    if case.known is not None:
+        return [Problem(locate(case, case.place), verdict(case), rule=case.status)]
     found = [_of_error(case, error) for error in case.errors]
     found += [_of_claim(case, finding.lead) for finding in findings(case)]
     if case.status == "xpassed" or not found:
