@@ -23,7 +23,7 @@ READS_THE_CLOCK = {
     "checks/pipeline.py",
     "checks/run.py",
     "checks/runner.py",
-    "checks/supervised.py",
+    "checks/workers.py",
     "checks/conformance/properties.py",
     "reports/commands/progress.py",
 }

@@ -8,18 +8,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 from benchmarks.fuzz.trial import Finding, Trial, planned, tried
 from benchmarks.timing import Row
 from gradcheck.checks.limits import OutOfTime
-from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.supervised import supervised
+from gradcheck.checks.workers import ProcessEnded, Workers, call_given
 
 #: Where what was found is kept, to be looked at.
 KEPT = Path(".gradcheck_cache") / "fuzz"
-#: Seconds after which a trial, all of its commands together, is ended; and how many trials are planned at a time.
-PATIENCE, AT_ONCE = 120.0, 500
+#: Seconds after which a trial, all of its commands together, is ended.
+PATIENCE = 120.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -73,26 +73,27 @@ class Session:
     def trials(self, start: int, seconds: float) -> Iterator[Trial]:
         """From number `start` on, in a process that is ended where it does not end."""
         end = time.monotonic() + seconds
-        engines = engines_of(Options())
-
-        def lost(number: int, error: Exception | OutOfTime, seconds: float) -> Trial:
-            trial = planned(number, self.seed)
-            what = "hang" if isinstance(error, OutOfTime) else "end of the process"
-            trial.findings.append(Finding(what, str(error) or f"{seconds:.0f} s"))
-            return trial
-
         with tempfile.TemporaryDirectory() as folder:
 
             def check(number: int) -> Trial:
                 return tried(planned(number, self.seed), Path(folder))
 
-            while time.monotonic() < end:
-                for trial in supervised(range(start, start + AT_ONCE), check, lost, engines, PATIENCE):
+            with Workers(1, limit=PATIENCE, forked=(check,)) as workers:
+                while time.monotonic() < end:
+                    trial = self._trial(workers.submit(call_given, 0, start), start)
                     self._count(trial)
                     yield trial
-                    if time.monotonic() >= end:
-                        break
-                start += AT_ONCE
+                    start += 1
+
+    def _trial(self, future: Future[Trial], number: int) -> Trial:
+        """What came of it, if only that it came to nothing."""
+        try:
+            return future.result()
+        except (OutOfTime, ProcessEnded) as error:
+            trial = planned(number, self.seed)
+            what = "hang" if isinstance(error, OutOfTime) else "end of the process"
+            trial.findings.append(Finding(what, str(error) or f"{error.seconds:.0f} s"))
+            return trial
 
     def _count(self, trial: Trial) -> None:
         self.count += 1

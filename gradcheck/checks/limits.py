@@ -42,7 +42,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
     """Raise OutOfTime when the block takes longer than `seconds`; None sets no limit.
 
     In the main thread of a POSIX system a timer interrupts the block, though never in the middle of one call into NumPy
-    or torch (`supervised` ends even those). Elsewhere it runs to its end, and then counts as out of time if it took too
+    or torch (`workers` ends even those). Elsewhere it runs to its end, and then counts as out of time if it took too
     long. One deadline may stand inside another, which then goes on from where it was.
     """
     if seconds is None:

@@ -59,7 +59,7 @@ def memory_limit(size: int | None) -> Iterator[None]:
         return
     import resource
 
-    np.ones((_BLAS, _BLAS)) @ np.ones((_BLAS, _BLAS))
+    _take_buffers()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     allowed = [limit for limit in (held + wanted, soft, hard) if limit != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_DATA, (min(allowed), hard))
@@ -67,6 +67,12 @@ def memory_limit(size: int | None) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+@cache
+def _take_buffers() -> None:
+    """Once in a process."""
+    np.ones((_BLAS, _BLAS)) @ np.ones((_BLAS, _BLAS))
 
 
 def _held() -> int | None:

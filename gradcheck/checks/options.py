@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.baseline import Baseline
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, StatedTolerance
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 #: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
 ORACLES = ("auto", "numeric", "none")
@@ -47,7 +52,9 @@ class Options:
     agree. `order` 2 checks gradients of gradients too. `power` plants faults in what passes and counts those that are
     caught; `derived` notes which formulas equal the derived ones. The run stops after `maxfail` cases that failed,
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
-    count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong.
+    count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
+    checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
+    Neither changes what is found. What is in the `baseline` is known to fail.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -68,6 +75,9 @@ class Options:
     shrink: Effort | None = None
     explained: bool = True
     corrected: bool = True
+    jobs: int = 1
+    executor: str | Callable[[], Executor] | None = None
+    baseline: Baseline | None = None
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:
@@ -82,6 +92,8 @@ class Options:
             number = getattr(self, name)
             if number is not None and not number >= 0:
                 raise UsageError(f"{name} is {number}, and cannot be negative")
+        if self.jobs < 1:
+            raise UsageError(f"{self.jobs} processes check nothing", hint="one is the least")
         if not self.engines:
             raise UsageError("no engine is to be checked", hint="name one, such as core")
 

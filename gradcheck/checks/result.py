@@ -302,6 +302,7 @@ class CaseResult:
     power: Power | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
     warnings: tuple[Fact, ...] = ()  # what libraries warned of meanwhile, each once
+    known: Fact | None = None  # what a baseline has to do with its status
 
     @property
     def wrong_references(self) -> tuple[str, ...]:

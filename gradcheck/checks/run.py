@@ -7,8 +7,8 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import PurePath
@@ -16,13 +16,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
-from gradcheck.checks.limits import OutOfTime
-from gradcheck.checks.memory import memory_limit
+from gradcheck.checks.in_turn import Work, in_turn, ready
 from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.runner import Further, broken, check_one, unreadable
-from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.checks.runner import check_one
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
@@ -42,8 +39,6 @@ Path = str | os.PathLike[str]
 Source = Path | Case | Selected | Iterable[Path | Case]
 #: Told each result, and how many there will be in all.
 OnResult = Callable[[CaseResult, int], object]
-#: A case, or all errors of one file.
-Work = Case | list[InvalidCase]
 
 #: Statuses that count towards `maxfail`.
 _FAILS = ("failed", "crashed", "invalid", "xpassed")
@@ -65,61 +60,50 @@ def run(
     engines = engines_of(chosen)
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
+    early: dict[int, CaseResult] = {}
     interrupted = False
     try:
-        with _ready(chosen, engines):
-            for found in _checked(work, chosen, engines):
+        with closing(_results(work, chosen, engines)) as arrived:
+            for found in _in_turn(arrived, early, chosen):
                 results.append(found)
                 if on_result is not None:
                     on_result(found, len(work))
-            if chosen.shrink is not None:
-                results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
+        early.clear()
+        if chosen.shrink is not None:
+            results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
     except KeyboardInterrupt:
         interrupted = True
+        results += [early[place] for place in sorted(early)]
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
 
 
-def _checked(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
-    """Every case in turn, until `maxfail` of them have failed."""
-    failed = 0
-    for found in _results(work, options, engines):
-        yield found
-        failed += found.status in _FAILS
-        if options.maxfail is not None and failed >= options.maxfail:
+def _results(work: Sequence[Work], options: Options, engines: Engines) -> Generator[tuple[int, CaseResult], None, None]:
+    """Each result with its place in the work: one after another here, or by others as they come."""
+    if options.jobs > 1 or options.executor is not None or options.timeout is not None:
+        from gradcheck.checks.parallel import in_parallel, plan_of
+
+        plan = plan_of(work, options, engines)
+        if plan is not None:
+            yield from in_parallel(work, options, engines, plan)
             return
+    yield from enumerate(in_turn(work, options, engines))
 
 
-def _results(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
-    """Every case in turn; under a time limit of the run's in a process that can be ended."""
-    further = _further(options)
-
-    def check(item: Work) -> CaseResult:
-        return check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
-
-    def lost(item: Work, error: Exception | OutOfTime, seconds: float) -> CaseResult:
-        found = broken(item, options, error) if isinstance(item, Case) else unreadable(item)
-        return replace(found, seconds=seconds)
-
-    if options.timeout is not None:
-        from gradcheck.checks.supervised import can_supervise, supervised
-
-        if can_supervise():
-            return supervised(work, check, lost, engines, options.timeout)
-    return map(check, work)
-
-
-def _further(options: Options) -> dict[str, Further]:
-    """What is told of cases beyond their verdicts; imported only where it was asked for."""
-    chosen: dict[str, Further] = {}
-    if options.derived:
-        from gradcheck.checks.independence import note_derived
-
-        chosen["derived"] = note_derived
-    if options.power:
-        from gradcheck.checks.mutation.measure import with_power
-
-        chosen["power"] = with_power
-    return chosen
+def _in_turn(
+    arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
+) -> Iterator[CaseResult]:
+    """The results in the order of the work, until `maxfail` of them have failed; meanwhile `early` has those whose turn
+    has not come."""
+    place = failed = 0
+    for at, found in arrived:
+        early[at] = found if options.baseline is None else options.baseline.judged(found)
+        while place in early:
+            result = early.pop(place)
+            yield result
+            place += 1
+            failed += result.status in _FAILS
+            if options.maxfail is not None and failed >= options.maxfail:
+                return
 
 
 def _shrunk(
@@ -137,24 +121,12 @@ def _shrunk(
         return check_one(case, slow if explained else fast, engines)
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
-    smallest, lost = Reproductions(options, engines, check).find_all(pairs, effort)
+    with ready(options, engines):
+        smallest, lost = Reproductions(options, engines, check).find_all(pairs, effort)
     return [
         replace(found, smallest=smallest.get(found.id), incomplete=(*found.incomplete, *lost.get(found.id, ())))
         for found in results
     ]
-
-
-@contextmanager
-def _ready(options: Options, engines: Engines) -> Iterator[None]:
-    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case;
-    and the limit to the memory that cases may take."""
-    dtype = dtypes.BY_NAME[options.dtype or "float64"]
-    with ExitStack() as stack:
-        for engine in set(engines.all):
-            if isinstance(engine, DefineByRun):
-                stack.enter_context(engine.session(dtype))
-        stack.enter_context(memory_limit(options.memory))
-        yield
 
 
 def environment() -> dict[str, str]:

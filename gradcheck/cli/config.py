@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gradcheck.cli.options import RUN
+from gradcheck.cli.options import RUN, JobsType
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 
@@ -112,6 +112,8 @@ def _converted(key: str, value: Any, option: click.Option, place: Place) -> Any:
 
 def _kind(option: click.Option) -> tuple[tuple[type, ...], str]:
     """What TOML may hold for an option."""
+    if isinstance(option.type, JobsType):
+        return (int, str), "a whole number, or 'auto'"
     if isinstance(option.type, click.types.IntParamType):
         return (int,), "a whole number"
     if isinstance(option.type, click.types.FloatParamType):

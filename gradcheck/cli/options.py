@@ -6,6 +6,7 @@ field of `checks.options.Options` where it changes what is checked. Nothing here
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,6 +54,39 @@ class SizeType(click.ParamType):
         return size
 
 
+class JobsType(click.ParamType):
+    """A number of processes, or `auto` for one a core."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Raises click.BadParameter for what is no such number."""
+        if value == "auto":
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"'{value}' is neither a number nor 'auto'", param, ctx)
+        if number < 1:
+            self.fail(f"{number} processes check nothing", param, ctx)
+        return number
+
+
+class ShardType(click.ParamType):
+    """`i/n`, as a pair."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Raises click.BadParameter for what is no such pair."""
+        if isinstance(value, tuple):
+            return value
+        which, _, of = value.partition("/")
+        if not (which.isdecimal() and of.isdecimal() and 1 <= int(which) <= int(of)):
+            self.fail(f"'{value}' is no part of a whole, such as 1/4", param, ctx)
+        return int(which), int(of)
+
+
 class Option:
     """An option as click declares it. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
 
@@ -75,7 +109,9 @@ class Option:
 _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
 _SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
 
-KEYWORD = Option("-k", "keyword", metavar="EXPR", help="Only cases whose id has these words, as in 'mlp and not deep'.")
+KEYWORD = Option(
+    "-k", "keyword", metavar="EXPR", help="Only cases whose file or name has these words, as in 'mlp and not deep'."
+)
 TAG = Option(
     "-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; of several, any will do."
 )
@@ -98,6 +134,28 @@ RUN: tuple[Option, ...] = (
     TAG,
     Option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
     Option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
+    Option("--lf", "--last-failed", "last_failed", is_flag=True, help="Only cases that failed when they last ran."),
+    Option("--ff", "--failed-first", "failed_first", is_flag=True, help="Those first that failed when they last ran."),
+    Option(
+        "--changed-since",
+        metavar="REV",
+        help="Only cases in files that have changed since a commit; all, if an engine's file has.",
+    ),
+    Option("--shard", type=ShardType(), metavar="I/N", help="Only the Ith of N parts, for machines that share a run."),
+    Option(
+        "-j",
+        "--jobs",
+        key="jobs",
+        type=JobsType(),
+        metavar="N|auto",
+        help="Check in N processes; auto for one a core. [default: 1]",
+    ),
+    Option(
+        "--executor",
+        key="executor",
+        metavar="SPEC",
+        help="Check wherever this takes it: dask://HOST:PORT, or MODULE:FACTORY of a concurrent.futures.Executor.",
+    ),
     Option(
         "--engine",
         "engines",
@@ -136,7 +194,16 @@ RUN: tuple[Option, ...] = (
         help="Look for the smallest case that fails in the same way, for every failure. [default: for the first few]",
     ),
     Option("--fix", is_flag=True, help="Write verified corrections into the case files, after showing the difference."),
+    Option(
+        "--baseline",
+        key="baseline",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Known failures: what is in it does not fail the run; what is not, or holds again, does.",
+    ),
+    Option("--update-baseline", is_flag=True, help="Write what fails now into the baseline."),
     VERBOSE,
+    Option("--durations", type=click.IntRange(min=0), metavar="N", help="Name the N slowest cases; 0 names all."),
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(
         "--output-format",

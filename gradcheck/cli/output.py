@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from gradcheck.errors import UsageError
 from gradcheck.reports import Look, render
 
 if TYPE_CHECKING:
-    from gradcheck.checks.result import RunResult
+    from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.language.case import Loaded
 
 WIDTH = 80
@@ -87,6 +88,7 @@ class Outputs:
     reports: tuple[tuple[str, Path], ...]
     color: str
     verbosity: int
+    durations: int | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -105,16 +107,54 @@ class Outputs:
         places = (*(case.place for case in selection.cases), *(error.place for error in selection.errors))
         refuse_inputs(self.files, {place.file for place in places})
 
-    def write(self, result: RunResult) -> None:
-        """Everything. Raises UsageError where a file cannot be written."""
+    @property
+    def streams(self) -> bool:
+        """Whether the standard output gets each result as it is there."""
+        return self.format == "json-lines" and self.file is None
+
+    def begin(self) -> Callable[[CaseResult], None] | None:
+        """Write what comes before all results; what writes each of them, where they are to be streamed."""
+        if not self.streams:
+            return None
+        from gradcheck.reports.formats.json_lines import begin, streamed
+
+        write_stdout(begin())
+        return lambda case: write_stdout(streamed(case))
+
+    def write(self, result: RunResult, begun: bool = False) -> None:
+        """Everything that has not begun to be written. Raises UsageError where a file cannot be written."""
+        self._summarise(result)
+        plain = Look(verbosity=self.verbosity, durations=self.durations)
         for format, path in self.reports:
-            write_file(path, render(result, format, Look(verbosity=self.verbosity)))
+            write_file(path, render(result, format, plain))
         if self.file:
-            color = self.color == "always"
-            write_file(self.file, render(result, self.format, Look(color, verbosity=self.verbosity)))
+            write_file(self.file, render(result, self.format, replace(plain, color=self.color == "always")))
+        elif begun:
+            from gradcheck.reports.formats.json_lines import end
+
+            write_stdout(end(result))
         else:
-            look = Look(wants_color(self.color, sys.stdout), width(), self.verbosity)
+            look = replace(plain, color=wants_color(self.color, sys.stdout), width=width())
             write_stdout(render(result, self.format, look))
+
+    def _summarise(self, result: RunResult) -> None:
+        """Add a page to the summary of a job on GitHub, if that is where a report goes."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path or not {"github", "markdown"} & {self.format, *(format for format, _ in self.reports)}:
+            return
+        try:
+            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(render(result, "markdown", Look(durations=self.durations)))
+        except OSError as error:
+            write_stderr(f"cannot write to GITHUB_STEP_SUMMARY '{path}': {error.strerror}")
+
+
+def prepare_cache() -> None:
+    """Make the folder of what a run leaves. Raises OSError."""
+    CACHE.mkdir(exist_ok=True)
+    ignored = CACHE / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text("*\n", encoding="utf-8")
 
 
 def keep(id: str, case: str) -> str:
@@ -127,8 +167,8 @@ def keep(id: str, case: str) -> str:
     words = "-".join(re.findall(r"[A-Za-z0-9]+", id.rpartition("::")[2]))[:60] or "case"
     path = CACHE / "smallest" / f"{words}-{hashlib.sha256(id.encode()).hexdigest()[:6]}.yaml"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
+        prepare_cache()
+        path.parent.mkdir(exist_ok=True)
         write_file(path, case)
     except (OSError, UsageError):  # a folder that is not ours to write in; the report has the case all the same
         return ""

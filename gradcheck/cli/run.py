@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,17 @@ from gradcheck.reports import FORMATS
 from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
+    from gradcheck.checks.baseline import Baseline
     from gradcheck.checks.options import Effort
-    from gradcheck.checks.result import RunResult
+    from gradcheck.checks.result import CaseResult, RunResult
+    from gradcheck.cli.which import Which
     from gradcheck.language.case import Loaded
 
 
 @click.command("run", cls=ConfiguredCommand)
 @options.paths
 @options.of_table(options.RUN)
-def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], **chosen: Any) -> int:
+def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """Check every case below the paths.
 
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
@@ -33,30 +36,66 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     """
     outputs = _outputs(chosen)
     outputs.prepare()
-    from gradcheck.cli.select import select
+    from gradcheck.cli.rerun import remember
+    from gradcheck.cli.which import Which
 
+    which = Which.of(paths, chosen)
+    known, update, fix = chosen.pop("baseline"), chosen.pop("update_baseline"), chosen.pop("fix")
+    chosen["baseline"] = _baseline(known, update)
     chosen["derived"] = outputs.verbosity > 0
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
         chosen["maxfail"] = 1
-    fix = chosen.pop("fix")
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
-    selection = select(paths, keyword, tags)
+    if update:
+        return _updated(which, given, outputs)
+    selection = which()
     outputs.spare(selection)
-    result = _with_files(_fixed(paths, keyword, tags, given) if fix else _run(selection, given))
+    told = outputs.begin() if not fix and "shrink" not in given else None
+    result = _with_files(_fixed(which, given) if fix else _run(selection, given, told))
+    remember(result)
+    outputs.write(result, told is not None)
+    return max(result.exit_code, _gone(which, given, result))
+
+
+def _baseline(file: Path | None, update: bool) -> Baseline | None:
+    if file is None:
+        if update:
+            raise UsageError("--update-baseline needs to know where", hint="name the file: --baseline FILE")
+        return None
+    from gradcheck.cli.known import read_baseline
+
+    return read_baseline(file, update)
+
+
+def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
+    """The run of which every failure becomes a known one."""
+    from gradcheck.cli.known import updated
+
+    known = given.pop("baseline")
+    selection = which()
+    outputs.spare(selection)
+    result = updated(known, _run(selection, {**given, "shrink": None}))
     outputs.write(result)
     return result.exit_code
 
 
-def _fixed(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], given: dict[str, Any]) -> RunResult:
+def _gone(which: Which, given: dict[str, Any], result: RunResult) -> int:
+    """1 where the baseline has cases that are no more, as far as a run of all cases of a file can tell."""
+    if "baseline" not in given or result.interrupted or not which.takes_files_whole or "maxfail" in given:
+        return 0
+    from gradcheck.cli.known import tell_gone
+
+    return tell_gone(given["baseline"], result)
+
+
+def _fixed(which: Which, given: dict[str, Any]) -> RunResult:
     """The checks after all that is certain to be meant otherwise is written so."""
     from gradcheck.cli.fix import fixed, refuse_without_files
-    from gradcheck.cli.select import select
 
-    refuse_without_files(paths)
-    first = select(paths, keyword, tags)
-    return fixed(_run(first, given), lambda: select(paths, keyword, tags), lambda some: _run(some, given))
+    refuse_without_files(which.paths)
+    return fixed(_run(which(), given), which, lambda some: _run(some, given))
 
 
 def _outputs(chosen: dict[str, Any]) -> Outputs:
@@ -69,6 +108,7 @@ def _outputs(chosen: dict[str, Any]) -> Outputs:
         file=None if file == Path("-") else file,
         reports=chosen.pop("reports"),
         color=chosen.pop("color"),
+        durations=chosen.pop("durations"),
         verbosity=min(1, chosen.pop("verbose")) - min(1, chosen.pop("quiet")),
     )
 
@@ -82,15 +122,21 @@ def _effort(asked: bool | None, outputs: Outputs) -> Effort | None:
     return THOROUGH if asked else None
 
 
-def _run(selection: Loaded, given: dict[str, Any]) -> RunResult:
-    """The checks, with a bar meanwhile; what was not given is the run's to choose."""
+def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], None] | None = None) -> RunResult:
+    """The checks, with a bar meanwhile; what was not given is the run's to choose. Each result is `told` at once."""
     from gradcheck.checks.options import Options
     from gradcheck.checks.run import run
     from gradcheck.reports.commands.progress import Progress
 
     total = len(selection.cases) + len({error.place.file for error in selection.errors})
     with Progress(total, sys.stderr if is_terminal(sys.stderr) else None) as progress:
-        result = run(selection, Options(**given), on_result=lambda case, _: progress.advance(case))
+
+        def done(case: CaseResult, of: int) -> None:
+            progress.advance(case)
+            if told is not None:
+                told(case)
+
+        result = run(selection, Options(**given), on_result=done)
     rest = total - len(result.cases)
     if rest and not result.interrupted:
         write_stderr(f"stopped early: {count(rest, 'case')} not run")

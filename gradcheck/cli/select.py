@@ -29,7 +29,7 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
     kept = tuple(
         case
         for case in cases
-        if (matches is None or matches(case.id)) and (not tags or not set(tags).isdisjoint(case.tags))
+        if (matches is None or matches(_told(case))) and (not tags or not set(tags).isdisjoint(case.tags))
     )
     if not kept and not errors:
         raise _nothing(paths, cases)
@@ -84,6 +84,11 @@ def _named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
     kept = tuple(c for c in cases if (_key(c.place.file), c.name) in names or below(_key(c.place.file)))
     files = {file for file, _ in lacking}
     return Loaded(kept, tuple(e for e in errors if _key(e.place.file) in files or below(_key(e.place.file))))
+
+
+def _told(case: Case) -> str:
+    """What `-k` looks into: an id, without the suffix that nearly all have."""
+    return f"{Path(case.place.file).with_suffix('').as_posix()}::{case.name}"
 
 
 def _key(file: str) -> str:

@@ -22,18 +22,24 @@ FORMATS: dict[str, str] = {
     "full": "gradcheck.reports.formats.full",
     "concise": "gradcheck.reports.formats.concise",
     "json": "gradcheck.reports.formats.json",
+    "json-lines": "gradcheck.reports.formats.json_lines",
     "junit": "gradcheck.reports.formats.junit",
     "github": "gradcheck.reports.formats.github",
+    "gitlab": "gradcheck.reports.formats.gitlab",
+    "sarif": "gradcheck.reports.formats.sarif",
+    "markdown": "gradcheck.reports.formats.markdown",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q."""
+    """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q; so many of the
+    slowest cases are named as `durations` says, all for 0."""
 
     color: bool = False
     width: int = 80
     verbosity: int = 0
+    durations: int | None = None
 
 
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:

@@ -110,6 +110,7 @@ _CASE = _of(
         "comparisons": _list(_COMPARISON),
     },
     incomplete=_list(_ERROR),
+    known=_TEXT,
     power=_POWER,
     smallest=_SMALLEST,
 )

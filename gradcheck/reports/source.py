@@ -76,6 +76,12 @@ def near(place: Place) -> Place:
     return Place(file, place.line, place.column)
 
 
+def stands_at(place: Place, text: str) -> bool:
+    """Whether the file has this text at the place, on one line."""
+    lines = _lines(place.file)
+    return 0 < place.line <= len(lines) and lines[place.line - 1].startswith(text, max(0, place.column - 1))
+
+
 def _stands_there(lines: tuple[str, ...], place: Place, text: str) -> bool:
     """Whether the file still has the text at the place; over several lines, blanks do not count."""
     if lines[place.line - 1].startswith(text, place.column - 1):

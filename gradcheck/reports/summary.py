@@ -51,6 +51,14 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // 60)}m {int(seconds % 60)}s"
 
 
+def slowest_lines(result: RunResult, number: int | None) -> list[str]:
+    """`0.42s  cases/a.yaml::b`: the slowest cases, so many, all for 0; none unless that was asked for."""
+    if number is None:
+        return []
+    slow = sorted(result.cases, key=lambda case: -case.seconds)[: number or None]
+    return [f"{duration(case.seconds):>7}  {plain(case.id)}" for case in slow]
+
+
 def lacking_lines(result: RunResult, everything: bool = False) -> list[str]:
     """What engines could not express, what would let most cases run first: `mine.Tensor cannot run 14 of 60 cases; it
     would run more of them with getitem (9), softmax (2); others take several things at once: pow, sin`."""

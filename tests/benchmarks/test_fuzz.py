@@ -85,7 +85,6 @@ def test_a_process_that_ends_is_a_finding_and_another_goes_on(monkeypatch: pytes
         return trial
 
     monkeypatch.setattr("benchmarks.fuzz.session.tried", ends)
-    monkeypatch.setattr("benchmarks.fuzz.session.AT_ONCE", 3)
     session = Session(0)
     trials = []
     for trial in session.trials(0, 30.0):

@@ -15,7 +15,11 @@ from gradcheck.cli.options import DTYPES, RUN, Option, ReportType, of_table
 from gradcheck.cli.run import command
 
 #: Parameters of `run` that are about selection and writing, not about checks.
-ABOUT_WRITING = {"keyword", "tags", "exitfirst", "verbose", "quiet", "output_format", "file", "reports", "color", "fix"}
+ABOUT_WRITING = {
+    *("keyword", "tags", "exitfirst", "verbose", "quiet", "output_format", "file", "reports", "color", "fix"),
+    *("shard", "last_failed", "failed_first", "changed_since", "durations", "watch"),
+    *("baseline", "update_baseline", "fail_on_drift"),
+}
 
 
 def test_the_command_has_the_options_of_the_table_in_its_order() -> None:

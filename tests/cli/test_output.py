@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,3 +91,31 @@ def test_version_control_does_not_see_it(folder: Path) -> None:
 def test_where_nothing_can_be_written_there_is_none(folder: Path) -> None:
     (folder / ".gradcheck_cache").write_text("a file")
     assert keep("a::b", "name: a\n") == ""
+
+
+def test_json_lines_come_as_they_are_done(wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr("gradcheck.cli.output.write_stdout", written.append)
+    assert gradcheck("run", "--output-format", "json-lines").code == 1
+    assert [json.loads(text)["event"] for text in written] == ["begin", "case", "case", "case", "end"]
+    written.clear()
+    gradcheck("run", "--output-format", "json-lines", "--shrink")
+    assert len(written) == 1
+    assert "smallest" in json.loads(written[0].splitlines()[3])
+
+
+@pytest.mark.parametrize("arguments", [("--output-format", "github"), ("--report", "markdown=page.md")])
+def test_the_summary_of_a_job_gets_a_page(
+    cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    page = cases.parent / "summary.md"
+    page.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    gradcheck("run", *arguments)
+    assert page.read_text().startswith("before\n<!-- a report of gradcheck -->\n## gradcheck: 2 passed in")
+    gradcheck("run", "--output-format", "concise")
+    assert page.read_text().count("##") == 1
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(cases))
+    outcome = gradcheck("run", *arguments)
+    assert outcome.code == 0
+    assert "cannot write to GITHUB_STEP_SUMMARY" in outcome.err

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcheck.cli.select import compile_keywords, select_one
+from gradcheck.cli.group import NothingToDo
+from gradcheck.cli.select import compile_keywords, select, select_one
 from gradcheck.errors import InvalidCase, UsageError
 
 
@@ -136,3 +137,9 @@ WORDS = st.recursive(
 def test_it_agrees_with_pythons_own_logic(expression: str, colors: set[str]) -> None:
     truth = {color: color in colors for color in ("red", "green", "blue")}
     assert compile_keywords(expression)(" ".join(colors)) is bool(eval(expression, {}, truth))
+
+
+def test_keywords_look_into_files_and_names_but_not_into_suffixes(cases: Path) -> None:
+    assert [case.name for case in select(["cases"], "good and squares").cases] == ["squares"]
+    with pytest.raises(NothingToDo):
+        select(["cases"], "yaml")

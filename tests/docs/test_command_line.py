@@ -49,6 +49,7 @@ def document() -> Any:
         make_case(status="failed", comparisons=(wrong, lacking)),
         smallest=Reproduction("graph: {}", 1),
         power=Power((), 0, {}),
+        known=fact("known_failure", file="known.json"),
     )
     return json.loads(render(make_run(case, *make_everything().cases), "json"))
 

@@ -117,7 +117,7 @@ def test_errors_come_first_and_findings_by_their_size(case: Any, failed: Any, er
         comparisons=(failed(ONE, TWO, tensor="x"),),
     )
     first, second = problems(wrong)
-    assert first == Problem(Place("other.yaml", 3, 4), "boom", float("inf"))
+    assert first == Problem(Place("other.yaml", 3, 4), "boom", float("inf"), rule="crash", subject="boom")
     assert (second.location, second.size) == ("cases/chain.yaml:12:3", 0.5)
     assert second.message.startswith("gradient of x: core differs from torch")
 

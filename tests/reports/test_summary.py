@@ -12,7 +12,7 @@ from gradcheck.checks.power import Mutant, Power
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import Look, render
-from gradcheck.reports.summary import duration, lacking_lines, lacks, power_lines, power_summary, summary
+from gradcheck.reports.summary import duration, lacking_lines, lacks, power_lines, power_summary, slowest_lines, summary
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,13 @@ def test_json_has_it_whole() -> None:
         "planted": 6, "caught": 5, "equivalent": 1, "vacuous": False, "smallest": {"x": 2e-10, "y": 3e-10},
         "survivors": [{"kind": "negated", "where": "the rule of op0 for 'x'"}],
     }  # fmt: skip
+
+
+def test_the_slowest_are_named_the_slowest_first(run: Any, case: Any) -> None:
+    found = run(*[case(f"c{number}", seconds=float(number)) for number in (1, 3, 2)])
+    assert slowest_lines(found, None) == []
+    assert [line.split()[0] for line in slowest_lines(found, 0)] == ["3.0s", "2.0s", "1.0s"]
+    (slowest,) = slowest_lines(found, 1)
+    assert slowest.endswith("::c3")
+    for name in ("full", "concise"):
+        assert slowest in render(found, name, Look(durations=1)).splitlines()[-2]

@@ -6,13 +6,11 @@ Escaping follows `toolkit/packages/core/src/command.ts` of github.com/actions/to
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.findings import BAD
 from gradcheck.reports.problems import Problem, problems, remarks
+from gradcheck.reports.repository import in_repository
 from gradcheck.reports.summary import summary
 from gradcheck.reports.text import count, plain
 
@@ -39,7 +37,7 @@ def render(result: RunResult, look: Look) -> str:
 
 
 def _annotation(name: str, problem: Problem, level: str = "error") -> str:
-    properties = {"file": plain(_in_repository(problem.place.file))}
+    properties = {"file": plain(in_repository(problem.place.file))}
     if problem.place.line:
         properties["line"] = str(problem.place.line)
     if problem.place.column:
@@ -49,17 +47,6 @@ def _annotation(name: str, problem: Problem, level: str = "error") -> str:
     properties["title"] = plain(name) or "gradcheck"
     joined = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{level} {joined}::{_data(problem.message)}"
-
-
-def _in_repository(file: str) -> str:
-    """The path from the repository's root, where GitHub looks for it, wherever inside of it the run began."""
-    here = Path.cwd()
-    path = Path(os.path.normpath(here / file))
-    workspace = os.environ.get("GITHUB_WORKSPACE")
-    roots = [Path(workspace)] if workspace else []
-    roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
-    root = next((root for root in roots if path.is_relative_to(root)), None)
-    return Path(file).as_posix() if root is None else path.relative_to(root).as_posix()
 
 
 def _data(text: str) -> str:

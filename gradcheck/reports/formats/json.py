@@ -25,15 +25,16 @@ SCHEMA = 1
 
 def render(result: RunResult, look: Look) -> str:
     """The document, a line a case; in ASCII, so that no pipe can spoil it."""
-    cases = ",\n".join(_dump(_case(case)) for case in result.cases)
-    return f'{_dump(_head(result))[:-1]}, "cases": [\n{cases}\n]}}\n'
+    cases = ",\n".join(dump(of_case(case)) for case in result.cases)
+    return f'{dump(head(result))[:-1]}, "cases": [\n{cases}\n]}}\n'
 
 
-def _dump(value: dict[str, Any]) -> str:
+def dump(value: dict[str, Any]) -> str:
+    """On one line, in ASCII."""
     return json.dumps(to_json(value), allow_nan=False)
 
 
-def _head(result: RunResult) -> dict[str, Any]:
+def head(result: RunResult) -> dict[str, Any]:
     """All but the cases."""
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
@@ -56,7 +57,8 @@ def _fields(of: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
-def _case(case: CaseResult) -> dict[str, Any]:
+def of_case(case: CaseResult) -> dict[str, Any]:
+    """All there is to say of a case."""
     return {
         **_fields(case, "id", "file"),
         "line": case.place.line or None,
@@ -65,6 +67,7 @@ def _case(case: CaseResult) -> dict[str, Any]:
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
         **({"incomplete": [_error(error) for error in case.incomplete]} if case.incomplete else {}),
+        **({"known": say(case.known)} if case.known is not None else {}),
         **_power(case),
         **_smallest(case),
     }

@@ -219,6 +219,8 @@ def error_line(error: Failure) -> str:
 def verdict(case: CaseResult) -> str:
     """What a case says beside its failures: a reason to skip, an unexpected pass, what could not be shown."""
     reason = plain(case.reason)
+    if case.known is not None:
+        return plain(say(case.known))
     if case.status == "xpassed":
         return f"passes, though it is marked xfail: {reason}"
     if case.status == "failed":

@@ -85,6 +85,10 @@ phrases(
         "not_the_same_twice": "the engine does not give the same answer twice",
         "change_arguments": "they change their arguments ({tensors:commas}) in place",
         "value_is_wrong": "its value is wrong, in the forward pass already",
+        # What was known
+        "known_failure": "known: {file} has it",
+        "known_no_more": "{claims:list} {claims:one fails|fail} no more, and {file} still has "
+        "{claims:one it|them}; --update-baseline takes {claims:one it|them} out",
         # Of an engine as a whole, and where there is no cause
         "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
         "deeper than Python's stack",

@@ -1,24 +1,24 @@
-"""Cases in a process that can be ended: what is late, what dies, and what comes back of all others."""
+"""Calls in processes that can be ended: what is late, what dies, what is raised; a run's cases under a time limit."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.checks.options import QUICK, Engines, Options, engines_of
+from gradcheck.checks.options import QUICK
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
-from gradcheck.checks.supervised import Transport, can_supervise
+from gradcheck.checks.workers import CannotStart, ProcessEnded, Workers, call_given, can_fork
 from gradcheck.engines.core import Core
-from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from tests.from_text import case_of
 
@@ -88,8 +88,7 @@ def test_what_ends_the_process_costs_its_case_alone(happens: Callable[[], Any], 
 def test_a_run_that_stops_early_leaves_no_process() -> None:
     result = ran(lambda: os._exit(1), maxfail=1)
     assert [case.name for case in result.cases] == ["first", "second"]
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert multiprocessing.active_children() == []
 
 
 def test_an_interrupt_ends_it_and_keeps_what_was_done() -> None:
@@ -122,23 +121,67 @@ def test_what_is_found_can_still_be_made_smaller(with_rules: Any) -> None:
     assert result.cases[0].smallest is not None
 
 
-def test_what_both_processes_have_is_not_copied(with_rules: Any) -> None:
-    with_rules("exp", lambda g, y, x: g * y * 2)
-    engines = engines_of(Options())
-    (found,) = run([WRONG]).cases
-    wrong = next(c.operation for c in found.comparisons if c.operation is not None)
-    transport = Transport([WRONG], Engines((wrong.engine,), engines.reference))
-    back = transport.unpack(transport.pack(found))
-    again = next(c.operation for c in back.comparisons if c.operation is not None)
-    assert again.engine is wrong.engine
-    assert again.application.op is wrong.application.op
-    problems = [c.trial.problem for c in back.comparisons if c.trial is not None]
-    assert all(problem is not None and isinstance(problem.case, Case) for problem in problems)
-
-
 def test_only_the_main_thread_can_wait_for_it() -> None:
     found: list[bool] = []
-    thread = threading.Thread(target=lambda: found.append(can_supervise()))
+    thread = threading.Thread(target=lambda: found.append(can_fork()))
     thread.start()
     thread.join()
     assert found == [False]
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    """Two, of the server of forks."""
+    with Workers(2, preload=("gradcheck.checks.parallel", "gradcheck.engines.torch")) as two:
+        yield two
+
+
+def test_calls_are_answered_and_errors_raised(workers: Workers) -> None:
+    first, second = workers.submit(divmod, 7, 2), workers.submit(divmod, 1, 0)
+    assert first.result() == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        second.result()
+
+
+def test_a_call_that_ends_its_process_costs_itself_alone(workers: Workers) -> None:
+    calls = [workers.submit(*call) for call in ((abs, -1), (os._exit, 3), (abs, -2), (os.abort,), (abs, -3))]
+    assert [calls[place].result() for place in (0, 2, 4)] == [1, 2, 3]
+    for place, text in ((1, "with the exit code 3"), (3, "by the signal SIGABRT")):
+        with pytest.raises(ProcessEnded, match=text):
+            calls[place].result()
+
+
+def test_libraries_have_one_thread_in_a_worker(workers: Workers) -> None:
+    assert workers.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
+
+
+def test_what_a_fork_was_given_is_not_sent() -> None:
+    with Workers(1, forked=(lambda x: x + 1,)) as worker:
+        assert worker.submit(call_given, 0, 2).result() == 3
+
+
+def test_workers_that_are_sent_home_leave_their_work() -> None:
+    workers = Workers(1, forked=())
+    begun, waiting = workers.submit(time.sleep, 60), workers.submit(time.sleep, 60)
+    start = time.perf_counter()
+    while not begun.running():
+        time.sleep(0.01)
+    workers.shutdown(cancel_futures=True)
+    assert time.perf_counter() - start < 20
+    assert isinstance(begun.exception(), ProcessEnded)
+    assert waiting.cancelled()
+    with pytest.raises(RuntimeError):
+        workers.submit(abs, 1)
+
+
+def test_a_program_that_cannot_be_run_again_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "/nowhere/<stdin>", raising=False)
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
+    with Workers(1) as worker:
+        assert worker.submit(abs, -1).result() == 1
+
+
+def test_a_process_that_cannot_be_had_is_no_fault_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcheck.checks.workers._serve", os._exit)
+    with Workers(1, forked=()) as worker, pytest.raises(CannotStart):
+        worker.submit(abs, -1).result()

@@ -1,0 +1,78 @@
+"""Executors by what a person writes after `--executor`: `dask://host:port`, `module:factory`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+from gradcheck.errors import UsageError
+
+_DASK = "dask://"
+
+
+def executor_of(spec: str) -> Callable[[], Executor]:
+    """What makes the executor. Raises UsageError where there is none."""
+    if spec.startswith(_DASK):
+        return _dask(spec)
+    where, _, attribute = spec.rpartition(":")
+    if not where or not attribute:
+        raise UsageError(f"'{spec}' names no executor", hint="write MODULE:FACTORY or dask://HOST:PORT")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(where)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(here)
+    return lambda: _made(spec, found)
+
+
+def _made(spec: str, factory: Any) -> Executor:
+    try:
+        made: Any = factory()
+    except Exception as error:
+        raise UsageError(f"{spec} makes no executor: {type(error).__name__}: {error}") from error
+    if not isinstance(made, Executor):
+        hint = "it must return a concurrent.futures.Executor"
+        raise UsageError(f"{spec} makes no executor, but a {type(made).__name__}", hint=hint)
+    return made
+
+
+def _dask(spec: str) -> Callable[[], Executor]:
+    address = spec.removeprefix(_DASK)
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        raise UsageError(f"dask cannot be imported: {error}", hint="pip install 'gradcheck[dask]'") from error
+
+    def make() -> Executor:
+        try:
+            return _Dask(distributed.Client(f"tcp://{address}", timeout="10s"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no scheduler answers at {address}: {error}") from error
+
+    return make
+
+
+class _Dask(Executor):
+    """A client of dask's own executor, which leaves when it is done."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._executor = client, client.get_executor(pure=False)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As ever; a task whose worker is lost goes to another."""
+        future: Future[Any] = self._executor.submit(function, *args, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As ever."""
+        self._executor.shutdown(wait=wait and not cancel_futures)
+        self._client.close()

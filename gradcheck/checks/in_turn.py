@@ -1,0 +1,62 @@
+"""Cases one after another, in this process: what a run does, and each of its workers with its share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.memory import memory_limit
+from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.result import CaseResult
+from gradcheck.checks.runner import Further, check_one, unreadable
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.errors import InvalidCase
+from gradcheck.language.case import Case
+
+#: A case, or all errors of one file.
+Work = Case | list[InvalidCase]
+
+
+def in_turn(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
+    """The result of each."""
+    check = checker(options, engines)
+    with ready(options, engines):
+        yield from map(check, work)
+
+
+def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
+    """What makes a result of a case."""
+    further = _further(options)
+
+    def check(item: Work) -> CaseResult:
+        return check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
+
+    return check
+
+
+def _further(options: Options) -> dict[str, Further]:
+    """What is told of cases beyond their verdicts; imported only where it was asked for."""
+    chosen: dict[str, Further] = {}
+    if options.derived:
+        from gradcheck.checks.independence import note_derived
+
+        chosen["derived"] = note_derived
+    if options.power:
+        from gradcheck.checks.mutation.measure import with_power
+
+        chosen["power"] = with_power
+    return chosen
+
+
+@contextmanager
+def ready(options: Options, engines: Engines) -> Iterator[None]:
+    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case;
+    and the limit to the memory that cases may take."""
+    dtype = dtypes.BY_NAME[options.dtype or "float64"]
+    with ExitStack() as stack:
+        for engine in set(engines.all):
+            if isinstance(engine, DefineByRun):
+                stack.enter_context(engine.session(dtype))
+        stack.enter_context(memory_limit(options.memory))
+        yield

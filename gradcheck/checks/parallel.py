@@ -1,0 +1,166 @@
+"""A run's cases by way of an executor: processes of this machine, or whatever else takes functions and calls them.
+
+Cases go out in chunks, so many at a time, and results come back as they are ready; neither decides what is found. Where
+a chunk is lost, its cases are asked again one by one: the one that is lost again has cost itself alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradcheck.checks import workers
+from gradcheck.checks.executors import executor_of
+from gradcheck.checks.in_turn import Work, checker, ready
+from gradcheck.checks.options import Engines, Options, engines_of
+from gradcheck.checks.result import CaseResult
+from gradcheck.checks.runner import broken, unreadable
+from gradcheck.checks.transport import Transport
+from gradcheck.checks.workers import CannotStart, Workers, can_fork
+from gradcheck.errors import UsageError
+from gradcheck.language.case import Case
+
+#: The most cases that go out together; and how many chunks each worker should get, so that none ends much later.
+_CHUNK, _CHUNKS = 16, 8
+#: Chunks that are out at a time: of our own workers for each, of another executor together.
+_AHEAD, _ELSEWHERE = 2, 64
+
+#: Where in the run a case stands, and the case.
+Numbered = tuple[int, Case]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who works (`make` again makes another, should that one break), how many chunks are out at a time, of how many
+    cases; and what workers have from the beginning, which need not be sent."""
+
+    make: Callable[[], Executor]
+    ahead: int
+    size: int
+    shared: tuple[Any, ...] = ()
+
+
+def plan_of(work: Sequence[Work], options: Options, engines: Engines) -> Plan | None:
+    """How the run is to be divided; None where it is not. Raises UsageError for an executor that there is not."""
+    number = sum(isinstance(item, Case) for item in work)
+    if options.executor is not None:
+        make = executor_of(options.executor) if isinstance(options.executor, str) else options.executor
+        return Plan(make, _ELSEWHERE, _size(number, _ELSEWHERE))
+    if options.jobs > 1 and number:
+        jobs = min(options.jobs, number)
+        modules = [type(engine).__module__ for engine in engines.all if type(engine).__module__.startswith(__package__)]
+        size = 1 if options.timeout is not None else _size(number, jobs * _CHUNKS)
+        return Plan(lambda: Workers(jobs, limit=options.timeout, preload=(__name__, *modules)), jobs * _AHEAD, size)
+    if options.timeout is not None and can_fork():
+        shared = (engines, *engines.all, *(item for item in work if isinstance(item, Case)))
+        return Plan(lambda: Workers(1, limit=options.timeout, forked=shared), _AHEAD, 1, shared)
+    return None
+
+
+def _size(number: int, chunks: int) -> int:
+    return max(1, min(_CHUNK, -(-number // chunks)))
+
+
+def in_parallel(
+    work: Sequence[Work], options: Options, engines: Engines, plan: Plan
+) -> Iterator[tuple[int, CaseResult]]:
+    """Each result with its place in the work, as they come."""
+    cases = [(place, item) for place, item in enumerate(work) if isinstance(item, Case)]
+    yield from ((place, unreadable(item)) for place, item in enumerate(work) if not isinstance(item, Case))
+    division = _Division(options, engines, plan)
+    try:
+        yield from division.results([cases[at : at + plan.size] for at in range(0, len(cases), plan.size)])
+    finally:
+        division.executor.shutdown(wait=isinstance(division.executor, Workers), cancel_futures=True)
+
+
+class _Division:
+    """A run that is divided: what is out, and who has it."""
+
+    def __init__(self, options: Options, engines: Engines, plan: Plan) -> None:
+        self.options, self.engines, self.plan = options, engines, plan
+        self.settings = _settings(options, engines, plan.shared)
+        self.transport = Transport(plan.shared)
+        self.executor = plan.make()
+        self.out: dict[Future[bytes], list[Numbered]] = {}
+
+    def results(self, chunks: Sequence[list[Numbered]]) -> Iterator[tuple[int, CaseResult]]:
+        """As they come."""
+        waiting = deque(chunks)
+        suspects: deque[list[Numbered]] = deque()  # that must be alone, so that it is known who is to blame
+        while waiting or suspects or self.out:
+            while waiting and not suspects and len(self.out) < self.plan.ahead:
+                self._send(waiting.popleft())
+            if suspects and not self.out:
+                self._send(suspects.popleft())
+            alone = len(self.out) == 1
+            for future in wait(self.out, return_when=FIRST_COMPLETED).done:
+                chunk = self.out.pop(future)
+                error = future.exception()
+                if error is None:
+                    yield from self._answered(future.result(), chunk)
+                elif isinstance(error, CannotStart):
+                    raise UsageError(f"no process can be started: {error}", hint="try -j 1") from error
+                elif len(chunk) > 1 or (isinstance(error, BrokenExecutor) and not alone):
+                    suspects += [[one] for one in chunk]
+                else:
+                    yield chunk[0][0], self._lost(chunk[0][1], error)
+
+    def _send(self, chunk: list[Numbered]) -> None:
+        cases = self.transport.pack([case for _, case in chunk])
+        try:
+            future = self.executor.submit(check_chunk, self.settings, cases)
+        except BrokenExecutor:
+            self.executor.shutdown(wait=False)
+            self.executor = self.plan.make()
+            future = self.executor.submit(check_chunk, self.settings, cases)
+        self.out[future] = chunk
+
+    def _answered(self, answer: bytes, chunk: list[Numbered]) -> Iterator[tuple[int, CaseResult]]:
+        found = Transport([*self.engines.all, *(case for _, case in chunk)]).unpack(answer)
+        yield from zip((place for place, _ in chunk), found, strict=True)
+
+    def _lost(self, case: Case, error: BaseException) -> CaseResult:
+        return replace(broken(case, self.options, error), seconds=getattr(error, "seconds", 0.0))
+
+
+def _settings(options: Options, engines: Engines, shared: Sequence[Any]) -> bytes:
+    """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
+    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=None)
+    try:
+        if not shared and any(type(engine).__module__ == "__main__" for engine in engines.all):
+            raise TypeError("it is defined in the program itself")
+        return Transport(shared).pack((asked, engines if shared else None))
+    except Exception as error:
+        hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
+        raise UsageError(f"an engine cannot be sent to another process: {error}", hint=hint) from error
+
+
+# In a worker ------------------------------------------------------------------------------------------
+
+#: Cases change settings of libraries: in one process there is never more than one at a time, whoever calls.
+_ALONE = threading.Lock()
+#: The settings that were read last, and what they came to.
+_last: tuple[bytes, Options, Engines] | None = None
+
+
+def check_chunk(settings: bytes, cases: bytes) -> bytes:
+    """The results of some cases."""
+    with _ALONE:
+        options, engines = _known(settings)
+        items = Transport(workers.given).unpack(cases)
+        with ready(options, engines):
+            found = list(map(checker(options, engines), items))
+        return Transport([*engines.all, *items]).pack(found)
+
+
+def _known(settings: bytes) -> tuple[Options, Engines]:
+    global _last
+    if _last is None or _last[0] != settings:
+        options, engines = Transport(workers.given).unpack(settings)
+        _last = settings, options, engines or engines_of(options)
+    return _last[1], _last[2]

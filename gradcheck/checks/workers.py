@@ -1,0 +1,258 @@
+"""Processes that work for this one, as an executor: a call that ends its process, or never ends, costs itself alone.
+
+A deadline interrupts Python, but nothing interrupts one call into NumPy or torch; and where such a call brings its
+process down, that process takes all other work with it. So each process has one call at a time, and whoever is late is
+killed; the next call gets a new process.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, get_all_start_methods, get_context
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from gradcheck.checks.limits import OutOfTime
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+#: Seconds beyond its limit after which a call is no longer waited for.
+GRACE = 0.4
+#: Libraries whose threads do not survive a fork.
+_THREADED = ("jax",)
+#: What is sent once, when calls can be taken; before a call; and between its end and its result.
+_READY, _BEGINS, _ENDS = b"ready", b"begins", b"ends"
+#: What libraries read when they are loaded, to know how many threads they may have.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+#: Processes are started one after another.
+_STARTS = threading.Lock()
+#: In a worker: what it was given when it was started.
+given: Sequence[Any] = ()
+
+
+class CannotStart(RuntimeError):
+    """No process can be had."""
+
+
+class ProcessEnded(RuntimeError):
+    """The process of a call is gone, by a signal or by an exit of its own, so many seconds after the call began."""
+
+    def __init__(self, text: str, seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.seconds = seconds
+
+
+def can_fork() -> bool:
+    """Whether a fork of this process can go on where it stands."""
+    alone = threading.current_thread() is threading.main_thread()
+    return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in _THREADED)
+
+
+class Workers(Executor):
+    """`number` processes, started when there is work for them. A call that takes longer than `limit` seconds raises
+    OutOfTime, one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is
+    raised as usual.
+
+    Each is a fork of a server of forks, which has imported `preload`, and lets libraries have one thread. With
+    `forked` each is a fork of this very process instead, and finds that in `given`, whatever it is.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        *,
+        limit: float | None = None,
+        preload: Sequence[str] = (),
+        forked: Sequence[Any] | None = None,
+    ) -> None:
+        self._limit, self._given = limit, forked or ()
+        self._context: Any = get_context("fork" if forked is not None else _method())
+        if forked is None and _method() == "forkserver":
+            with _one_thread_each():
+                self._context.set_forkserver_preload(list(preload))
+                forkserver.ensure_running()
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
+        self._processes: dict[int, _Process] = {}
+        self._ended = self._killed = False
+        self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Raises what pickle does where a function or an argument cannot be sent."""
+        if self._ended:
+            raise RuntimeError("these workers have been sent home")
+        future: Future[Any] = Future()
+        self._tasks.put((future, pickle.dumps((function, args, kwargs))))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """After what was submitted is done; with `cancel_futures` at once, whatever they do."""
+        self._ended = True
+        if cancel_futures:
+            self._killed = True
+            with suppress(queue.Empty):
+                while task := self._tasks.get_nowait():
+                    task[0].cancel()
+            for process in list(self._processes.values()):
+                process.kill()
+        for _ in self._threads:
+            self._tasks.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _work(self, number: int) -> None:
+        """What one thread here does for one process there."""
+        try:
+            while task := self._tasks.get():
+                future, call = task
+                if not future.set_running_or_notify_cancel():
+                    continue
+                try:
+                    right, found = self._process(number).answer(call, self._limit)
+                except BaseException as error:
+                    self._end(number)
+                    future.set_exception(error)
+                else:
+                    (future.set_result if right else future.set_exception)(found)
+        finally:
+            self._end(number)
+
+    def _process(self, number: int) -> _Process:
+        """The one that is there, or a new one. Raises ProcessEnded where none is wanted any more."""
+        if number not in self._processes:
+            self._processes[number] = _Process(self._context, self._given)
+        if self._killed:
+            raise ProcessEnded("before it began")
+        return self._processes[number]
+
+    def _end(self, number: int) -> None:
+        process = self._processes.pop(number, None)
+        if process is not None:
+            process.end()
+
+
+def _method() -> str:
+    return "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    known = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in known.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A new process would run the program's main module again, which it does not need, and which may not be there."""
+    with _STARTS:
+        known = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = known
+
+
+class _Process:
+    """A process that answers calls in turn, as long as somebody listens."""
+
+    def __init__(self, context: Any, given: Sequence[Any]) -> None:
+        self._pipe, there = context.Pipe()
+        theirs = self._pipe if context.get_start_method() == "fork" else None  # which a fork has, too
+        self._process = context.Process(target=_serve, args=(there, theirs, given), daemon=True)
+        try:
+            with _without_main(), warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # that threads of libraries are not forked is known
+                self._process.start()
+            there.close()
+            self._pipe.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise CannotStart(f"{type(error).__name__}: {error}") from error
+
+    def answer(self, call: bytes, limit: float | None) -> tuple[bool, Any]:
+        """Whether the function returned, and what it returned or raised. Raises ProcessEnded, and OutOfTime where that
+        does not come in time."""
+        start = time.monotonic()
+        try:
+            self._pipe.send_bytes(call)
+            self._pipe.recv_bytes()  # that it begins: what it did before was done in no call's time
+            start = time.monotonic()
+            if limit is not None and not self._pipe.poll(limit + GRACE):
+                raise OutOfTime(limit)
+            self._pipe.recv_bytes()
+            answer: tuple[bool, Any] = pickle.loads(self._pipe.recv_bytes())
+            return answer
+        except (EOFError, OSError):
+            raise ProcessEnded(self._fate(), time.monotonic() - start) from None
+
+    def _fate(self) -> str:
+        self._process.join()
+        code = self._process.exitcode
+        return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
+
+    def kill(self) -> None:
+        """At once, whatever it does."""
+        with suppress(OSError):
+            self._process.kill()
+
+    def end(self) -> None:
+        """The same, and leave nothing of it."""
+        self.kill()
+        self._process.join()
+        self._pipe.close()
+
+
+def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]) -> None:
+    """Answer every call, until nobody listens any more."""
+    global given
+    given = inherited
+    if theirs is not None:
+        theirs.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
+    gc.freeze()
+    with suppress(EOFError, ConnectionError):
+        pipe.send_bytes(_READY)
+        while True:
+            call = pipe.recv_bytes()
+            pipe.send_bytes(_BEGINS)
+            answer = _answer(call)
+            pipe.send_bytes(_ENDS)
+            pipe.send_bytes(answer)
+
+
+def _answer(call: bytes) -> bytes:
+    try:
+        function, args, kwargs = pickle.loads(call)
+        return pickle.dumps((True, function(*args, **kwargs)))
+    except Exception as error:
+        try:
+            return pickle.dumps((False, error))
+        except Exception:
+            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+def call_given(place: int, *args: Any) -> Any:
+    """In a worker that is a fork: call one of the functions that it was given."""
+    return given[place](*args)

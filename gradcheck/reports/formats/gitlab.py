@@ -1,0 +1,38 @@
+"""GitLab's code quality report, which stands in the merge request: a list of problems, each with a fingerprint by which
+GitLab knows it again.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.problems import Fingerprints, Problem, problems, remarks
+from gradcheck.reports.repository import in_repository
+
+_SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xpassed": "minor"}
+
+
+def render(result: RunResult, look: Look) -> str:
+    """The list, an entry a line, in ASCII."""
+    prints = Fingerprints()
+    entries = []
+    for case in result.cases:
+        entries += [_entry(case, problem, _SEVERITY[case.status], prints) for problem in problems(case)]
+        entries += [_entry(case, remark, "info", prints) for remark in remarks(case)]
+    return "[" + ",\n".join(entries) + "]\n"
+
+
+def _entry(case: CaseResult, problem: Problem, severity: str, prints: Fingerprints) -> str:
+    entry: dict[str, Any] = {
+        "check_name": f"gradcheck/{problem.rule}",
+        "description": f"{case.name}: {problem.message}" if case.name else problem.message,
+        "fingerprint": prints.of(case, problem),
+        "severity": severity,
+        "location": {"path": in_repository(problem.place.file), "lines": {"begin": problem.place.line or 1}},
+    }
+    return json.dumps(entry)

@@ -1,0 +1,65 @@
+"""A page for people, in GitHub's Markdown: the summary, a table of what is wrong, and each failure in full below it.
+
+Whatever a case says is code or escaped, so that it cannot be markup."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.failed import WORDS, failure
+from gradcheck.reports.findings import BAD
+from gradcheck.reports.problems import problems, remarks
+from gradcheck.reports.summary import lacking_lines, slowest_lines, summary
+from gradcheck.reports.text import count, plain
+
+#: How many cases have a line in the table, and how many are told in full: GitHub refuses a summary of over a megabyte.
+_LISTED, _IN_FULL = 200, 20
+#: How many characters of each, in full and of one sentence.
+_MOST, _SENTENCE = 20_000, 600
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+
+
+def render(result: RunResult, look: Look) -> str:
+    """The page, ending in a newline."""
+    bad = sorted((case for case in result.cases if case.status in BAD), key=lambda case: BAD.index(case.status))
+    lines = ["<!-- a report of gradcheck -->", f"## gradcheck: {_text(summary(result))}", ""]
+    if bad:
+        lines += ["| | case | where | what |", "|---|---|---|---|", *map(_row, bad[:_LISTED])]
+        lines += [f"| | {count(len(bad) - _LISTED, 'more case')} | | |"] if len(bad) > _LISTED else []
+        lines.append("")
+    told = [(case, remark) for case in result.cases for remark in remarks(case)]
+    lines += [f"- {_code(remark.location)} {_text(f'{case.name}: {remark.message}')}" for case, remark in told]
+    lines += [f"- {_text(line)}" for line in (*lacking_lines(result), *slowest_lines(result, look.durations))]
+    lines += [""] if lines[-1] else []
+    for case in bad[:_IN_FULL]:
+        lines += _in_full(case)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _row(case: CaseResult) -> str:
+    first, *others = problems(case)
+    more = f" (and {count(len(others), 'more problem')})" if others else ""
+    return f"| {WORDS[case.status][0]} | {_text(case.name)} | {_code(first.location)} | {_text(first.message)}{more} |"
+
+
+def _in_full(case: CaseResult) -> list[str]:
+    text = "\n".join(line.plain.rstrip() for line in failure(case, Look(width=100)))
+    text = text if len(text) <= _MOST else f"{text[:_MOST]}\n…"
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    shown = escape(plain(case.name or case.file))  # no markdown is read up to the next empty line
+    return ["<details>", f"<summary>{shown}</summary>", "", f"{fence}text", text, fence, "", "</details>", ""]
+
+
+def _text(text: str) -> str:
+    text = text if len(text) <= _SENTENCE else f"{text[:_SENTENCE]}…"
+    return _MARKUP.sub(r"\\\1", plain(text)).replace(r"\&", "&amp;").replace(r"\<", "&lt;").replace(r"\>", "&gt;")
+
+
+def _code(text: str) -> str:
+    """In a table, where a bar ends a cell even in code."""
+    shown = plain(text).replace("|", "\\|")
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    return f"{fence} {shown} {fence}" if "`" in shown else f"`{shown}`" if shown else ""

@@ -1,0 +1,84 @@
+"""SARIF 2.1.0 (OASIS 2020), as GitHub's code scanning and editors read it: a result a problem, where it stands, and
+what to write instead where that is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from gradcheck import __version__
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.problems import Fingerprints, Problem, problems, remarks
+from gradcheck.reports.repository import in_repository
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render(result: RunResult, look: Look) -> str:
+    """One run, in ASCII."""
+    found = list(_results(result))
+    run = {
+        "tool": {"driver": _driver(found)},
+        "invocations": [{"executionSuccessful": result.exit_code in (0, 1), "exitCode": result.exit_code}],
+        "columnKind": "unicodeCodePoints",
+        "results": found,
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def _driver(found: list[dict[str, Any]]) -> dict[str, Any]:
+    rules = dict.fromkeys(one["ruleId"] for one in found)
+    described = [{"id": rule, "shortDescription": {"text": rule.replace("_", " ").replace("-", " ")}} for rule in rules]
+    return {"name": "gradcheck", "version": __version__, "semanticVersion": __version__, "rules": described}
+
+
+def _results(result: RunResult) -> Iterator[dict[str, Any]]:
+    prints = Fingerprints()
+    for case in result.cases:
+        for level, problem in (*(("error", p) for p in problems(case)), *(("note", r) for r in remarks(case))):
+            yield _result(case, problem, level, prints)
+
+
+def _result(case: CaseResult, problem: Problem, level: str, prints: Fingerprints) -> dict[str, Any]:
+    fixes = {} if problem.replacement is None else {"fixes": [_fix(problem, problem.replacement)]}
+    return {
+        "ruleId": problem.rule,
+        "level": level,
+        "message": {"text": f"{case.name}: {problem.message}" if case.name else problem.message},
+        "locations": [{"physicalLocation": _location(problem)}],
+        "partialFingerprints": {"gradcheck/v1": prints.of(case, problem)},
+        **fixes,
+    }
+
+
+def _location(problem: Problem) -> dict[str, Any]:
+    region = _region(problem)
+    return {"artifactLocation": _artifact(problem), **({"region": region} if region else {})}
+
+
+def _artifact(problem: Problem) -> dict[str, str]:
+    file = in_repository(problem.place.file).encode("utf-8", "backslashreplace")
+    return {"uri": quote(file), "uriBaseId": "%SRCROOT%"}
+
+
+def _region(problem: Problem) -> dict[str, int]:
+    place = problem.place
+    if not place.line:
+        return {}
+    region = {"startLine": place.line}
+    if place.column:
+        region["startColumn"] = place.column
+        if problem.length:
+            region |= {"endLine": place.line, "endColumn": place.column + problem.length}
+    return region
+
+
+def _fix(problem: Problem, text: str) -> dict[str, Any]:
+    replacement = {"deletedRegion": _region(problem), "insertedContent": {"text": text}}
+    return {
+        "description": {"text": f"write {text}"},
+        "artifactChanges": [{"artifactLocation": _artifact(problem), "replacements": [replacement]}],
+    }

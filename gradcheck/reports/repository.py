@@ -1,0 +1,17 @@
+"""Where a file is in its repository: tools that show reports beside the code look for it from the root."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def in_repository(file: str) -> str:
+    """The path from the repository's root, wherever inside of it the run began."""
+    here = Path.cwd()
+    path = Path(os.path.normpath(here / file))
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    roots = [Path(workspace)] if workspace else []
+    roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
+    root = next((root for root in roots if path.is_relative_to(root)), None)
+    return Path(file).as_posix() if root is None else path.relative_to(root).as_posix()

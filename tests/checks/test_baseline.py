@@ -1,0 +1,84 @@
+"""What a baseline makes of a result: known, new, gone; and what is written into it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.baseline import Baseline, KnownClaim, failing
+from gradcheck.checks.options import Options
+from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult, Subject
+from gradcheck.checks.run import run
+from gradcheck.facts import fact
+from tests.from_text import case_of
+
+ID = "a.yaml::b"
+
+
+def claim(what: Any, tensor: str, status: Any = "failed", engine: str = "case", formula: str = "") -> Comparison:
+    return Comparison(Subject(what, tensor, engine=engine, formula=formula), status)
+
+
+def result(*comparisons: Comparison, status: Any = "failed", **fields: Any) -> CaseResult:
+    return CaseResult(ID, "a.yaml", "b", status, comparisons=comparisons, **fields)
+
+
+def known(*claims: KnownClaim) -> Baseline:
+    return Baseline("known.json", {ID: frozenset(claims)})
+
+
+X, Y = KnownClaim("formula", "x", engine="case"), KnownClaim("formula", "y", engine="case")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "found", "status"),
+    [
+        (known(X), result(claim("formula", "x")), "xfailed"),
+        (known(X, Y), result(claim("formula", "x"), claim("formula", "y", "undecided")), "xfailed"),
+        (known(X), result(claim("formula", "x"), claim("formula", "y")), "failed"),
+        (known(X), result(claim("formula", "x", formula="2 * x")), "failed"),
+        (known(X, Y), result(claim("formula", "x"), claim("formula", "y", "passed")), "xpassed"),
+        (known(X), result(claim("formula", "x", "passed"), status="passed"), "xpassed"),
+        (known(X), result(status="skipped"), "skipped"),
+        (known(X), result(claim("formula", "x"), status="xfailed"), "xfailed"),
+        (Baseline("known.json"), result(claim("formula", "x")), "failed"),
+    ],
+)
+def test_new_claims_fail_and_so_do_those_that_hold(baseline: Baseline, found: CaseResult, status: str) -> None:
+    assert baseline.judged(found).status == status
+
+
+def test_an_engine_that_is_not_asked_may_stay() -> None:
+    mine = known(KnownClaim("gradient", "x", engine="mine"))
+    asked, other = claim("gradient", "x", "passed", "mine"), claim("gradient", "x", "passed", "core")
+    assert mine.judged(result(other, status="passed")).status == "passed"
+    assert mine.judged(result(asked, status="passed")).status == "xpassed"
+
+
+def test_errors_are_known_by_their_kind_and_mistakes_by_their_text() -> None:
+    def broken(kind: str, text: str, status: Any) -> CaseResult:
+        return result(status=status, errors=(Failure(kind, fact("said", text=text)),))
+
+    assert failing(broken("crash", "at 0x7f12", "crashed")) == {KnownClaim("crash")}
+    assert failing(broken("invalid", "no graph", "invalid")) == {KnownClaim("invalid", formula="no graph")}
+    assert known(KnownClaim("crash")).judged(broken("timeout", "", "crashed")).status == "crashed"
+    assert failing(result()) == {KnownClaim("failed")}
+
+
+def test_what_ran_is_written_anew_and_what_did_not_may_stay() -> None:
+    ran = RunResult((result(claim("formula", "y")), replace(result(status="passed"), id="a.yaml::c")), 0.0, {})
+    before = Baseline("k", {ID: frozenset({X}), "a.yaml::c": frozenset({X}), "o": frozenset({X}), "p": frozenset({X})})
+    assert before.updated(ran, ["o"]).claims == {"o": {X}, ID: {Y}}
+    assert Baseline("k", {"a.yaml::gone": frozenset({X}), "o.yaml::c": frozenset({X})}).gone(ran) == ["a.yaml::gone"]
+
+
+def test_a_run_does_not_stop_for_what_is_known() -> None:
+    text = "name: n{n}\ninputs: {{x: [1, 2]}}\ngraph: {{y: (x * x).sum()}}\nformulas: {{x: {n} * x}}"
+    cases = [case_of(text.format(n=n)) for n in (3, 2, 4)]
+    first = run(cases)
+    known = Baseline("k").updated(RunResult(first.cases[:1], 0.0, {}), [])
+    again = run(cases, Options(baseline=known, maxfail=1))
+    assert [case.status for case in again.cases] == ["xfailed", "passed", "failed"]
+    assert again.exit_code == 1

@@ -1,0 +1,64 @@
+"""`--baseline` and `--update-baseline`, from run to run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--output-format", "json", "--baseline", "known.json")
+
+
+def statuses(outcome: Any) -> list[str]:
+    return [case["status"] for case in json.loads(outcome.out)["cases"]]
+
+
+def test_what_fails_now_is_known_until_it_is_mended(wrong: Path, bad: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", *QUICK, "--update-baseline")
+    assert (outcome.code, outcome.err) == (0, "wrote 3 known failures to known.json\n")
+    written = Path("known.json").read_text()
+    assert len(written.splitlines()) == 5
+    assert '"what": "formula", "tensor": "x", "engine": "case", "formula": "3 * x"}' in written
+    outcome = gradcheck("run", *QUICK, "-x")
+    assert (outcome.code, statuses(outcome)) == (0, ["xfailed", "passed", "passed", "xfailed"])
+    wrong.write_text(wrong.read_text().replace("3 * x", "2 * x"))
+    outcome = gradcheck("run", *QUICK)
+    assert (outcome.code, statuses(outcome)) == (1, ["xfailed", "passed", "passed", "xpassed"])
+    assert json.loads(outcome.out)["cases"][3]["known"].startswith("formula of x fails no more, and known.json still")
+    bad.unlink()
+    assert gradcheck("run", *QUICK, "--update-baseline").code == 0
+    assert Path("known.json").read_text() == '{"gradcheck-baseline": 1, "failures": [\n\n]}\n'
+
+
+def test_a_file_that_can_be_read_again_must_leave(bad: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK, "--update-baseline")
+    bad.write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
+    outcome = gradcheck("run", *QUICK)
+    assert (outcome.code, statuses(outcome)) == (1, ["passed"] * 3)
+    assert outcome.err == "known.json: 'cases/bad.yaml' fails no more or is no more; run --update-baseline\n"
+    assert gradcheck("run", *QUICK, "-k", "bad").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no baseline 'known.json'; --update-baseline writes it"),
+        ("{", "cannot read the baseline 'known.json'"),
+        ("[]", "'known.json' is no baseline of gradcheck"),
+        ('{"gradcheck-baseline": 2, "failures": []}', "'known.json' is no baseline"),
+        ('{"gradcheck-baseline": 1, "failures": [{"case": "a", "colour": 1}]}', "'known.json' is no baseline"),
+    ],
+)
+def test_what_is_no_baseline_is_told(cases: Path, gradcheck: Any, text: str | None, message: str) -> None:
+    if text is not None:
+        Path("known.json").write_text(text)
+    outcome = gradcheck("run", *QUICK)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"gradcheck: {message}")
+
+
+def test_it_must_be_known_where_to_write(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", "--update-baseline")
+    assert (outcome.code, "name the file: --baseline FILE" in outcome.err) == (2, True)
