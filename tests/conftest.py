@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.conformance import properties
 
 # As the command line does: a look for cycles goes over all that torch has made, an eighth of the time of all tests.
 gc.set_threshold(100_000, 20, 100)
+
+# How fast the machine is says nothing about what is tested.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 WithRules = Callable[..., None]
 WithForward = Callable[[str, Callable[..., Any]], None]
