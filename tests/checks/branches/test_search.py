@@ -79,6 +79,17 @@ def test_a_stated_domain_is_kept() -> None:
     assert 1.999 < other.inputs["x"].max() <= 2
 
 
+@pytest.mark.parametrize("formula", ["where(x.sum() == 0, x, 2 * x)", "where(sqrt(x * x) == x, 5, 2 * x)"])
+def test_equality_is_not_looked_for_outside_of_a_stated_domain(formula: str) -> None:
+    problem = problem_of(f"""
+        dims: {{n: 1}}
+        inputs: {{x: "uniform(-3, -0.5, [n])"}}
+        graph: {{y: (x * x).sum()}}
+        formulas: {{x: "{formula}"}}
+    """)
+    assert found(problem, "eq", 0) is None
+
+
 def test_an_incoming_gradient_moves_and_says_so_where_the_file_writes_it_out() -> None:
     text = """
         inputs: {{x: [1.0, 2.0]}}
