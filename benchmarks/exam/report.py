@@ -6,7 +6,11 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 
 import torch
 
@@ -34,6 +38,17 @@ class Results:
     graphs: int = 0
     operators: set[str] = field(default_factory=set)
 
+    def add(self, other: Results) -> None:
+        """What was asked about other graphs."""
+        self.wrong += other.wrong
+        self.right += other.right
+        self.partial += other.partial
+        for mine, theirs in ((self.of_wrong, other.of_wrong), (self.of_right, other.of_right)):
+            for name, answers in theirs.items():
+                mine.setdefault(name, []).extend(answers)
+        self.graphs += other.graphs
+        self.operators |= other.operators
+
     @property
     def missed(self) -> list[tuple[Item, Verdict]]:
         return [(item, v) for item, v in self.wrong if v.passed]
@@ -47,25 +62,34 @@ class Results:
         return [(item, v) for item, v in self.right if not v.passed]
 
 
-def hold(sample: int | None = None, peers: bool = True, only: str = "") -> Results:
-    """All questions, or about so many wrong ones and a few right ones, spread over graphs and classes."""
-    results = Results()
+def hold(sample: int | None = None, peers: bool = True, only: str = "", jobs: int = 1) -> Results:
+    """All questions, or about so many wrong ones and a few right ones, spread over graphs and classes; in so many
+    processes, each of which takes a graph at a time."""
     graphs = _chosen(only)
     every = 1 if sample is None else max(1, MOST * len(graphs) // sample)
-    tools = others() if peers else {}
+    ask = partial(_asked, every=every, everything=sample is None, peers=peers)
+    results = Results()
+    with ProcessPoolExecutor(jobs, get_context("spawn")) if jobs > 1 else nullcontext() as pool:
+        for of_graph in map(ask, enumerate(graphs)) if pool is None else pool.map(ask, enumerate(graphs)):
+            results.add(of_graph)
+    return results
+
+
+def _asked(numbered: tuple[int, Graph], *, every: int, everything: bool, peers: bool) -> Results:
+    """The questions about one graph."""
+    number, graph = numbered
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
     try:
-        for number, graph in enumerate(graphs):
-            torch.set_default_dtype(torch.float64)
-            asked = questions(graph, MOST)
-            results.graphs += 1
-            asked.wrong = asked.wrong[number % every :: every]
-            _ask(asked, results, tools, sample is None)
+        asked = questions(graph, MOST)
+        asked.wrong = asked.wrong[number % every :: every]
+        results = Results(graphs=1)
+        _ask(asked, results, others() if peers else {}, everything)
+        return results
     finally:
         torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
-    return results
 
 
 def _chosen(only: str) -> list[Graph]:
@@ -198,17 +222,18 @@ def _neighbours(only: str) -> int:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """`python -m benchmarks exam [--sample N] [--list] [--only GRAPH] [--alone] [--together]`."""
+    """`python -m benchmarks exam [--sample N] [--list] [--only GRAPH] [--alone] [--together] [--jobs N]`."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks exam")
     parser.add_argument("--sample", type=int, help="about so many wrong formulas, instead of all")
     parser.add_argument("--list", action="store_true", help="every formula that was missed or flagged")
     parser.add_argument("--only", default="", help="graphs with this in their name, or of this theme")
     parser.add_argument("--alone", action="store_true", help="without the other checkers")
     parser.add_argument("--together", action="store_true", help="what is said otherwise of formulas that share a file")
+    parser.add_argument("--jobs", type=int, default=1, help="in so many processes")
     chosen = parser.parse_args(arguments)
     if chosen.together:
         return _neighbours(chosen.only)
-    results = hold(chosen.sample, not chosen.alone, chosen.only)
+    results = hold(chosen.sample, not chosen.alone, chosen.only, chosen.jobs)
     print("| what | measured | promised | kept | details |\n|---|---|---|---|---|")
     found = list(_rows(results, full=not (chosen.sample or chosen.only)))
     print(*found, "", *tables(results), sep="\n")
