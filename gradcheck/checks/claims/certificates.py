@@ -127,7 +127,10 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
     """Each formula, with its tensor, that passed wherever it was tried, follows another convention at a kink, or is off
     where rounding moves the numbers."""
     formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
-    failed = {(c.tensor, c.formula) for c in formulas if c.status in UNSETTLED and not _rounds(context, c)}
+    failed: set[tuple[str, str]] = set()
+    for c in formulas:
+        if c.status in UNSETTLED and (c.tensor, c.formula) not in failed and not _rounds(context, c):
+            failed.add((c.tensor, c.formula))
     own = {(c.tensor, c.formula) for c in formulas if c.trial is None} - failed
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     return [(name, claim) for name, claim in listed if (name, claim.text) in own]
@@ -146,8 +149,9 @@ def _rounds(context: Context, c: Comparison) -> bool:
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     point = context.points.at(c.trial)
-    if point.conditioning.rough.moves_claim(c, difference(c.tensor, claim)):
-        return True
+    is_moved = point.conditioning.rough.moves_claim(c, difference(c.tensor, claim))
+    if is_moved is not None:
+        return is_moved
     moves = explained(point, c.step, c.tensor, claim)
     return moves is not None and moves.shape == c.mask.shape and bool((moves[c.mask] > 0).all())
 

@@ -87,11 +87,12 @@ class RoughLook:
         """The same of a claim about a gradient, where the first of the `differences` is how far it is from that."""
         return is_beyond_rounding(failed, self._noise_of_claim(failed.step, differences))
 
-    def moves_claim(self, failed: Comparison, differences: Differences) -> bool:
-        """Whether rounding is known to move such a claim, if far less than it is off, wherever it is off."""
+    def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
+        """Whether rounding moves such a claim wherever it is off, if by far less than that; None where it is not known
+        to be plainly beyond rounding.."""
         noise = self._noise_of_claim(failed.step, differences)
         if noise is None or failed.mask is None or not is_beyond_rounding(failed, noise):
-            return False
+            return None
         return bool((noise[failed.mask] > 0).all())
 
     def is_nothing(self, c: Comparison) -> bool:
