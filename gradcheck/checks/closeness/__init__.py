@@ -2,6 +2,6 @@
 
 `tolerance` holds the rule, `compare` applies it element by element, `beyond_rounding` sees at once what is far beyond
 rounding, `conditioning` measures what rounding explains where two differ otherwise, `rounding` judges by it,
-`agreement` says who of several is wrong. Nothing here knows cases' claims or how a failure is explained. Change how a tolerance is decided in `tolerance`; what roundings excuse in
-`conditioning`.
+`agreement` says who of several is wrong. Nothing here knows cases' claims or how a failure is explained. Change how a
+tolerance is decided in `tolerance`; what roundings excuse in `conditioning`.
 """
