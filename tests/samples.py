@@ -27,6 +27,8 @@ def samples(op: Op) -> tuple[str, ...]:
 
 #: All of them, but for random ops themselves.
 CALLS = [text for op in TABLE.values() if op.name not in RANDOM for text in samples(op)]
+#: Of which op each is.
+OP_OF = {text: op.name for op in TABLE.values() if op.name not in RANDOM for text in samples(op)}
 
 
 def named(text: str) -> tuple[Expr, dict[str, Expr]]:

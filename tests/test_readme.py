@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.errors import UsageError
 from gradcheck.language.loader.model import Case as Model
 from gradcheck.reports import Look
-from tests.documents import blocks, without_time
+from tests.documents import blocks, gradcheck, without_time
 from tests.from_text import case_of
 from tests.paths import ROOT
 
@@ -86,12 +85,9 @@ def test_the_report_shown_is_what_comes_out(tmp_path: Path) -> None:
     assert right in text
     wrong = text.replace(right, "formulas:                     # gradients derived by hand\n  b: grad(d)\n")
     (tmp_path / name).write_text(wrong, encoding="utf-8")
-    command = [sys.executable, "-m", "gradcheck", "run", name]
-    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")}
-    environment["PYTHONPATH"] = str(ROOT)
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
-    assert result.returncode == 1
-    assert without_time(result.stdout) == without_time(shown)
+    code, out = gradcheck(tmp_path, "run", name)
+    assert code == 1
+    assert without_time(out) == without_time(shown)
 
 
 def test_every_key_is_documented() -> None:
@@ -145,10 +141,9 @@ def test_the_dialect_of_the_contributors_guide_takes_two_words(monkeypatch: pyte
     assert found.status == "passed"
 
 
-def test_the_oracle_of_the_contributors_guide_proves() -> None:
-    result = python(example("import prove"))
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.strip() == str(["proved"] * 4)
+def test_the_oracle_of_the_contributors_guide_proves(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(example("import prove"), {})
+    assert capsys.readouterr().out.strip() == str(["proved"] * 4)
 
 
 def test_the_report_of_the_contributors_guide_works() -> None:

@@ -13,6 +13,7 @@ from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays
 from gradcheck.errors import TensorError
 from tests.autograd import table
+from tests.tables import for_each_by_family
 
 #: torch reads an index `[2.7, 0]` as if it were `[2, 0]`; nobody means that.
 STRICTER = {"getitem"}
@@ -50,7 +51,7 @@ def is_taken(side: Any, call: Application) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
-@pytest.mark.parametrize("name", sorted(name for name, op in TABLE.items() if op.torch and not table.is_random(op)))
+@for_each_by_family(sorted(name for name, op in TABLE.items() if op.torch and not table.is_random(op)))
 def test_floats_are_refused_where_torch_refuses_them(name: str) -> None:
     op = TABLE[name]
     for sample in op.samples:

@@ -17,6 +17,7 @@ from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays
 from gradcheck.errors import ArgumentError, TensorError, Unsupported
 from tests.autograd import table
+from tests.tables import for_each, for_each_by_family, try_each
 
 COMPARED = sorted(name for name, op in TABLE.items() if op.torch and not table.is_random(op))
 OWN = sorted(name for name, op in TABLE.items() if not op.torch and not table.is_random(op))
@@ -26,15 +27,18 @@ RANDOM = sorted(name for name, op in TABLE.items() if table.is_random(op))
 # Against torch -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@for_each_by_family(COMPARED)
 def test_values_and_gradients_are_torchs(name: str) -> None:
     problems = [problem for call in table.calls(TABLE[name]) for problem in table.disagreements(call)]
     assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "complex128"])
-@pytest.mark.parametrize("name", COMPARED)
-def test_other_dtypes_are_torchs(name: str, dtype: str) -> None:
+def test_other_dtypes_are_torchs(dtype: str) -> None:
+    try_each(COMPARED, lambda name: check_in_dtype(name, dtype))
+
+
+def check_in_dtype(name: str, dtype: str) -> None:
     """Where torch takes them."""
     problems = []
     for call in table.calls(TABLE[name]):
@@ -48,7 +52,7 @@ def test_other_dtypes_are_torchs(name: str, dtype: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@for_each_by_family(COMPARED)
 def test_gradients_of_gradients_are_torchs(name: str) -> None:
     """Where torch has them."""
     problems = []
@@ -113,7 +117,7 @@ def applied_by_torch(call: Application) -> Any:
 # The table itself --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(TABLE))
+@for_each(sorted(TABLE))
 def test_entry_is_complete(name: str) -> None:
     op = TABLE[name]
     assert op.doc
@@ -126,7 +130,7 @@ def test_entry_is_complete(name: str) -> None:
         counterpart(op)
 
 
-@pytest.mark.parametrize("name", sorted(TABLE))
+@for_each(sorted(TABLE))
 def test_samples_call_the_op(name: str) -> None:
     assert len(list(table.calls(TABLE[name]))) >= len(TABLE[name].samples)
 
@@ -181,7 +185,7 @@ def _documented(op: Op, name: str, position: int) -> str:
 SIGNED = sorted(name for name, op in TABLE.items() if op.torch and torchs_forms(op))
 
 
-@pytest.mark.parametrize("name", SIGNED)
+@for_each(SIGNED)
 def test_signature_is_torchs(name: str) -> None:
     """Its names, their order and which must be named, as far as torch tells."""
     op = TABLE[name]

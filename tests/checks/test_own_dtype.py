@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.failures import arbitration
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.own_dtype import is_unsettled, settle
 from gradcheck.checks.pipeline import check_case, examine
@@ -117,8 +118,10 @@ def test_what_is_settled_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_at_kinks_another_convention_is_none_of_a_dtype(dtype: str) -> None:
-    text = "{inputs: {x: 'zeros(300)'}, graph: {y: abs(x)}, backward: {y: 'randn(300)'}, formulas: {x: '%s'}}"
+def test_at_kinks_another_convention_is_none_of_a_dtype(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more elements than are looked at one by one."""
+    monkeypatch.setattr(arbitration, "KINKS", 24)
+    text = "{inputs: {x: 'zeros(30)'}, graph: {y: abs(x)}, backward: {y: 'randn(30)'}, formulas: {x: '%s'}}"
     found = checked(text % "grad(y) * where(x < 0, -1.0, 1.0)", dtype)
     assert found.status in ("passed", "unsupported")
     assert checked(text % "grad(y) * where(x < 0, -1.0, 1.5)", dtype).status == "failed"

@@ -24,13 +24,13 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.aims import Aims, Goal, are_on
 from gradcheck.checks.branches.comparison import EQUAL, Margin
 from gradcheck.checks.branches.parts import STATED, Part, Parts
-from gradcheck.checks.branches.sites import in_enough_digits, margins
+from gradcheck.checks.branches.sites import claims_of, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call
-from gradcheck.language.expr.traverse import ops_in
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order, random_parts
@@ -66,6 +66,7 @@ class BranchSearch:
         self._start = {**self._drawn(), **self._incoming()}
         self._half = 0
         self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
+        self._reduced: dict[frozenset[str], Problem] = {}
 
     def _drawn(self) -> dict[Part, np.ndarray]:
         found: dict[Part, np.ndarray] = {}
@@ -160,12 +161,26 @@ class BranchSearch:
         incoming = {part.name: tensor for part, tensor in tensors.items() if part.is_incoming}
         try:
             leaves = self._leaves(tensors)
-            owners = {site.owner for site, _ in goals}
-            found = margins(self.problem, leaves, {**self.gradients, **incoming}, owners)
+            owners = frozenset(site.owner for site, _ in goals)
+            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners)
         except GradcheckError:
             return {}, []
         met = [found[site] for site, _ in goals if site in found]
         return leaves, met if len(met) == len(goals) else []
+
+    def _about(self, owners: frozenset[str]) -> Problem:
+        """The problem with no more of the graph, and of a derivation, than these are made of."""
+        if owners not in self._reduced:
+            case = self.problem.case
+            claims, needed = dict(claims_of(case)), set(owners)
+            for owner in owners & claims.keys():
+                needed.update(free_names(claims[owner].expr))
+            for name, claim in reversed([*case.graph.items(), *case.let.items()]):
+                if name in needed:
+                    needed.update(free_names(claim.expr))
+            graph, let = ({n: c for n, c in held.items() if n in needed} for held in (case.graph, case.let))
+            self._reduced[owners] = replace(self.problem, case=replace(case, graph=graph, let=let))
+        return self._reduced[owners]
 
     def _leaves(self, tensors: Mapping[Part, Tensor]) -> dict[str, Tensor]:
         found: dict[str, Any] = dict(self.problem.sizes)

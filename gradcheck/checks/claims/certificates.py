@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.formulas import explained
+from gradcheck.checks.claims.formulas import difference, explained
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
@@ -60,26 +60,31 @@ def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
     proofs = proofs_of(context, claims)
     for name, claim in claims if proofs else ():
         lenient = _is_looser(context.case, name, context.options.tolerance)
-        _amend(context, (name, claim), [(found[name, claim.text], problem) for found, problem in proofs], lenient)
+        of_it = [(found[name, claim.text], problem) for found, problem in proofs if (name, claim.text) in found]
+        _amend(context, (name, claim), of_it, lenient)
 
 
 def proofs_of(
     context: Context, claims: Sequence[tuple[str, Claim]]
 ) -> list[tuple[dict[tuple[str, str], Proof], Problem]]:
     """What the exact oracle says of each formula, by tensor and text, for the case's own problem and every trial's;
-    nothing where that is too much work. What was asked before is not asked again."""
+    nothing where that is too much work. What was asked before is not asked again, nor, at further problems, what has
+    failed and is not proved: it is of interest only if it is proved at all of them."""
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
         return []
     from gradcheck.oracles.exact.prove import prove  # not for cases without formulas
 
+    failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status in UNSETTLED}
+    given_up: set[tuple[str, str]] = set()
     for problem in problems:
         known = context.proofs.setdefault(id(problem), {})
-        asked = [(name, claim) for name, claim in claims if (name, claim.text) not in known]
+        asked = [(n, claim) for n, claim in claims if (n, claim.text) not in known.keys() | given_up]
         if asked:
             found = prove(problem, asked, problem.seed)
             known |= {(name, claim.text): proof for (name, claim), proof in zip(asked, found, strict=True)}
+        given_up |= {key for key, proof in known.items() if key in failed and proof.status != "proved"}
     return [(context.proofs[id(problem)], problem) for problem in problems]
 
 
@@ -90,7 +95,8 @@ def proved(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]
     proofs = [found for found, _ in proofs_of(context, asked)] if applies(context) else []
 
     def holds(key: tuple[str, str]) -> bool:
-        return all(found[key].status == "proved" and not found[key].conditions for found in proofs)
+        of_it = [found.get(key) for found in proofs]
+        return all(proof is not None and proof.status == "proved" and not proof.conditions for proof in of_it)
 
     return [claim for name, claim in asked if proofs and holds((name, claim.text))]
 
@@ -121,7 +127,10 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
     """Each formula, with its tensor, that passed wherever it was tried, follows another convention at a kink, or is off
     where rounding moves the numbers."""
     formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
-    failed = {(c.tensor, c.formula) for c in formulas if c.status in UNSETTLED and not _rounds(context, c)}
+    failed: set[tuple[str, str]] = set()
+    for c in formulas:
+        if c.status in UNSETTLED and (c.tensor, c.formula) not in failed and not _rounds(context, c):
+            failed.add((c.tensor, c.formula))
     own = {(c.tensor, c.formula) for c in formulas if c.trial is None} - failed
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     return [(name, claim) for name, claim in listed if (name, claim.text) in own]
@@ -139,7 +148,11 @@ def _rounds(context: Context, c: Comparison) -> bool:
     if not context.options.explained and not _is_small(c):  # nobody has looked whether it is at a kink
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
-    moves = explained(context.points.at(c.trial), c.step, c.tensor, claim)
+    point = context.points.at(c.trial)
+    is_moved = point.conditioning.rough.moves_claim(c, difference(c.tensor, claim))
+    if is_moved is not None:
+        return is_moved
+    moves = explained(point, c.step, c.tensor, claim)
     return moves is not None and moves.shape == c.mask.shape and bool((moves[c.mask] > 0).all())
 
 

@@ -23,6 +23,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.random_rounding import Roundings
+from gradcheck.checks.closeness.beyond_rounding import RoughLook
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import ClaimKind, Comparison
 from gradcheck.checks.scope import Scope
@@ -175,6 +176,12 @@ class Conditioning:
             return False
         error = np.abs(wide(got) - wide(want))[mask]
         return bool((~(error > self.limit + (failed.atol or 0.0)) | np.isinf(error)).all())
+
+    @cached_property
+    def rough(self) -> RoughLook:
+        """What two runs tell at once of what is far beyond rounding. What less than double precision has lost is always
+        measured."""
+        return RoughLook(None if self.is_of_low_precision else self._problem)
 
     def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """For a VALUE or a GRADIENT after a step: what each element may be off by. None where that is unknown."""

@@ -37,6 +37,8 @@ def allow_rounding(comparisons: Iterable[Comparison], conditioning: Conditioning
 
 
 def _allowed(failed: Comparison, conditioning: Conditioning) -> Comparison:
+    if conditioning.rough.is_beyond(failed, measured_as(failed)):
+        return failed
     allowance = conditioning.allowance(measured_as(failed), failed.step, failed.tensor)
     return judged(failed, allowance, conditioning)
 

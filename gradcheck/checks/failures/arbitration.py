@@ -143,7 +143,7 @@ class _Arbitration:
             return None
 
     def _slack(self, c: Comparison) -> np.ndarray | None:
-        if c.operation is not None:
+        if c.operation is not None or self.point.conditioning.rough.is_nothing(c):
             return None
         return self.point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
 

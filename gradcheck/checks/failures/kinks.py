@@ -28,12 +28,16 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterable[Comparison]:
     """Nothing new: what failed at a kink gets its place, and what repeats a mistake of the reference fails."""
-    from gradcheck.checks.failures.conventions import Conventions  # not for cases that pass, and are at no kink
+    from gradcheck.checks.branches.smooth import is_smooth  # not for cases that pass, and are at no kink
+    from gradcheck.checks.failures.conventions import Conventions
     from gradcheck.checks.failures.doubts import doubt_reference
     from gradcheck.engines.raised import raise_precision
 
+    points = list(_points(context))
+    if is_smooth(context.points.own.problem):
+        points = [point for point in points if point in context.points.at_kinks]
     believed: list[bool] = []
-    for point in list(_points(context)):
+    for point in points:
         raised = raise_precision(point.problem)
         with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
             Conventions(context, point, believed).settle()

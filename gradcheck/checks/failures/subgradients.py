@@ -50,6 +50,7 @@ class Subgradients:
         self._spans = {n: slice(end - a.size, end) for (n, a), end in zip(tensors.items(), ends.tolist(), strict=True)}
         size = int(ends[-1])
         self._seen, self._far, self._closer = _Seen(size), _Seen(size), _Seen(size)  # all; in pairs, at two distances
+        self._not_closer: list[Arrays] = []  # moves that were not asked for closer by
         self._places: dict[tuple[bytes, ...], Place] = {}
         for _ in range(_PAIRS):
             self._ask_both(nearby.random())
@@ -57,7 +58,7 @@ class Subgradients:
     @property
     def are_known(self) -> bool:
         """Whether there are gradients close by."""
-        return min(len(self._far.rows), len(self._closer.rows)) >= _PAIRS
+        return len(self._far.rows) >= _PAIRS
 
     def _ask_both(self, direction: Arrays) -> None:
         moves = self.nearby.moves(direction)
@@ -65,7 +66,7 @@ class Subgradients:
             row = self._asked(moves, part)
             self._seen.add(row)
             self._far.add(row)
-            self._closer.add(self._asked(moves, part * _CLOSER))
+        self._not_closer.append(moves)
 
     def _asked(self, moves: Arrays, part: float) -> np.ndarray | None:
         """The gradient there, if it is one."""
@@ -99,7 +100,17 @@ class Subgradients:
         far, closer = self._far, self._closer
         apart = far.high - far.low
         jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
-        return np.asarray(jumps & (closer.high - closer.low >= _STAYS * apart))
+        if jumps.any():
+            self._ask_closer()
+        are_known = len(closer.rows) >= _PAIRS
+        return np.asarray(jumps & are_known & (closer.high - closer.low >= _STAYS * apart))
+
+    def _ask_closer(self) -> None:
+        """Of what jumps, half of the gradients tell whether it stays; where nothing does, they are not asked for."""
+        for moves in self._not_closer:
+            for part in (_CLOSER, -_CLOSER):
+                self._closer.add(self._asked(moves, part))
+        self._not_closer.clear()
 
     def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
         """Whether the gradient jumps in all these elements of a tensor, which are moved alone, one after the other,

@@ -49,23 +49,24 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
             group = [tracker for tracker in trackers if tracker.frees_incoming is frees]
             if group:
                 _prove(problem, dependencies, group, Setting(seed, frees_incoming=frees))
-        for tracker in trackers:
-            if tracker.proved:
-                tracker.conditions = _conditions(problem, dependencies, tracker, seed)
+        _note_conditions(problem, dependencies, [tracker for tracker in trackers if tracker.proved], seed)
     return [tracker.proof() for tracker in trackers]
 
 
-def _conditions(problem: Problem, dependencies: Dependencies, tracker: Tracker, seed: int) -> tuple[str, ...]:
-    """Where the formula is defined, beyond what the graph asks for: `x > 0`."""
-    case = problem.case
-    steps = [case.let[step].expr for step in dependencies.of(tracker.formula).steps]
+def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], seed: int) -> None:
+    """Where formulas are defined, beyond what the graph asks for: `x > 0`."""
     signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
-    asked = domains.conditions((*steps, tracker.formula), signs)
-    if not asked:
-        return ()
-    graph = GraphAtPoint(problem, dependencies, Setting(seed))
-    _ClaimsAtPoint(graph, [tracker])
-    return domains.said(one for one in asked if graph.lacks(tracker.formula, *one))
+    asking: list[tuple[Tracker, list[domains.Condition]]] = []
+    for tracker in trackers:
+        steps = [problem.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
+        asked = domains.conditions((*steps, tracker.formula), signs)
+        if asked:
+            asking.append((tracker, asked))
+    if asking:
+        graph = GraphAtPoint(problem, dependencies, Setting(seed))
+        _ClaimsAtPoint(graph, [tracker for tracker, _ in asking])
+        for tracker, asked in asking:
+            tracker.conditions = domains.said(one for one in asked if graph.lacks(tracker.formula, *one))
 
 
 def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradcheck.checks.claims import certificates
 from tests.checks.conftest import Check, failed, those
 
 CHAIN = """
@@ -56,16 +57,20 @@ def test_a_number_that_was_rounded_refutes_nothing(check: Check) -> None:
     assert case.status == "passed", failed(case)
 
 
-def test_large_graphs_are_left_to_numbers(check: Check) -> None:
-    lines = ["h0: x * 1.0", *(f"h{i}: h{i - 1} + x" for i in range(1, 12_000))]
+@pytest.mark.parametrize(("size", "is_proved"), [(120, False), (60, True)])
+def test_large_graphs_are_left_to_numbers(
+    check: Check, monkeypatch: pytest.MonkeyPatch, size: int, is_proved: bool
+) -> None:
+    monkeypatch.setattr(certificates, "MAX_WORK", 800)
+    lines = ["h0: x * 1.0", *(f"h{i}: h{i - 1} + x" for i in range(1, size))]
     graph = "\n".join(f"  {line}" for line in lines)
     case = check(
-        f"inputs: {{x: randn(2)}}\ngraph:\n{graph}\nbackward: {{h11999: [1, 1]}}\n"
-        "formulas: {x: 'full_like(x, 12000)'}"
+        f"inputs: {{x: randn(2)}}\ngraph:\n{graph}\nbackward: {{h{size - 1}: [1, 1]}}\n"
+        f"formulas: {{x: 'full_like(x, {size})'}}"
     )
     own = those(case, "formula")[0]
     assert own.status == "passed"
-    assert own.certificate is None
+    assert (own.certificate is not None) is is_proved
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from gradcheck.language.expr.calls import FUNCTIONS, METHODS
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
+from tests.tables import for_each
 
 X, Y = Name("x"), Name("y")
 
@@ -40,7 +41,7 @@ def test_keywords_answer_to_numpy_s_names():
     assert parse("sum(x, axis=0, keepdims=True)") == parse("sum(x, dim=0, keepdim=True)")
 
 
-@pytest.mark.parametrize("name", sorted(TABLE))
+@for_each(sorted(TABLE))
 def test_no_op_hides_behind_a_name_that_python_cannot_write(name):
     assert all(part.isidentifier() for part in name.split("."))
 

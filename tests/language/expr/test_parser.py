@@ -9,6 +9,7 @@ from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Call, Dtype, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse, spans
 from gradcheck.language.expr.printer import to_text
+from tests.tables import for_each
 
 X, Y = Name("x"), Name("y")
 
@@ -310,7 +311,7 @@ def test_a_long_chain_of_methods_is_no_deep_nesting():
     assert to_text(parse("x" + ".sin()" * 500)).count("sin(") == 500
 
 
-@pytest.mark.parametrize("text", sorted({sample for op in TABLE.values() for sample in op.samples}))
+@for_each(sorted({sample for op in TABLE.values() for sample in op.samples}))
 def test_every_sample_of_the_table_is_read_printed_and_checked(text):
     expr = parse(text)
     assert parse(to_text(expr)) == expr

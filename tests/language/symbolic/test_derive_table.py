@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired
 from gradcheck.language.symbolic.derive import derive
 from tests.language.symbolic.derived import check
-from tests.samples import CALLS, problem_of
+from tests.samples import CALLS, OP_OF, problem_of
+from tests.tables import for_each_by_family
 
 
-@pytest.mark.parametrize("text", CALLS)
+@for_each_by_family(CALLS, OP_OF.__getitem__)
 def test_the_formula_of_a_sample_is_its_gradient(text: str) -> None:
     """For every output that gradients can flow from, with a random incoming gradient; and so it is for other numbers
     than those it was derived from."""

@@ -300,31 +300,31 @@ EXCESSES = {
 @pytest.mark.parametrize("excess", EXCESSES)
 def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo a tiny prime wrong formulas do pass; no more often than the bound of each says, on average."""
-    monkeypatch.setattr(modular, "PRIMES", (103,) * 10)
+    monkeypatch.setattr(modular, "PRIMES", (47,) * 10)
     monkeypatch.setattr("gradcheck.oracles.exact.tracker.BOUND", 0.5)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, expected, asked = 0, 0.0, 0
-    for seed in range(1500):
+    for seed in range(600):
         proof = proofs_of(of, "x", f"w + {excess}", seed=seed)[0]
         asked += proof.status != "unsupported"
         passed += proof.status == "proved"
         expected = max(expected, proof.bound if proof.status == "proved" else 0)
-    assert asked > 1000
+    assert asked > 400
     assert 0 < passed <= expected * asked + 3 * np.sqrt(expected * asked)
 
 
 @pytest.mark.parametrize("excess", ["exp(x) - exp(w)", "(x > 0) - (x > 1)", "tanh(x) - exp(w) / 3"])
 def test_the_bound_counts_uninterpreted_functions(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Different arguments that are the same at a point make functions agree; that is in the bound as well."""
-    monkeypatch.setattr(modular, "PRIMES", (1019,) * 10)
+    monkeypatch.setattr(modular, "PRIMES", (211,) * 10)
     monkeypatch.setattr("gradcheck.oracles.exact.tracker.BOUND", 0.9)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
-    passed, bound = 0, 0.0
-    for seed in range(1500):
+    passed, bound, tries = 0, 0.0, 300
+    for seed in range(tries):
         proof = proofs_of(of, "x", f"w + {excess}", seed=seed)[0]
         if proof.status == "proved":
             passed, bound = passed + 1, max(bound, proof.bound)
-    assert passed <= bound * 1500 + 3 * np.sqrt(bound * 1500)
+    assert 0 < passed <= bound * tries + 3 * np.sqrt(bound * tries)
 
 
 def test_claims_do_not_disturb_each_other() -> None:

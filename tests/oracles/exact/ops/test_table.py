@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.core import Core
@@ -23,7 +22,8 @@ from gradcheck.oracles.exact.dual import EXACT_RULES, Dual
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.exact.tracker import BOUND
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
-from tests.samples import CALLS, problem_of
+from tests.samples import CALLS, OP_OF, problem_of
+from tests.tables import for_each, for_each_by_family
 
 #: Samples of ops that must be proved that are beyond it: made of integers, complex numbers, or no fraction at all.
 BEYOND = {
@@ -87,7 +87,7 @@ MUST = {text for text in calls(RATIONAL) if text not in BEYOND and "complex" not
 }
 
 
-@pytest.mark.parametrize("text", CALLS)
+@for_each_by_family(CALLS, OP_OF.__getitem__)
 def test_samples(text: str) -> None:
     """A right gradient is never refuted, and proved where it must be; a wrong one never is."""
     for problem, formulas in claims_of(text):
@@ -126,7 +126,7 @@ SOLVE = (
 )
 
 
-@pytest.mark.parametrize("text", [*(text for text in DRAWN if not any(part in text for part in LEFT_OUT)), *SOLVE])
+@for_each([*(text for text in DRAWN if not any(part in text for part in LEFT_OUT)), *SOLVE])
 def test_values_and_tangents(text: str) -> None:
     """On small integers the values are the forward's own, the tangents those of a complex step."""
     expr, floats, others = integers(text)
@@ -158,7 +158,7 @@ def _file_of(rule: Any) -> str:
     return str(function.__module__).rpartition(".")[2]
 
 
-@pytest.mark.parametrize("name", sorted(EXACT_RULES))
+@for_each(sorted(EXACT_RULES))
 def test_rules_stand_where_the_docstring_says(name: str) -> None:
     here = _file_of(EXACT_RULES[name].function)
     family = TABLE[name].forward.__module__.rpartition(".")[2]

@@ -1,0 +1,89 @@
+"""What is far beyond rounding is seen at once; what rounding may explain is measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.closeness import conditioning
+from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.errors import GradcheckError
+from tests.checks.conftest import Check, failed
+from tests.conftest import WithRules
+
+WANT = np.array([1.0, -2.0, 0.0, 4.0])
+STILL = np.array([1e-14, 1e-14, 0.0, 1e-14])
+
+
+def compared(got: np.ndarray | None, want: np.ndarray = WANT) -> Comparison:
+    return compare(got, want, Tolerance(1e-10), Subject(ClaimKind.GRADIENT, "x"))
+
+
+@pytest.mark.parametrize("got", [-WANT, WANT + 1e-6, WANT * [1, 1, 1, 1.001], WANT + np.eye(4)[2] * 1e-9, None])
+def test_what_is_wrong_is_far_off(got: np.ndarray | None) -> None:
+    assert is_beyond_rounding(compared(got), STILL)
+
+
+@pytest.mark.parametrize(
+    ("got", "noise"),
+    [
+        (WANT * (1 + 1e-9), STILL * 1e4),  # off by less than so much noise, many times over
+        (-WANT, np.abs(WANT) * 0.01),  # hopeless
+        (-WANT, WANT * np.nan),
+        (WANT * [1, 1, 1, -1], np.array([1.0, 1.0, 1.0, 1e-14])),  # most of it is
+        (WANT * [1, 1, 1, np.nan], STILL),
+        (WANT + np.eye(4)[2], STILL + np.eye(4)[2] * 1e-14),  # a zero that cancels
+        (-WANT, np.zeros(3)),
+        (-WANT, None),
+    ],
+)
+def test_what_rounding_may_explain_is_not(got: np.ndarray, noise: np.ndarray | None) -> None:
+    assert not is_beyond_rounding(compared(got), noise)
+
+
+def test_what_raises_is_not_known() -> None:
+    def run(core: object) -> list[np.ndarray]:
+        raise GradcheckError("no")
+
+    assert roughly(run, 0) == []
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was measured, one entry a time."""
+    found: list[object] = []
+    allowances = conditioning.allowances
+    monkeypatch.setattr(conditioning, "allowances", lambda *a: found.append(a) or allowances(*a))
+    return found
+
+
+WRONG = "{inputs: {x: [0.5, 1, 2]}, graph: {y: tanh(x), loss: y.sum()}, formulas: {x: '%s'}}"
+
+
+@pytest.mark.parametrize("formula", ["-(1 - y * y)", "1 - y", "1.00001 * (1 - y * y)"])
+def test_nothing_is_measured_for_a_wrong_formula(check: Check, measured: list[object], formula: str) -> None:
+    assert failed(check(WRONG % formula), "formula")
+    assert not measured
+
+
+def test_nothing_is_measured_for_a_wrong_rule(check: Check, measured: list[object], with_rules: WithRules) -> None:
+    with_rules("tanh", lambda g, y, x: -g * (1 - y * y))
+    case = check("{inputs: {x: [0.5, 1, 2]}, graph: {y: tanh(x), loss: y.sum()}}")
+    assert failed(case, "gradient")
+    assert case.status == "failed"
+    assert not measured
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_less_than_double_precision_is_measured(check: Check, measured: list[object], dtype: str) -> None:
+    assert failed(check(WRONG.replace("{inputs", f"{{dtype: {dtype}, inputs") % "-(1 - y * y)"), "formula")
+    assert measured
+
+
+def test_where_rounding_is_large_it_is_measured(check: Check, measured: list[object]) -> None:
+    case = check(WRONG.replace("[0.5, 1, 2]", "[18, 19]") % "1 / cosh(x) ** 2")
+    assert case.status == "passed"
+    assert measured

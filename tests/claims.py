@@ -1,0 +1,17 @@
+"""Cases with fewer claims, for tests of what does not depend on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from gradcheck import load
+from gradcheck.language.case import Case
+
+
+def engines_alone(paths: Iterable[str | Path]) -> list[Case]:
+    """The cases of these files without formulas and checks at the top level: those are about the reference alone."""
+    cases, errors = load(list(paths))
+    assert not errors
+    return [replace(case, formulas={}, wrong_formulas={}, let={}, checks=()) for case in cases]
