@@ -294,6 +294,8 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     return name
 
 
+#: Ops that torch lets keep a dimension only where they are told which.
+_DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
 #: What to write for an op that is given one argument more than torch takes.
 _OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
 #: What to write for an op that is given a tensor alone.
@@ -315,4 +317,6 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     except ArgumentError as error:
         instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else {}
         raise site.error(error.message, instead.get(op.name, error.hint)) from None
+    if op.name in _DIM_FIRST and positional == 1 and "keepdim" in keys and "dim" not in keys:
+        raise site.error(f"{op.name} keeps a dimension that it is told", f"write {op.name}(x, dim=0, keepdim=True)")
     return Call(op.name, args, kwargs, at=site.at)
