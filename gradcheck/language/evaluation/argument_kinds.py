@@ -212,6 +212,8 @@ def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) ->
     if kind in ("tensor", "floating"):
         message = f"{op.name} takes a tensor as its {_ordinal(place)} argument, not {what}"
         return _error(op, message, _instead_of_list(value) or _instead_of_number(op, parameter, value))
+    if kind == "integer" and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
+        return ArgumentError(f"{op.name} takes an integer as dim, not {what}", hint=f"write {op.name}(x, y)")
     if getattr(value, "requires_grad", False) and shape_of(value) == ():
         return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not a tensor that needs a gradient")
     return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not {what}")

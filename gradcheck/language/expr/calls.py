@@ -179,6 +179,8 @@ def plan_call(site: CallSite) -> Plan:
 
 def _layer_hint(func: ast.expr) -> str:
     """`nn.ReLU()(x)` makes a layer and calls it."""
+    if isinstance(func, (ast.Constant, ast.BinOp)):
+        return "an operator is missing: a product is written * by elements, @ of matrices"
     made = func.func if isinstance(func, ast.Call) else func
     name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
     instead = FOREIGN.get(name) or (f"{snake(name)}(x)" if lookup(snake(name)) else "")
@@ -302,6 +304,9 @@ _OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 
 _OF_ONE = {
     "transpose": "write x.T",
     "permute": "write x.T, or x.permute(1, 0)",
+    "layer_norm": "write layer_norm(x, x.shape[-1:])",
+    "rms_norm": "write rms_norm(x, x.shape[-1:])",
+    "batch_norm": "write batch_norm(x, None, None, training=True)",
     "softmax": "write softmax(x, dim=1), or whichever dimension is to add up to 1",
     "log_softmax": "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
 }
