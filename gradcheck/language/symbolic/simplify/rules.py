@@ -63,6 +63,8 @@ RULES: tuple[Rule, ...] = (
     elementwise.outer_product,
     guards.guard_in_a_guard,
     guards.divided_in_a_guard,
+    guards.bound_in_a_guard,
+    guards.clamp_in_a_bound,
     guards.guard_of_its_own,
     guards.guard_of_a_factor,
     guards.guard_of_a_relu,
