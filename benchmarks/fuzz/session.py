@@ -18,8 +18,8 @@ from gradcheck.checks.workers import ProcessEnded, Workers, call_given
 
 #: Where what was found is kept, to be looked at.
 KEPT = Path(".gradcheck_cache") / "fuzz"
-#: Seconds after which a trial, all of its commands together, is ended.
-PATIENCE = 120.0
+#: Seconds after which a trial, all of its commands together, is ended; a busy machine needs some.
+PATIENCE = 300.0
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -108,8 +108,8 @@ def _checked(trial: Trial, file: str) -> Iterator[Finding]:
     if "--dtype" not in trial.options and (known == USAGE) != ("invalid" in trial.statuses):
         yield Finding("validate", f"it exits with {known}, and run with {code}: {_invalid(first)}")
     if code != USAGE:
-        yield from _called(trial, "trace", file)
-        yield from _called(trial, "explain", file, "--format", "latex")
+        yield from _called(trial, "trace", file, "--memory", MEMORY)
+        yield from _called(trial, "explain", file, "--format", "latex", "--memory", MEMORY)
     if trial.statuses == ("passed",) and b"formulas:" not in trial.data and b"let:" not in trial.data:
         yield from _explained(trial, file)
 

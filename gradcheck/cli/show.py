@@ -36,9 +36,15 @@ _MOST_PARTS = 400
 )
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
+@options.MEMORY
 @options.UNREAD_VERBOSE
 def explain(
-    paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, expand: bool, seed: int | None
+    paths: tuple[str, ...],
+    keyword: str | None,
+    tags: tuple[str, ...],
+    format: str,
+    expand: bool,
+    **further: int | None,
 ) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula in the case language.
 
@@ -52,8 +58,8 @@ def explain(
 
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
-        with memory_limit(None):
-            text = render(derive(case, seed, expand=expand or None), format, width())
+        with memory_limit(further["memory"]):
+            text = render(derive(case, further["seed"], expand=expand or None), format, width())
         write_stdout(("\n" if number else "") + text)
     return tell_errors(selection)
 
@@ -63,9 +69,10 @@ def explain(
 @click.option("--step", type=click.IntRange(min=1), metavar="N", help="Only this step of the case, from 1.")
 @click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
 @options.SEED
+@options.MEMORY
 @click.option("--json", "as_json", is_flag=True, help="Write JSON, with every event.")
 @options.VERBOSE
-def trace(case: str, step: int | None, tensor: str, seed: int | None, as_json: bool, verbose: int) -> int:
+def trace(case: str, step: int | None, tensor: str, as_json: bool, verbose: int, **further: int | None) -> int:
     """Show the backward pass of one case, event by event.
 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
@@ -77,11 +84,11 @@ def trace(case: str, step: int | None, tensor: str, seed: int | None, as_json: b
     from gradcheck.language.sampling import draw
 
     chosen = select_one(case)
-    with memory_limit(None):
-        traced = trace_case(draw(chosen, seed))
+    with memory_limit(further["memory"]):
+        traced = trace_case(draw(chosen, further["seed"]))
+        explained = _explained(chosen, further["seed"])
     _check(traced, step, tensor)
     index = None if step is None else step - 1
-    explained = _explained(chosen, seed)
     if as_json:
         from gradcheck.reports.commands import trace_json
 

@@ -26,7 +26,14 @@ def as_array(value: Any, dtype: np.dtype) -> np.ndarray:
     if isinstance(value, (float, complex)):
         target = dtypes.complex_of(dtype) if isinstance(value, complex) else dtypes.real_of(dtype)
         return np.asarray(value, dtype=target)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float, complex)) for item in value):
+    numbers = isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float, complex)) for item in value)
+    if numbers and isinstance(value, list):
         return np.asarray(value)
-    what = "several tensors" if isinstance(value, tuple) else type(value).__name__
+    if numbers and value:
+        sizes = ", ".join(map(str, value))
+        hint = f"write randn({sizes}) for a tensor of that shape, [{sizes}] for these numbers"
+        raise ArgumentError("the value is a tuple of numbers, not a tensor", hint=hint)
+    if isinstance(value, list):
+        raise ArgumentError("the value is a list of lists, not a tensor", hint="write tensor([…]), or take quotes away")
+    what = "several tensors" if isinstance(value, tuple) else f"a {type(value).__name__}"
     raise ArgumentError(f"the value is {what}, not a tensor", hint="index it, or write tensor([…])")

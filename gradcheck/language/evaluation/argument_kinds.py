@@ -76,8 +76,6 @@ _NEVER_NONE = frozenset(
 )
 #: What may be another tensor where it is not named: `max(x, y)`, but not `max(x, dim=y)`.
 _NO_TENSOR_BY_NAME = frozenset({"max.dim", "min.dim"})
-#: Ops that keep a dimension only where they are told which.
-_DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
 #: Parameters that are both tensors or both numbers.
 _ALIKE = {"clamp": ("min", "max")}
 
@@ -96,7 +94,7 @@ def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[Argument]
         kind = _kind(op, op.parameters.index(parameter), parameter)
         if place >= positional and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
             kind = "integer"
-        if kind != _ANYTHING or parameter.name == "dim" or f"{op.name}.{parameter.name}" in _NEVER_NONE:
+        if kind != _ANYTHING or f"{op.name}.{parameter.name}" in _NEVER_NONE:
             yield Argument(place, parameter, kind)
 
 
@@ -126,10 +124,6 @@ def check_kinds(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
             raise _refusal(op, place, parameter, kind, value)
     if op.name in _ALIKE:
         _check_alike(op, kinds, given)
-    if op.name in _DIM_FIRST:
-        names = {one.parameter.name for one in kinds}
-        if "keepdim" in names and "dim" not in names:
-            raise _error(op, f"{op.name} takes keepdim where it is given a dim")
 
 
 def _check_alike(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
@@ -218,6 +212,8 @@ def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) ->
     if kind in ("tensor", "floating"):
         message = f"{op.name} takes a tensor as its {_ordinal(place)} argument, not {what}"
         return _error(op, message, _instead_of_list(value) or _instead_of_number(op, parameter, value))
+    if kind == "integer" and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
+        return ArgumentError(f"{op.name} takes an integer as dim, not {what}", hint=f"write {op.name}(x, y)")
     if getattr(value, "requires_grad", False) and shape_of(value) == ():
         return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not a tensor that needs a gradient")
     return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not {what}")

@@ -179,6 +179,8 @@ def plan_call(site: CallSite) -> Plan:
 
 def _layer_hint(func: ast.expr) -> str:
     """`nn.ReLU()(x)` makes a layer and calls it."""
+    if isinstance(func, (ast.Constant, ast.BinOp)):
+        return "an operator is missing: a product is written * by elements, @ of matrices"
     made = func.func if isinstance(func, ast.Call) else func
     name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
     instead = FOREIGN.get(name) or (f"{snake(name)}(x)" if lookup(snake(name)) else "")
@@ -294,12 +296,17 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     return name
 
 
+#: Ops that torch lets keep a dimension only where they are told which.
+_DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
 #: What to write for an op that is given one argument more than torch takes.
 _OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
 #: What to write for an op that is given a tensor alone.
 _OF_ONE = {
     "transpose": "write x.T",
     "permute": "write x.T, or x.permute(1, 0)",
+    "layer_norm": "write layer_norm(x, x.shape[-1:])",
+    "rms_norm": "write rms_norm(x, x.shape[-1:])",
+    "batch_norm": "write batch_norm(x, None, None, training=True)",
     "softmax": "write softmax(x, dim=1), or whichever dimension is to add up to 1",
     "log_softmax": "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
 }
@@ -315,4 +322,6 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     except ArgumentError as error:
         instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else {}
         raise site.error(error.message, instead.get(op.name, error.hint)) from None
+    if op.name in _DIM_FIRST and positional == 1 and "keepdim" in keys and "dim" not in keys:
+        raise site.error(f"{op.name} keeps a dimension that it is told", f"write {op.name}(x, dim=0, keepdim=True)")
     return Call(op.name, args, kwargs, at=site.at)

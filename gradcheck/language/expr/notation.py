@@ -36,6 +36,7 @@ INSTEAD = {
     "shape": "write x.shape[0]",
     "len": "write len(x)",
     "length": "write len(x)",
+    "kernel_size": "leave it out: the weights' shape says it",
     "size": "write x.shape, or x.size(0)",
     **dict.fromkeys(
         ("requires_grad", "requires_grad_"), "leave it out: `inputs` require a gradient, `constants` do not"

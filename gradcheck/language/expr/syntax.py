@@ -149,6 +149,9 @@ class Source:
                 )
         if opened:
             mark, at = opened[-1]
+            slip = find_slip(self.text) if self.text.count("'") % 2 else None
+            if slip is not None and self.text[slip.at] == "'":  # Matlab's transpose begins a text here
+                raise self.error(slip.at, slip.message, slip.hint)
             message = f"unbalanced brackets: '{mark}' is never closed"
             raise Unbalanced(message, place=self.place_of(at), hint=f"close it with '{_OPENS[mark]}'")
 

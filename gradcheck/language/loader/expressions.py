@@ -98,6 +98,8 @@ class Expressions:
         return Claim(text, read.expr, self.document.text_place(path), self.document.is_verbatim(path, text))
 
 
+#: What the gradient that comes in is called elsewhere.
+_INCOMING = frozenset(["grad_output", "grad_out", "dout", "upstream", "upstream_grad", "gout", "g", "dL", "incoming"])
 #: What stands before the name of a gradient's tensor.
 _GRAD = re.compile(r"(?:torch\.)?grad\s*\(\s*")
 
@@ -160,6 +162,9 @@ class _Site(NamedTuple):
             hint = Hint(f"did you mean grad({quotient[1]})?", quotient[0], f"grad({quotient[1]})")
         elif tensor and self.gradients:
             hint = Hint(f"did you mean grad({tensor})?", name, f"grad({tensor})")
+        elif self.gradients and name in _INCOMING and "graph" in scope.defined.values():
+            root = [one for one in scope.defined if scope.defined[one] == "graph"][-1]
+            hint = Hint(f"did you mean grad({root}), the gradient that comes in?", name, f"grad({root})")
         elif not isinstance(hint, Hint) and re.search(rf"\w\s*=\s*{re.escape(name)}\b", self.text):
             hint = Hint(f"text needs quotes: '{name}'", name, f"'{name}'")
         elif lookup(name) is not None and not isinstance(hint, Hint):

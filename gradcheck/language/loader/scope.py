@@ -140,9 +140,9 @@ def gradient_of(name: str, tensors: Collection[str]) -> str:
 
 
 def _of_gradient(name: str, tensors: Collection[str]) -> str:
-    """The tensor of `grad(x)` or `x.grad`, written where its name alone belongs."""
-    found = re.fullmatch(r"grad\((\w+)\)|(\w+)\.grad", name)
-    tensor = (found[1] or found[2]) if found else ""
+    """The tensor of `grad(x)`, `x.grad` or `dL/dx`, written where its name alone belongs."""
+    found = re.fullmatch(r"grad\((\w+)\)|(\w+)\.grad|[d∂]\w*\s*/\s*[d∂](\w+)", name)
+    tensor = (found[1] or found[2] or found[3]) if found else ""
     return tensor if tensor in tensors else ""
 
 

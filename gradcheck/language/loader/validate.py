@@ -244,7 +244,8 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
     word = found.removeprefix("torch.").removeprefix("np.").lower()
     word = word if word in (*known, "float") else dtypes.ALIASES.get(word, word)
     close = word if word in known else nearest(word, known)
-    return Hint(f"did you mean '{close}'?", found, close) if close else ""
+    integers = "integers stand under `constants`, and keep their dtype" if word in dtypes.BY_NAME else ""
+    return Hint(f"did you mean '{close}'?", found, close) if close else integers
 
 
 def _expectation(detail: ErrorDetails) -> tuple[str, str]:

@@ -170,8 +170,9 @@ def call(op: Op, args: tuple[Any, ...]) -> Call:
     out, what follows that is given by keyword."""
     positional: list[Expr] = []
     keywords: list[tuple[str, Expr]] = []
+    keeps = any(parameter.name == "keepdim" and arg is True for parameter, arg in zip(op.parameters, args, strict=True))
     for position, (parameter, arg) in enumerate(zip(op.parameters, args, strict=True)):
-        if _is_default(parameter, arg):
+        if _is_default(parameter, arg) and not (keeps and parameter.name == "dim"):  # torch keeps only what it is told
             continue
         if keywords or parameter.keyword_only or len(positional) < position:
             keywords.append((parameter.name, to_expr(arg)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.errors import ShapeMismatch
 from tests.checks.build import context_of
 
 CLAMPED = """
@@ -30,5 +33,16 @@ def test_what_is_missing_is_reached_and_then_missing_no_more() -> None:
 def test_a_case_without_branches_misses_none() -> None:
     context = context_of("{inputs: {x: [1.0]}, graph: {y: x * x}, formulas: {x: 2 * x * grad(y)}}")
     coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    assert list(coverage.missing()) == []
+
+
+def test_a_point_that_the_core_refuses_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise ShapeMismatch("sizes differ")
+
+    context = context_of(CLAMPED)
+    coverage = BranchCoverage(context.case)
+    monkeypatch.setattr("gradcheck.checks.branches.coverage.margins_at", refuses)
     coverage.visit([context.points.own])
     assert list(coverage.missing()) == []

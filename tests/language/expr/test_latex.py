@@ -42,7 +42,8 @@ EXAMPLES = [
     ("index_add(x, 0, i, y)", r"\operatorname{index\_add}\left(x, 0, i, y\right)"),
     ("reshape(x, (-1,))", r"\operatorname{reshape}\left(x, \left(-1\right)\right)"),
     ("cat([x, y])", r"\operatorname{cat}\left(\left[x, y\right]\right)"),
-    ("sum(x, keepdim=True)", r"\operatorname{sum}\left(x, \mathrm{keepdim}=\mathrm{True}\right)"),
+    ("sum(x, dim=1, keepdim=True)",
+     r"\operatorname{sum}\left(x, \mathrm{dim}=1, \mathrm{keepdim}=\mathrm{True}\right)"),
 ]  # fmt: skip
 
 

@@ -257,6 +257,7 @@ REFUSED = {
     "sum(x, kepdim=True)": (8, "did you mean 'keepdim'?"),
     "x.sum(dimm=0)": (7, "did you mean 'dim'?"),
     "sum()": (1, "lacks its argument 'input'"),
+    "x.sum(keepdim=True)": (1, "sum keeps a dimension that it is told"),
     "mm(x)": (1, "its signature is mm("),
     "mm(x, y, z)": (1, "at most"),
     "sum(x, dim=0, axis=1)": (1, "twice"),

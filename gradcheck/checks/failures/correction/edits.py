@@ -103,6 +103,7 @@ def kept_dim(at: Position) -> Iterator[int]:
     if not isinstance(node, Call) or not _takes(node.op, ["dim", "keepdim"]):
         return
     others = tuple((name, value) for name, value in node.kwargs if name not in ("keepdim", "keepdims"))
+    others = () if others == (("dim", Literal(None)),) else others
     if len(others) < len(node.kwargs):
         yield at.pool.add(Call(node.op, node.args, others))
     elif others or len(node.args) == 2:

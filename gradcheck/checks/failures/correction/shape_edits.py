@@ -72,6 +72,23 @@ def transposed_term(at: Position) -> Iterator[int]:
         yield from transposed(at)
 
 
+def batched(at: Position) -> Iterator[int]:
+    """`K.mT` for `K.T` of a batch of matrices, `flatten(x, 1)` for `flatten(x)` of a batch of rows."""
+    array = at.pool.array(at.below[0]) if len(at.below) == 1 else None
+    if array is not None and array.ndim > 2 and is_op(at.node, "T"):
+        yield at.pool.call("mT", at.below[0])
+    if array is not None and array.ndim > 1 and is_op(at.node, "flatten", "ravel"):
+        yield at.pool.call("flatten", at.below[0], at.pool.literal(1))
+
+
+def as_flag(at: Position) -> Iterator[int]:
+    """`keepdim=True` for `keepdim=1`."""
+    node = at.node
+    if isinstance(node, Call) and any(isinstance(value, Literal) and value.value == 1 for _, value in node.kwargs):
+        kwargs = ((name, Literal(True) if name == "keepdim" else value) for name, value in node.kwargs)
+        yield at.pool.add(Call(node.op, node.args, tuple(kwargs)))
+
+
 def turned(at: Position) -> Iterator[int]:
     """`y @ x` for `x @ y`."""
     if is_op(at.node, "matmul", "mm", "bmm", "mv"):
@@ -88,7 +105,9 @@ def other_product(at: Position) -> Iterator[int]:
 EDITS: tuple[tuple[Edit, float], ...] = (
     (listed, 1.0),
     (as_matmul, 1.0),
+    (as_flag, 0.8),
     (turned, 0.9),
+    (batched, 0.9),
     (other_product, 1.0),
     (kept_dim, 1.0),
     (transposed_factor, 1.1),

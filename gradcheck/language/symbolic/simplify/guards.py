@@ -66,6 +66,46 @@ def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
     return (size, node.args[2]) if integer(zero) == 0 else None
 
 
+def bound_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+    """`where(n == 0, 0, where(n >= c, a, 0) / n)`, for c above 0, as `where(n >= c, a / n, 0)`."""
+    guarded = _guarded(node)
+    if guarded is None:
+        return None
+    size, inner = guarded
+    product = Product.of(inner)
+    for factor, times in product.factors.values():
+        bound = _bound(factor)
+        if times == 1 and bound is not None and bound[0] is size and bound[1] > 0:
+            condition, chosen, nothing = factor.children
+            return Call("where", (condition, product.replaced(factor, chosen).render(), nothing))
+    return None
+
+
+def clamp_in_a_bound(node: Expr, know: Facts) -> Expr | None:
+    """`where(n >= c, g / clamp(n, c), 0)` as `where(n >= c, g / n, 0)`."""
+    bound = _bound(node)
+    if bound is None or know.length(node.children[1]) > _LONGEST:
+        return None
+    size, least = bound
+
+    def without(part: Expr, children: list[Expr]) -> Expr:
+        is_its = is_call(part, "clamp", 2) and part.args[0] is size and part.args[1] == Literal(least)
+        return size if is_its else with_children(part, children)
+
+    condition, chosen, nothing = node.children
+    changed = fold(chosen, without)
+    return None if changed is chosen else Call("where", (condition, changed, nothing))
+
+
+def _bound(node: Expr) -> tuple[Expr, float] | None:
+    """n and c of `where(n >= c, a, 0)`, for a number c."""
+    if not is_call(node, "where", 3) or integer(node.args[2]) != 0 or not is_call(node.args[0], "ge", 2):
+        return None
+    size, least = node.args[0].args
+    number = least.value if isinstance(least, Literal) else None
+    return (size, number) if isinstance(number, (int, float)) else None
+
+
 def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
     """`x * where(n == 0, 0, g)`, n being the norm of x, as `x * g`: where n is 0, so is x. If g divides by n, that is
     not 0 where n is; then the formula holds elsewhere alone."""

@@ -237,8 +237,10 @@ def dims_by_keyword(node: Expr, know: Facts) -> Expr | None:
 
 
 def lone_dim(node: Expr, know: Facts) -> Expr | None:
-    """`mean(x, dim=(-1,))` as `mean(x, dim=-1)`."""
+    """`mean(x, dim=(-1,))` as `mean(x, dim=-1)`, `mean(x, dim=None)` as `mean(x)`."""
     dims = dict(node.kwargs).get("dim") if isinstance(node, Call) else None
+    if isinstance(node, Call) and dims == Literal(None) and len(node.kwargs) == 1:
+        return Call(node.op, node.args)
     if not isinstance(node, Call) or not isinstance(dims, Sequence) or len(dims.items) != 1:
         return None
     if not isinstance(dims.items[0], Literal):

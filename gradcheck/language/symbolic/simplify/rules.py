@@ -10,6 +10,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
 from gradcheck.language.expr.traverse import distinct, uses, with_children
 from gradcheck.language.symbolic.simplify import (
     chain,
+    einsums,
     elementwise,
     expanding,
     factoring,
@@ -46,6 +47,8 @@ RULES: tuple[Rule, ...] = (
     rearranging.transposed_product,
     rearranging.sum_over_dims,
     rearranging.open_slice,
+    einsums.without_ones,
+    einsums.products_by_name,
     elementwise.conjugate_of_a_real,
     elementwise.conjugate_inwards,
     elementwise.cast_to_itself,
@@ -60,6 +63,8 @@ RULES: tuple[Rule, ...] = (
     elementwise.outer_product,
     guards.guard_in_a_guard,
     guards.divided_in_a_guard,
+    guards.bound_in_a_guard,
+    guards.clamp_in_a_bound,
     guards.guard_of_its_own,
     guards.guard_of_a_factor,
     guards.guard_of_a_relu,

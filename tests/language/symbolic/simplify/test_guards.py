@@ -25,6 +25,8 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
         "where(to(s, torch.float32) == 0, 0, s * u / s)",
         "where(to(s, torch.float32) == 0, 0, u)",
     ),
+    (guards.bound_in_a_guard, "where(s == 0, 0, where(s >= 0.1, u, 0) / s)", "where(s >= 0.1, u / s, 0)"),
+    (guards.clamp_in_a_bound, "where(s >= 0.1, u / clamp(s, 0.1), 0)", "where(s >= 0.1, u / s, 0)"),
     (guards.guard_of_its_own, "where(s == 0, 0, s * u)", "s * u"),
     (guards.guard_of_a_factor, "u * where(norm(u) == 0, 0, s)", "u * s"),
     (guards.guard_of_a_factor, "u * where(norm(u) == 0, 0, s / norm(u))", "u * s / norm(u)"),
@@ -56,6 +58,8 @@ def test_a_rule_alone(rule: Rule, before: str, after: str) -> None:
         "where(s == 0, 1, 2 * s / s)",
         "where(x <= 0, 0, relu(y))",
         "where(s == 0, 0, u)",
+        "where(s == 0, 0, where(s >= -0.1, u, 0) / s)",  # 0 is above the bound
+        "where(s >= 0.1, u / clamp(s, 0.2), 0)",
     ],
 )
 def test_a_guard_that_is_needed_stays(text: str) -> None:

@@ -42,6 +42,7 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (rearranging.open_slice, "x[0:1]", "x[:1]"),
     (rearranging.open_slice, "x[:, 1:x.shape[1]]", "x[:, 1:]"),
     (rearranging.dims_by_keyword, "sum(x, -1, True)", "sum(x, dim=-1, keepdim=True)"),
+    (rearranging.lone_dim, "mean(x, dim=None)", "mean(x)"),
     (rearranging.lone_dim, "mean(x, dim=(-1,))", "mean(x, dim=-1)"),
     (rearranging.tensors_one_by_one, "einsum('ij,j->i', (x, v))", "einsum('ij,j->i', x, v)"),
 ]

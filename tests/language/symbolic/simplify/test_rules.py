@@ -17,6 +17,7 @@ from gradcheck.language.symbolic.simplify.patterns import by_pattern
 from gradcheck.language.symbolic.simplify.rules import RULES, Simplifier
 from tests.language.symbolic.simplify import (
     test_chain,
+    test_einsums,
     test_elementwise,
     test_expanding,
     test_factoring,
@@ -31,8 +32,8 @@ from tests.language.symbolic.simplify import (
 from tests.language.symbolic.simplify.examples import know, point, simplified
 
 MODULES = (
-    test_chain, test_elementwise, test_expanding, test_factoring, test_functions, test_guards, test_inverses,
-    test_labels, test_named, test_normalized, test_rearranging,
+    test_chain, test_einsums, test_elementwise, test_expanding, test_factoring, test_functions, test_guards,
+    test_inverses, test_labels, test_named, test_normalized, test_rearranging,
 )  # fmt: skip
 
 
