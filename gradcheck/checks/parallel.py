@@ -125,7 +125,7 @@ class _Division:
         yield from zip((place for place, _ in chunk), found, strict=True)
 
     def _lost(self, case: Case, error: BaseException) -> CaseResult:
-        return replace(broken(case, self.options, error), seconds=getattr(error, "seconds", 0.0))
+        return replace(broken(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
 
 
 def _settings(options: Options, engines: Engines, shared: Sequence[Any]) -> bytes:

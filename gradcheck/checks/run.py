@@ -118,7 +118,7 @@ def _shrunk(
     fast, slow = quick(options), thorough(options)
 
     def check(case: Case, explained: bool) -> CaseResult:
-        return check_one(case, slow if explained else fast, engines)
+        return check_one(case, (slow if explained else fast).of(case), engines)
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
     with ready(options, engines):

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "ops": "gradcheck.cli.vocabulary:ops",
     "schema": "gradcheck.cli.vocabulary:print_schema",
     "init": "gradcheck.cli.init:command",
+    "config": "gradcheck.cli.settings:command",
 }
 #: Other names by which a command may be called.
 ALIASES = {"new": "init"}

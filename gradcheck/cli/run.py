@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
@@ -19,7 +19,7 @@ from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.baseline import Baseline
-    from gradcheck.checks.options import Effort
+    from gradcheck.checks.options import Effort, Override
     from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.cli.which import Which
     from gradcheck.language.case import Loaded
@@ -42,6 +42,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     which = Which.of(paths, chosen)
     known, update, fix = chosen.pop("baseline"), chosen.pop("update_baseline"), chosen.pop("fix")
     chosen["baseline"] = _baseline(known, update)
+    chosen["overrides"] = _overrides()
     chosen["derived"] = outputs.verbosity > 0
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
@@ -57,6 +58,15 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     remember(result)
     outputs.write(result, told is not None)
     return max(result.exit_code, _gone(which, given, result))
+
+
+def _overrides() -> tuple[Override, ...]:
+    found = tuple(overrides_of(click.get_current_context()))
+    if not found:
+        return ()
+    from gradcheck.checks.options import Override
+
+    return tuple(Override(patterns, choices) for patterns, choices in found)
 
 
 def _baseline(file: Path | None, update: bool) -> Baseline | None:
