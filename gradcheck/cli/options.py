@@ -147,6 +147,7 @@ RUN: tuple[Option, ...] = (
         metavar="REV",
         help="Only cases in files that have changed since a commit; all, if an engine's file has.",
     ),
+    Option("--watch", is_flag=True, help="Run again what a file that is saved touches, until Ctrl-C."),
     Option("--shard", type=ShardType(), metavar="I/N", help="Only the Ith of N parts, for machines that share a run."),
     Option(
         "-j",

@@ -34,6 +34,22 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
     pyproject.toml are taken, else cases/.
     """
+    chosen["overrides"] = _overrides()
+    if not chosen.pop("watch"):
+        return _checked(paths, chosen)
+    from gradcheck.cli.group import guarded
+    from gradcheck.cli.select import default_paths
+    from gradcheck.cli.watch import watch
+
+    def once(some: tuple[str, ...]) -> int:
+        return guarded(click.Command("run", callback=lambda: _checked(some, dict(chosen))), [])
+
+    watch(paths or default_paths(), (*chosen["engines"], chosen["reference"] or ""), once)
+    return 0
+
+
+def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
+    """Check what is below the paths, and report; the exit code."""
     outputs = _outputs(chosen)
     outputs.prepare()
     from gradcheck.cli.rerun import remember
@@ -42,7 +58,6 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     which = Which.of(paths, chosen)
     known, update, fix = chosen.pop("baseline"), chosen.pop("update_baseline"), chosen.pop("fix")
     chosen["baseline"] = _baseline(known, update)
-    chosen["overrides"] = _overrides()
     chosen["derived"] = outputs.verbosity > 0
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):

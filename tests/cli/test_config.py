@@ -104,6 +104,7 @@ EVERY = {
     "last-failed": ("true", "1"),
     "failed-first": ("false", "off"),
     "changed-since": ("'main'", "main"),
+    "watch": ("true", "on"),
     "shard": ("'1/2'", "1/2"),
     "jobs": ("2", "2"),
     "executor": ("'dask://a:1'", "dask://a:1"),
