@@ -73,7 +73,10 @@ def run(
             results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
     except KeyboardInterrupt:
         interrupted = True
-        results += [early[place] for place in sorted(early)]
+        for _, found in sorted(early.items()):
+            results.append(found)
+            if on_result is not None:
+                on_result(found, len(work))
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
 
 

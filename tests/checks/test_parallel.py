@@ -130,8 +130,10 @@ def test_an_interrupt_keeps_what_has_finished() -> None:
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     executor = Waits(answers)
-    found = run(CASES[:5], executor=lambda: executor)
+    told: list[str] = []
+    found = run(CASES[:5], executor=lambda: executor, on_result=lambda case, _: told.append(case.name))
     assert found.interrupted
+    assert told == ["case 1"]
     assert [case.name for case in found.cases] == ["case 1"]
     assert executor.stopped
 
