@@ -66,6 +66,8 @@ def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     given = {name: value for name, value in chosen.items() if value not in unset}
     if update:
         return _updated(which, given, outputs)
+    if given.get("jobs", 1) > 1:
+        _preload(given)
     selection = which()
     outputs.spare(selection)
     told = outputs.begin() if not fix and "shrink" not in given else None
@@ -73,6 +75,14 @@ def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     remember(result)
     outputs.write(result, told is not None)
     return max(result.exit_code, _gone(which, given, result))
+
+
+def _preload(given: dict[str, Any]) -> None:
+    """Workers get ready while the files are read."""
+    from gradcheck.checks.options import Options
+    from gradcheck.checks.parallel import preload
+
+    preload(Options(**given))
 
 
 def _overrides() -> tuple[Override, ...]:
