@@ -111,14 +111,20 @@ def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
     known = given.pop("baseline")
     selection = which()
     outputs.spare(selection)
-    result = updated(known, _run(selection, {**given, "shrink": None}))
+    result = _run(selection, {**given, "shrink": None})
+    result = updated(known, result, _is_whole(which, given, result))
     outputs.write(result)
     return result.exit_code
 
 
+def _is_whole(which: Which, given: dict[str, Any], result: RunResult) -> bool:
+    """Whether of every file that was read all cases ran."""
+    return which.takes_files_whole and not result.interrupted and "maxfail" not in given
+
+
 def _gone(which: Which, given: dict[str, Any], result: RunResult) -> int:
-    """1 where the baseline has cases that are no more, as far as a run of all cases of a file can tell."""
-    if "baseline" not in given or result.interrupted or not which.takes_files_whole or "maxfail" in given:
+    """1 where the baseline has cases that are no more, as far as that can be told."""
+    if "baseline" not in given or not _is_whole(which, given, result):
         return 0
     from gradcheck.cli.known import tell_gone
 
