@@ -1,4 +1,4 @@
-"""For the tests of an engine: one call, which fails with a table of what is wrong."""
+"""For tests of other runners: one call for cases, and one for an engine, which fail with what is wrong."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.checks.conformance.conform import Conformance, conform
-from gradcheck.checks.run import Source
+from gradcheck.checks.result import RunResult
+from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import as_engine
 from gradcheck.engines.resolve import engine as engine_of
 
-__all__ = ["check_engine"]
+__all__ = ["check_cases", "check_engine"]
+
+
+def check_cases(cases: Source, **choices: Any) -> RunResult:
+    """Assert that every case does what it says: below a path, or several, or cases themselves.
+
+    Options are those of the project's configuration of gradcheck; `choices`, fields of `Options`, win. Raises
+    AssertionError with the report, also where there is no case at all, and UsageError for choices that make no sense.
+    """
+    from gradcheck.cli.project import project_options
+
+    found = run(cases, project_options(**choices))
+    if found.exit_code:
+        from gradcheck.reports import Look, render
+
+        raise AssertionError(render(found, look=Look(width=100, verbosity=-1)))
+    return found
 
 
 def check_engine(

@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
-from gradcheck.testing import check_engine
+from gradcheck.testing import check_cases, check_engine
 from tests.paths import wrong_engine
 
 pytestmark = pytest.mark.usefixtures("shallow")
@@ -40,3 +40,20 @@ def test_cases_are_checked_too(tmp_path: Path) -> None:
 def test_what_is_no_engine_is_a_usage_error() -> None:
     with pytest.raises(UsageError):
         check_engine(dict)
+
+
+def test_cases_alone_are_checked_with_what_the_project_has_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gradcheck.toml").write_text("seed = 5\n[[overrides]]\npaths = ['b.yaml']\nseed = 6\n")
+    for name in "ab":
+        Path(f"{name}.yaml").write_text("inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 2 * x}\n")
+    assert [case.seed for case in check_cases(["a.yaml", "b.yaml"]).cases] == [5, 6]
+    assert check_cases("b.yaml", seed=8).cases[0].seed == 8
+    Path("b.yaml").write_text("inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 3 * x}\n")
+    with pytest.raises(AssertionError, match="the formula of x is wrong"):
+        check_cases("b.yaml")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AssertionError, match="no cases"):
+        check_cases("empty")

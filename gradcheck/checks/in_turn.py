@@ -30,7 +30,7 @@ def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
     further = _further(options)
 
     def check(item: Work) -> CaseResult:
-        return check_one(item, options, engines, further) if isinstance(item, Case) else unreadable(item)
+        return check_one(item, options.of(item), engines, further) if isinstance(item, Case) else unreadable(item)
 
     return check
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +43,20 @@ QUICK, THOROUGH = Effort(3, 100, 200, claims=False), Effort(1_000, 2_000, 120_00
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """Other choices, fields of `Options` by name, for the cases of some files: `patterns` are absolute paths of files
+    and folders, with `*` for anything."""
+
+    patterns: tuple[str, ...]
+    choices: Mapping[str, Any]
+
+    def is_for(self, case: Case) -> bool:
+        """Whether the case stands in such a file."""
+        file = os.path.abspath(case.place.file)
+        return any(fnmatchcase(file, pattern) or fnmatchcase(file, f"{pattern}{os.sep}*") for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """One run's choices; None leaves each case's own. Raises UsageError for choices that make no sense.
 
@@ -54,7 +70,8 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. What is in the `baseline` is known to fail.
+    Neither changes what is found. What is in the `baseline` is known to fail. Where an
+    override is for a case, its choices hold for it; of several, the last.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -78,6 +95,7 @@ class Options:
     jobs: int = 1
     executor: str | Callable[[], Executor] | None = None
     baseline: Baseline | None = None
+    overrides: tuple[Override, ...] = ()
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:
@@ -101,6 +119,13 @@ class Options:
     def tolerance(self) -> StatedTolerance | None:
         """What replaces every tolerance; None where the run says nothing."""
         return None if self.rtol is None and self.atol is None else StatedTolerance(self.rtol, self.atol)
+
+    def of(self, case: Case) -> Options:
+        """Those that hold for one case."""
+        if not self.overrides:
+            return self
+        choices = {name: value for one in self.overrides if one.is_for(case) for name, value in one.choices.items()}
+        return replace(self, overrides=(), **choices)
 
     def apply(self, case: Case) -> Case:
         """The case in the run's dtype; a complex case stays complex."""

@@ -20,7 +20,8 @@ from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import broken, unreadable
 from gradcheck.checks.transport import Transport
-from gradcheck.checks.workers import CannotStart, Workers, can_fork
+from gradcheck.checks.workers import THREADED, CannotStart, Workers, can_fork, serve_forks
+from gradcheck.engines.resolve import ENGINES
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Case
 
@@ -44,7 +45,24 @@ class Plan:
     shared: tuple[Any, ...] = ()
 
 
-def plan_of(work: Sequence[Work], options: Options, engines: Engines) -> Plan | None:
+#: Makes the engines of the run in this process, which needs them only where something fails.
+MakeEngines = Callable[[], Engines]
+
+
+def preload(options: Options) -> None:
+    """Have the modules imported that workers will need, while this process does something else."""
+    serve_forks(_modules(options))
+
+
+def _modules(options: Options) -> list[str]:
+    names = [name for name in (*options.engines, options.reference) if isinstance(name, str)]
+    return [
+        __name__,
+        *(ENGINES[name][0].partition(":")[0] for name in names if name in ENGINES and name not in THREADED),
+    ]
+
+
+def plan_of(work: Sequence[Work], options: Options, engines: MakeEngines) -> Plan | None:
     """How the run is to be divided; None where it is not. Raises UsageError for an executor that there is not."""
     number = sum(isinstance(item, Case) for item in work)
     if options.executor is not None:
@@ -52,11 +70,12 @@ def plan_of(work: Sequence[Work], options: Options, engines: Engines) -> Plan | 
         return Plan(make, _ELSEWHERE, _size(number, _ELSEWHERE))
     if options.jobs > 1 and number:
         jobs = min(options.jobs, number)
-        modules = [type(engine).__module__ for engine in engines.all if type(engine).__module__.startswith(__package__)]
         size = 1 if options.timeout is not None else _size(number, jobs * _CHUNKS)
-        return Plan(lambda: Workers(jobs, limit=options.timeout, preload=(__name__, *modules)), jobs * _AHEAD, size)
+        modules = _modules(options)
+        return Plan(lambda: Workers(jobs, limit=options.timeout, preload=modules), jobs * _AHEAD, size)
     if options.timeout is not None and can_fork():
-        shared = (engines, *engines.all, *(item for item in work if isinstance(item, Case)))
+        own = engines()
+        shared = (own, *own.all, *(item for item in work if isinstance(item, Case)))
         return Plan(lambda: Workers(1, limit=options.timeout, forked=shared), _AHEAD, 1, shared)
     return None
 
@@ -66,7 +85,7 @@ def _size(number: int, chunks: int) -> int:
 
 
 def in_parallel(
-    work: Sequence[Work], options: Options, engines: Engines, plan: Plan
+    work: Sequence[Work], options: Options, engines: MakeEngines, plan: Plan
 ) -> Iterator[tuple[int, CaseResult]]:
     """Each result with its place in the work, as they come."""
     cases = [(place, item) for place, item in enumerate(work) if isinstance(item, Case)]
@@ -81,9 +100,9 @@ def in_parallel(
 class _Division:
     """A run that is divided: what is out, and who has it."""
 
-    def __init__(self, options: Options, engines: Engines, plan: Plan) -> None:
+    def __init__(self, options: Options, engines: MakeEngines, plan: Plan) -> None:
         self.options, self.engines, self.plan = options, engines, plan
-        self.settings = _settings(options, engines, plan.shared)
+        self.settings = _settings(options, plan.shared)
         self.transport = Transport(plan.shared)
         self.executor = plan.make()
         self.out: dict[Future[bytes], list[Numbered]] = {}
@@ -103,6 +122,8 @@ class _Division:
                 error = future.exception()
                 if error is None:
                     yield from self._answered(future.result(), chunk)
+                elif isinstance(error, UsageError):
+                    raise error
                 elif isinstance(error, CannotStart):
                     raise UsageError(f"no process can be started: {error}", hint="try -j 1") from error
                 elif len(chunk) > 1 or (isinstance(error, BrokenExecutor) and not alone):
@@ -121,20 +142,38 @@ class _Division:
         self.out[future] = chunk
 
     def _answered(self, answer: bytes, chunk: list[Numbered]) -> Iterator[tuple[int, CaseResult]]:
-        found = Transport([*self.engines.all, *(case for _, case in chunk)]).unpack(answer)
+        found = Transport(_CasesAndEngines([case for _, case in chunk], self.engines)).unpack(answer)
         yield from zip((place for place, _ in chunk), found, strict=True)
 
     def _lost(self, case: Case, error: BaseException) -> CaseResult:
-        return replace(broken(case, self.options, error), seconds=getattr(error, "seconds", 0.0))
+        return replace(broken(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
 
 
-def _settings(options: Options, engines: Engines, shared: Sequence[Any]) -> bytes:
+class _CasesAndEngines(Sequence[Any]):
+    """What a worker shares with us: its cases, and behind them the engines, which are made when they are asked for."""
+
+    def __init__(self, cases: list[Case], engines: MakeEngines) -> None:
+        self._cases, self._engines = cases, engines
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._cases)
+
+    def __getitem__(self, place: Any) -> Any:
+        count = len(self._cases)
+        return self._cases[place] if place < count else self._engines().all[place - count]
+
+
+def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
     asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=None)
+    own = [engine for engine in (*options.engines, options.reference) if not isinstance(engine, str)]
     try:
-        if not shared and any(type(engine).__module__ == "__main__" for engine in engines.all):
+        if not shared and any(type(engine).__module__ == "__main__" for engine in own):
             raise TypeError("it is defined in the program itself")
-        return Transport(shared).pack((asked, engines if shared else None))
+        return Transport(shared).pack((asked, shared[0] if shared else None))
     except Exception as error:
         hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
         raise UsageError(f"an engine cannot be sent to another process: {error}", hint=hint) from error
@@ -155,7 +194,7 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
         items = Transport(workers.given).unpack(cases)
         with ready(options, engines):
             found = list(map(checker(options, engines), items))
-        return Transport([*engines.all, *items]).pack(found)
+        return Transport([*items, *engines.all]).pack(found)
 
 
 def _known(settings: bytes) -> tuple[Options, Engines]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -57,7 +58,9 @@ def run(
     """
     start = time.perf_counter()
     chosen = Options(**choices) if options is None else replace(options, **choices)
-    engines = engines_of(chosen)
+    engines = cache(lambda: engines_of(chosen))
+    if chosen.jobs == 1 and chosen.executor is None:
+        engines()  # what is wrong with them is told at once
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
     early: dict[int, CaseResult] = {}
@@ -73,11 +76,16 @@ def run(
             results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
     except KeyboardInterrupt:
         interrupted = True
-        results += [early[place] for place in sorted(early)]
+        for _, found in sorted(early.items()):
+            results.append(found)
+            if on_result is not None:
+                on_result(found, len(work))
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
 
 
-def _results(work: Sequence[Work], options: Options, engines: Engines) -> Generator[tuple[int, CaseResult], None, None]:
+def _results(
+    work: Sequence[Work], options: Options, engines: Callable[[], Engines]
+) -> Generator[tuple[int, CaseResult], None, None]:
     """Each result with its place in the work: one after another here, or by others as they come."""
     if options.jobs > 1 or options.executor is not None or options.timeout is not None:
         from gradcheck.checks.parallel import in_parallel, plan_of
@@ -86,7 +94,7 @@ def _results(work: Sequence[Work], options: Options, engines: Engines) -> Genera
         if plan is not None:
             yield from in_parallel(work, options, engines, plan)
             return
-    yield from enumerate(in_turn(work, options, engines))
+    yield from enumerate(in_turn(work, options, engines()))
 
 
 def _in_turn(
@@ -107,7 +115,7 @@ def _in_turn(
 
 
 def _shrunk(
-    done: Sequence[tuple[Work, CaseResult]], options: Options, engines: Engines, effort: Effort
+    done: Sequence[tuple[Work, CaseResult]], options: Options, make: Callable[[], Engines], effort: Effort
 ) -> list[CaseResult]:
     """The results, some of those that failed with a smaller case that fails in the same way."""
     results = [found for _, found in done]
@@ -115,10 +123,10 @@ def _shrunk(
         return results
     from gradcheck.checks.shrinking.reproduction import Reproductions, quick, thorough
 
-    fast, slow = quick(options), thorough(options)
+    fast, slow, engines = quick(options), thorough(options), make()
 
     def check(case: Case, explained: bool) -> CaseResult:
-        return check_one(case, slow if explained else fast, engines)
+        return check_one(case, (slow if explained else fast).of(case), engines)
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
     with ready(options, engines):

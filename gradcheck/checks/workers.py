@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Seconds beyond its limit after which a call is no longer waited for.
 GRACE = 0.4
 #: Libraries whose threads do not survive a fork.
-_THREADED = ("jax",)
+THREADED = ("jax",)
 #: What is sent once, when calls can be taken; before a call; and between its end and its result.
 _READY, _BEGINS, _ENDS = b"ready", b"begins", b"ends"
 #: What libraries read when they are loaded, to know how many threads they may have.
@@ -58,7 +58,7 @@ class ProcessEnded(RuntimeError):
 def can_fork() -> bool:
     """Whether a fork of this process can go on where it stands."""
     alone = threading.current_thread() is threading.main_thread()
-    return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in _THREADED)
+    return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in THREADED)
 
 
 class Workers(Executor):
@@ -80,10 +80,8 @@ class Workers(Executor):
     ) -> None:
         self._limit, self._given = limit, forked or ()
         self._context: Any = get_context("fork" if forked is not None else _method())
-        if forked is None and _method() == "forkserver":
-            with _one_thread_each():
-                self._context.set_forkserver_preload(list(preload))
-                forkserver.ensure_running()
+        if forked is None:
+            serve_forks(preload)
         self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
         self._processes: dict[int, _Process] = {}
         self._ended = self._killed = False
@@ -144,6 +142,14 @@ class Workers(Executor):
         process = self._processes.pop(number, None)
         if process is not None:
             process.end()
+
+
+def serve_forks(preload: Sequence[str]) -> None:
+    """Start the server, if there is none yet, which imports these modules meanwhile."""
+    if _method() == "forkserver":
+        with _one_thread_each():
+            get_context("forkserver").set_forkserver_preload(list(preload))
+            forkserver.ensure_running()
 
 
 def _method() -> str:

@@ -1,20 +1,51 @@
-"""`[tool.gradcheck]` of the nearest pyproject.toml that has one: defaults for the options of the same names."""
+"""What is configured: gradcheck.toml or `[tool.gradcheck]` in pyproject.toml, the nearest upwards, and `GRADCHECK_*`.
+
+The keys are the options of `run` by their long names, and `paths`. The command line wins, then the environment, then
+the file; for some cases, what an override says of their paths wins over the rest of the file.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from gradcheck.cli.options import RUN, JobsType
+from gradcheck.cli.options import RUN, JobsType, SizeType
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 
 #: The keys besides `paths`, each an option of `run`.
-KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RUN if option.key}
+KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RUN}
+#: What may differ from path to path: all that concerns one case alone, and needs no other process.
+OVERRIDDEN = ("dtype", "rtol", "atol", "seed", "trials", "oracle", "mode", "order")
+_PREFIX = "GRADCHECK_"
+_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
+#: Where an override's own settings are kept among the others.
+_OVERRIDES = "overrides"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value by the name of its parameter, as text for people, and where it was set."""
+
+    key: str
+    value: Any
+    text: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """Everything that is set, by the names of parameters; and for some paths, patterns first, what else."""
+
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    overrides: tuple[tuple[tuple[str, ...], Mapping[str, Setting]], ...] = ()
 
 
 class ConfiguredCommand(click.Command):
@@ -23,97 +54,208 @@ class ConfiguredCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The configuration is read first, but for help. Raises UsageError where it is wrong."""
         if not {"-h", "--help"} & set(args):
+            known = configured()
             own = {param.name for param in self.params}
-            ctx.default_map = {name: value for name, value in read_config().items() if name in own}
+            ctx.default_map = {name: one.value for name, one in known.settings.items() if name in own}
+            ctx.meta[_OVERRIDES] = known
         return super().parse_args(ctx, args)
 
 
+def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Patterns of paths, and what holds for them unless the command line or the environment says otherwise."""
+    known: Configured = ctx.meta.get(_OVERRIDES, Configured())
+    for patterns, settings in known.overrides:
+        values = {
+            name: one.value
+            for name, one in settings.items()
+            if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+            and not (name in known.settings and known.settings[name].where.startswith(_PREFIX))
+        }
+        if values:
+            yield patterns, values
+
+
+def configured(start: Path | None = None) -> Configured:
+    """What holds in a working directory, by default the process's. Raises UsageError where something is wrong."""
+    file = _file(start or Path.cwd())
+    found = file.read() if file is not None else Configured()
+    return Configured({**found.settings, **_environment()}, found.overrides)
+
+
 def read_config(start: Path | None = None) -> dict[str, Any]:
-    """The configuration for a working directory, by default the process's: values by the names of the options'
-    parameters, converted. Raises UsageError where it is wrong."""
-    folder = (start or Path.cwd()).resolve()
-    for path in (parent / "pyproject.toml" for parent in (folder, *folder.parents)):
-        if path.is_file():
-            text, section = _section(path)
-            if section is not None:
-                return _checked(section, path, text)
-    return {}
+    """The values alone, by the names of parameters."""
+    return {name: one.value for name, one in configured(start).settings.items()}
 
 
-def _section(path: Path) -> tuple[str, Any]:
-    """The file's text and its [tool.gradcheck], None where it has none."""
-    import tomllib  # here, since help does without
-
-    file = os.path.relpath(path)
-    try:
-        text = path.read_bytes().decode("utf-8")
-        tool = tomllib.loads(text).get("tool", {})
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: is not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"^(.*?) \(at line (\d+), column (\d+)\)$", str(error))
-        place = Place(file, int(found[2]), int(found[3])) if found else Place(file)
-        raise UsageError(f"{place}: {found[1] if found else error}") from error
-    return text, tool.get("gradcheck") if isinstance(tool, dict) else None
+# The environment ---------------------------------------------------------------------------------------
 
 
-def _checked(section: Any, path: Path, text: str) -> dict[str, Any]:
-    file = os.path.relpath(path)
-    if not isinstance(section, dict):
-        raise UsageError(f"{file}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
-    values: dict[str, Any] = {}
-    for key, value in section.items():
+def _environment() -> dict[str, Setting]:
+    """Options by names such as GRADCHECK_JOBS; several values are parted by commas."""
+    names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *KEYS)}
+    found: dict[str, Setting] = {}
+    for name, text in os.environ.items():
+        if not name.startswith(_PREFIX):
+            continue
+        if name not in names:
+            raise UsageError(f"unknown setting {name}", hint=did_you_mean(name, names, "gradcheck config shows all"))
+        key = names[name]
+        texts = tuple(part.strip() for part in text.split(",") if part.strip())
         if key == "paths":
-            values["paths"] = _paths(value, _place(file, text, key), path.parent)
-        elif key in KEYS:
-            option = KEYS[key]
-            assert option.name is not None
-            values[option.name] = _converted(key, value, option, _place(file, text, key))
-        else:
-            known = ("paths", *KEYS)
-            hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
-            raise UsageError(f"{_place(file, text, key)}: unknown key '{key}' in [tool.gradcheck]", hint=hint)
-    return values
+            found[key] = Setting(key, texts, text, name)
+            continue
+        option = KEYS[key]
+        assert option.name is not None
+        values = [_of_text(one, option, name) for one in (texts if option.multiple else (text,))]
+        found[option.name] = Setting(key, tuple(values) if option.multiple else values[0], text, name)
+    return found
 
 
-def _place(file: str, text: str, key: str) -> Place:
-    """Where a key of the section stands, as far as a look at its lines tells."""
-    inside = False
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match(r"\s*\[", line):
-            inside = re.match(r"\s*\[\s*tool\s*\.\s*gradcheck\s*\]", line) is not None
-        elif inside and re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
-            return Place(file, number, 1 + len(line) - len(line.lstrip()))
-    return Place(file)
-
-
-def _paths(value: Any, place: Place, folder: Path) -> tuple[str, ...]:
-    """Relative to the file they stand in, told from the working directory."""
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{place}: paths must be a list of texts, not {value!r}", hint='such as paths = ["cases"]')
-    return tuple(os.path.relpath(folder / text) for text in texts)
-
-
-def _converted(key: str, value: Any, option: click.Option, place: Place) -> Any:
-    items = value if option.multiple and isinstance(value, list) else [value]
-    kind, wanted = _kind(option)
-    for item in items:
-        if isinstance(item, bool) or not isinstance(item, kind):
-            raise UsageError(f"{place}: {key} cannot be {item!r}", hint=f"it must be {wanted}")
+def _of_text(text: str, option: click.Option, name: str) -> Any:
+    if option.is_flag:
+        if text.lower() not in (*_YES, *_NO):
+            raise UsageError(f"{name} cannot be {text!r}", hint="it must be true or false")
+        return text.lower() in _YES
     try:
-        converted = tuple(option.type.convert(item, option, None) for item in items)
+        return option.type.convert(text, option, None)
     except click.BadParameter as error:
-        raise UsageError(f"{place}: {key}: {error.message.rstrip('.')}") from error
-    return converted if option.multiple else converted[0]
+        raise UsageError(f"{name}: {error.message.rstrip('.')}") from error
+
+
+# The file ----------------------------------------------------------------------------------------------
+
+
+def _file(start: Path) -> _File | None:
+    """The nearest, upwards; in one folder gradcheck.toml before pyproject.toml."""
+    folder = start.resolve()
+    for parent in (folder, *folder.parents):
+        for name in ("gradcheck.toml", "pyproject.toml"):
+            if (parent / name).is_file():
+                file = _File(parent / name)
+                if file.section is not None:
+                    return file
+    return None
+
+
+class _File:
+    """A file of settings: its text, and the table of it that is meant, None where there is none."""
+
+    def __init__(self, path: Path) -> None:
+        import tomllib  # here, since help does without
+
+        self.path, self.name, self.whole = path, os.path.relpath(path), path.name == "gradcheck.toml"
+        try:
+            self.text = path.read_bytes().decode("utf-8")
+            data = tomllib.loads(self.text)
+        except OSError as error:
+            raise UsageError(f"{self.name}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{self.name}: is not UTF-8 text") from error
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"^(.*?) \(at line (\d+), column (\d+)\)$", str(error))
+            place = Place(self.name, int(found[2]), int(found[3])) if found else Place(self.name)
+            raise UsageError(f"{place}: {found[1] if found else error}") from error
+        tool = data.get("tool", {})
+        self.section: Any = data if self.whole else tool.get("gradcheck") if isinstance(tool, dict) else None
+
+    def read(self) -> Configured:
+        """Raises UsageError."""
+        if not isinstance(self.section, dict):
+            raise UsageError(f"{self.name}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
+        own = {key: value for key, value in self.section.items() if key != _OVERRIDES}
+        return Configured(self._settings(own, ("paths", *KEYS)), tuple(self._overrides()))
+
+    def _overrides(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Setting]]]:
+        tables = self.section.get(_OVERRIDES, [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            hint = f"write each as [[{'' if self.whole else 'tool.gradcheck.'}overrides]]"
+            raise UsageError(f"{self._place(_OVERRIDES)}: overrides must be tables", hint=hint)
+        for table in tables:
+            if "paths" not in table:
+                raise UsageError(f"{self.name}: an override names no paths", hint='such as paths = ["cases/slow"]')
+            found = dict(self._settings(table, ("paths", *OVERRIDDEN)))
+            paths = found.pop("paths").value
+            yield tuple(os.path.abspath(path) for path in paths), found
+
+    def _settings(self, table: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Setting]:
+        found: dict[str, Setting] = {}
+        for key, value in table.items():
+            place = self._place(key)
+            if key not in known:
+                hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
+                where = self.name if self.whole else "[tool.gradcheck]"
+                raise UsageError(f"{place}: unknown key '{key}' in {where}", hint=hint)
+            option = KEYS.get(key)
+            name = option.name if option is not None and option.name else key
+            converted = self._paths(value, place) if option is None else self._converted(key, value, option)
+            found[name] = Setting(key, converted, _shown(value), str(place))
+        return found
+
+    def _place(self, key: str) -> Place:
+        """Where a key stands, as far as a look at the lines tells."""
+        inside = self.whole
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if re.match(r"\s*\[", line):
+                inside = re.match(r"\s*\[{1,2}\s*(tool\s*\.\s*gradcheck|overrides)\b", line) is not None
+            elif inside and re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
+                return Place(self.name, number, 1 + len(line) - len(line.lstrip()))
+        return Place(self.name)
+
+    def _paths(self, value: Any, place: Place) -> tuple[str, ...]:
+        """Relative to the file they stand in, told from the working directory."""
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"{place}: paths must be a list of texts, not {value!r}", hint='such as paths = ["cases"]')
+        return tuple(os.path.relpath(self.path.parent / text) for text in texts)
+
+    def _converted(self, key: str, value: Any, option: click.Option) -> Any:
+        place = self._place(key)
+        items = value if option.multiple and isinstance(value, list) else [value]
+        kind, wanted = _kind(option)
+        for item in items:
+            if (isinstance(item, bool) and bool not in kind) or not isinstance(item, kind):
+                raise UsageError(f"{place}: {key} cannot be {item!r}", hint=f"it must be {wanted}")
+        try:
+            converted = tuple(self._item(item, option) for item in items)
+        except click.BadParameter as error:
+            raise UsageError(f"{place}: {key}: {error.message.rstrip('.')}") from error
+        return converted if option.multiple else converted[0]
+
+    def _item(self, item: Any, option: click.Option) -> Any:
+        """As the command line would have it; files are looked for where the configuration stands."""
+        if option.is_flag or option.count:
+            return int(item) if option.count else item
+        if option.name in ("engines", "reference"):
+            return self._engine(item)
+        if isinstance(option.type, click.Path):
+            return Path(os.path.relpath(self.path.parent / item))
+        converted = option.type.convert(item, option, None)
+        if option.name == "reports":
+            return converted[0], Path(os.path.relpath(self.path.parent / converted[1]))
+        return converted
+
+    def _engine(self, spec: str) -> str:
+        where, colon, attribute = spec.rpartition(":")
+        path = self.path.parent / where
+        return f"{os.path.relpath(path)}{colon}{attribute}" if where.endswith(".py") and path.is_file() else spec
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(_shown, value)) if isinstance(value, list) else str(value)
 
 
 def _kind(option: click.Option) -> tuple[tuple[type, ...], str]:
     """What TOML may hold for an option."""
+    if option.is_flag:
+        return (bool,), "true or false"
+    if option.count:
+        return (bool, int), "true, false or a whole number"
     if isinstance(option.type, JobsType):
         return (int, str), "a whole number, or 'auto'"
+    if isinstance(option.type, SizeType):
+        return (int, str), "a size, such as '2GB'"
     if isinstance(option.type, click.types.IntParamType):
         return (int,), "a whole number"
     if isinstance(option.type, click.types.FloatParamType):

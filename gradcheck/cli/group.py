@@ -27,7 +27,9 @@ COMMANDS: dict[str, str] = {
     "conform": "gradcheck.cli.conform:command",
     "ops": "gradcheck.cli.vocabulary:ops",
     "schema": "gradcheck.cli.vocabulary:print_schema",
+    "snapshot": "gradcheck.cli.snapshot:command",
     "init": "gradcheck.cli.init:command",
+    "config": "gradcheck.cli.settings:command",
 }
 #: Other names by which a command may be called.
 ALIASES = {"new": "init"}

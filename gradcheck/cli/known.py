@@ -55,11 +55,11 @@ def write_baseline(known: Baseline) -> None:
     write_file(Path(known.file), f'{{"gradcheck-baseline": {_VERSION}, "failures": [\n{text}\n]}}\n')
 
 
-def updated(known: Baseline, result: RunResult) -> RunResult:
-    """Write down what fails now, and see it so."""
+def updated(known: Baseline, result: RunResult, whole: bool) -> RunResult:
+    """Write down what fails now, and see it so. Where files ran as a `whole`, what did not run in them is no more."""
     stays = [id for id in known.claims if os.path.exists(id.partition("::")[0])]
     ran = {case.id for case in result.cases}
-    gone = set(known.gone(result))
+    gone = set(known.gone(result) if whole else ())
     now = known.updated(result, [id for id in stays if id not in ran | gone])
     write_baseline(now)
     failures = sum(map(len, now.claims.values()))

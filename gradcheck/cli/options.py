@@ -1,7 +1,8 @@
 """Every option of `gradcheck run`, in one table, and the few that other commands share.
 
-The command line of `run` and the keys of `[tool.gradcheck]` are made from `RUN`: a new option is an entry there, and a
-field of `checks.options.Options` where it changes what is checked. Nothing here imports another module of this room.
+The command line of `run`, the keys of the configuration and `GRADCHECK_*` are made from `RUN`: a new option is an entry
+there, and a field of `checks.options.Options` where it changes what is checked. Nothing here imports another module of
+this room.
 """
 
 from __future__ import annotations
@@ -88,10 +89,16 @@ class ShardType(click.ParamType):
 
 
 class Option:
-    """An option as click declares it. Where it has a `key`, `[tool.gradcheck]` may set it by that."""
+    """An option as click declares it."""
 
-    def __init__(self, *flags: str, key: str = "", **settings: Any) -> None:
-        self.flags, self.key, self.settings = flags, key, settings
+    def __init__(self, *flags: str, **settings: Any) -> None:
+        self.flags, self.settings = flags, settings
+
+    @property
+    def key(self) -> str:
+        """What it is called in the configuration: its longest flag, or what it has for a name."""
+        long = [flag.partition("/")[0].removeprefix("--") for flag in self.flags if flag.startswith("--")]
+        return max(long, key=len) if long else self.flags[-1]
 
     def __call__(self, function: Function) -> Function:
         """As a decorator of a command's function."""
@@ -103,7 +110,7 @@ class Option:
 
     def but(self, **settings: Any) -> Option:
         """The same with some settings of click's changed."""
-        return Option(*self.flags, key=self.key, **{**self.settings, **settings})
+        return Option(*self.flags, **{**self.settings, **settings})
 
 
 _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
@@ -115,11 +122,10 @@ KEYWORD = Option(
 TAG = Option(
     "-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; of several, any will do."
 )
-SEED = Option("--seed", key="seed", type=int, metavar="N", help="Instead of the case's own seed.")
-TIMEOUT = Option("--timeout", key="timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
+SEED = Option("--seed", type=int, metavar="N", help="Instead of the case's own seed.")
+TIMEOUT = Option("--timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
 MEMORY = Option(
     "--memory",
-    key="memory",
     type=SizeType(),
     metavar="SIZE",
     help="For each case, such as 2GB. [default: half of the machine's]",
@@ -133,7 +139,7 @@ RUN: tuple[Option, ...] = (
     KEYWORD,
     TAG,
     Option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
-    Option("--maxfail", key="maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
+    Option("--maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
     Option("--lf", "--last-failed", "last_failed", is_flag=True, help="Only cases that failed when they last ran."),
     Option("--ff", "--failed-first", "failed_first", is_flag=True, help="Those first that failed when they last ran."),
     Option(
@@ -141,37 +147,33 @@ RUN: tuple[Option, ...] = (
         metavar="REV",
         help="Only cases in files that have changed since a commit; all, if an engine's file has.",
     ),
+    Option("--watch", is_flag=True, help="Run again what a file that is saved touches, until Ctrl-C."),
     Option("--shard", type=ShardType(), metavar="I/N", help="Only the Ith of N parts, for machines that share a run."),
     Option(
         "-j",
         "--jobs",
-        key="jobs",
         type=JobsType(),
         metavar="N|auto",
         help="Check in N processes; auto for one a core. [default: 1]",
     ),
     Option(
         "--executor",
-        key="executor",
         metavar="SPEC",
         help="Check wherever this takes it: dask://HOST:PORT, or MODULE:FACTORY of a concurrent.futures.Executor.",
     ),
     Option(
         "--engine",
         "engines",
-        key="engine",
         multiple=True,
         metavar="NAME",
         help="An engine to test: a name, FILE.py:CLASS or MODULE:CLASS; repeatable. [default: core]",
     ),
-    Option("--reference", key="reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
-    Option("--dtype", key="dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
-    Option("--rtol", key="rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
-    Option("--atol", key="atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
+    Option("--reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
+    Option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
+    Option("--rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
+    Option("--atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
     SEED.but(help="Instead of each case's own seed."),
-    Option(
-        "--trials", key="trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."
-    ),
+    Option("--trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."),
     TIMEOUT,
     MEMORY,
     Option(
@@ -181,7 +183,6 @@ RUN: tuple[Option, ...] = (
     ),
     Option(
         "--mode",
-        key="mode",
         type=click.Choice(["reverse", "forward", "both"]),
         help="Hold engines to gradients, to Jacobian-vector products, or to both, and to each other. "
         "[default: reverse]",
@@ -196,7 +197,6 @@ RUN: tuple[Option, ...] = (
     Option("--fix", is_flag=True, help="Write verified corrections into the case files, after showing the difference."),
     Option(
         "--baseline",
-        key="baseline",
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Known failures: what is in it does not fail the run; what is not, or holds again, does.",
@@ -207,7 +207,6 @@ RUN: tuple[Option, ...] = (
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(
         "--output-format",
-        key="output-format",
         type=click.Choice(list(FORMATS)),
         default="full",
         show_default=True,
@@ -222,7 +221,7 @@ RUN: tuple[Option, ...] = (
         help="Write there, not to stdout.",
     ),
     Option("--report", "reports", type=ReportType(), multiple=True, help="Write a report there too; repeatable."),
-    Option("--color", key="color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour."),
+    Option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour."),
 )
 
 

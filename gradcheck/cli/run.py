@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
@@ -19,7 +19,7 @@ from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.baseline import Baseline
-    from gradcheck.checks.options import Effort
+    from gradcheck.checks.options import Effort, Override
     from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.cli.which import Which
     from gradcheck.language.case import Loaded
@@ -34,6 +34,22 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
     pyproject.toml are taken, else cases/.
     """
+    chosen["overrides"] = _overrides()
+    if not chosen.pop("watch"):
+        return _checked(paths, chosen)
+    from gradcheck.cli.group import guarded
+    from gradcheck.cli.select import default_paths
+    from gradcheck.cli.watch import watch
+
+    def once(some: tuple[str, ...]) -> int:
+        return guarded(click.Command("run", callback=lambda: _checked(some, dict(chosen))), [])
+
+    watch(paths or default_paths(), (*chosen["engines"], chosen["reference"] or ""), once)
+    return 0
+
+
+def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
+    """Check what is below the paths, and report; the exit code."""
     outputs = _outputs(chosen)
     outputs.prepare()
     from gradcheck.cli.rerun import remember
@@ -50,6 +66,8 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     given = {name: value for name, value in chosen.items() if value not in unset}
     if update:
         return _updated(which, given, outputs)
+    if given.get("jobs", 1) > 1:
+        _preload(given)
     selection = which()
     outputs.spare(selection)
     told = outputs.begin() if not fix and "shrink" not in given else None
@@ -57,6 +75,23 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     remember(result)
     outputs.write(result, told is not None)
     return max(result.exit_code, _gone(which, given, result))
+
+
+def _preload(given: dict[str, Any]) -> None:
+    """Workers get ready while the files are read."""
+    from gradcheck.checks.options import Options
+    from gradcheck.checks.parallel import preload
+
+    preload(Options(**given))
+
+
+def _overrides() -> tuple[Override, ...]:
+    found = tuple(overrides_of(click.get_current_context()))
+    if not found:
+        return ()
+    from gradcheck.checks.options import Override
+
+    return tuple(Override(patterns, choices) for patterns, choices in found)
 
 
 def _baseline(file: Path | None, update: bool) -> Baseline | None:
@@ -76,14 +111,20 @@ def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
     known = given.pop("baseline")
     selection = which()
     outputs.spare(selection)
-    result = updated(known, _run(selection, {**given, "shrink": None}))
+    result = _run(selection, {**given, "shrink": None})
+    result = updated(known, result, _is_whole(which, given, result))
     outputs.write(result)
     return result.exit_code
 
 
+def _is_whole(which: Which, given: dict[str, Any], result: RunResult) -> bool:
+    """Whether of every file that was read all cases ran."""
+    return which.takes_files_whole and not result.interrupted and "maxfail" not in given
+
+
 def _gone(which: Which, given: dict[str, Any], result: RunResult) -> int:
-    """1 where the baseline has cases that are no more, as far as a run of all cases of a file can tell."""
-    if "baseline" not in given or result.interrupted or not which.takes_files_whole or "maxfail" in given:
+    """1 where the baseline has cases that are no more, as far as that can be told."""
+    if "baseline" not in given or not _is_whole(which, given, result):
         return 0
     from gradcheck.cli.known import tell_gone
 

@@ -24,7 +24,7 @@ _HINT = "write words with 'and', 'or', 'not' and brackets, and quote words that 
 def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Loaded:
     """Read the paths and keep what is asked for; `NothingToDo` where that is nothing."""
     matches = compile_keywords(keyword) if keyword is not None else None
-    targets = [split_id(path) for path in paths or _default()]
+    targets = [split_id(path) for path in paths or default_paths()]
     cases, errors = _named(targets, load(list(dict.fromkeys(file for file, _ in targets))))
     kept = tuple(
         case
@@ -54,7 +54,8 @@ def select_one(path: str) -> Case:
     raise UsageError(f"{path} holds {len(found.cases)} cases, and this is about one", hint=f"name it: {names}")
 
 
-def _default() -> tuple[str, ...]:
+def default_paths() -> tuple[str, ...]:
+    """What is meant where no path is given. Raises NothingToDo where that is not there."""
     if not Path(DEFAULT_PATHS[0]).exists():
         hint = "name a file or a folder, or set paths in [tool.gradcheck] of pyproject.toml"
         raise NothingToDo("no case was found: there is no folder 'cases' here", hint=hint)

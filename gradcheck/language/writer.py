@@ -16,6 +16,8 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.loader.text import resolve
 
+#: A whole number as Python writes a float.
+_WHOLE = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
 #: Plain scalars that no YAML reader takes for anything else, also inside brackets.
 _PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")
 #: The same where no bracket surrounds them: there brackets and commas are text too.
@@ -184,6 +186,11 @@ def _value(value: Value, *, flow: bool = False) -> str:
     shape = f", shape: {list(array.shape)}" if unreadable else ""
     dtype = f", dtype: {value.dtype}" if value.dtype else ""
     return f"{{values: {'[]' if unreadable else written}{shape}{dtype}}}" if shape or dtype else written
+
+
+def literal(array: np.ndarray) -> str:
+    """An array as a file may have it, on one line, whole numbers without a point."""
+    return _WHOLE.sub(r"\1", _value(Value(array), flow=True))
 
 
 def _parts(expr: Expr, dtype: str) -> dict[str, str]:

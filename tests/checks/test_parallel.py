@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -23,6 +24,7 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Loaded
 from tests.from_text import case_of
+from tests.paths import ROOT
 
 TEXT = """
 name: case {n}
@@ -130,8 +132,10 @@ def test_an_interrupt_keeps_what_has_finished() -> None:
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     executor = Waits(answers)
-    found = run(CASES[:5], executor=lambda: executor)
+    told: list[str] = []
+    found = run(CASES[:5], executor=lambda: executor, on_result=lambda case, _: told.append(case.name))
     assert found.interrupted
+    assert told == ["case 1"]
     assert [case.name for case in found.cases] == ["case 1"]
     assert executor.stopped
 
@@ -158,7 +162,7 @@ def test_an_engine_that_cannot_be_sent_is_refused() -> None:
 def test_chunks_are_such_that_everybody_has_work() -> None:
     def plan(number: int, **options: Any) -> Any:
         chosen = Options(**options)
-        return plan_of(CASES[:1] * number, chosen, engines_of(chosen))
+        return plan_of(CASES[:1] * number, chosen, lambda: engines_of(chosen))
 
     assert plan(10) is None
     assert [plan(number, jobs=2).size for number in (3, 100, 10_000)] == [1, 7, 16]
@@ -172,3 +176,18 @@ def test_a_worker_that_is_late_is_ended(tmp_path: Path) -> None:
     found = run(CASES[6:9], engines=[f"{tmp_path / 'late.py'}:Odd"], jobs=2, timeout=1.0)
     assert [case.errors[0].kind if case.errors else "" for case in found.cases] == ["", "timeout", ""]
     assert time.perf_counter() - start < 40
+
+
+def test_an_engine_that_there_is_not_is_told_once() -> None:
+    with pytest.raises(UsageError, match=r"there is no engine 'torhc'; did you mean 'torch'\?"):
+        run(CASES, engines=["torhc"], jobs=2)
+
+
+def test_engines_are_made_here_only_where_they_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "right.yaml").write_text(TEXT.format(n=1, factor=2))
+    script = "import sys, gradcheck; print(gradcheck.run('right.yaml', jobs=2).exit_code, 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "0 False\n"

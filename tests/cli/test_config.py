@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gradcheck.cli.config import read_config
+from gradcheck.cli.config import KEYS, configured, read_config
 from gradcheck.errors import UsageError
 
 
@@ -91,3 +92,149 @@ def test_configured_paths_are_the_default_and_given_ones_win(cases: Path, folder
     (folder / "elsewhere" / "one.yaml").write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
     assert gradcheck("list").out == "elsewhere/one.yaml::one\n"
     assert "squares" in gradcheck("list", "cases").out
+
+
+# Every option, the environment, overrides ------------------------------------------------------------------
+
+EVERY = {
+    "keyword": ("'squares'", "squares"),
+    "tag": ("['a', 'b']", "a, b"),
+    "exitfirst": ("true", "yes"),
+    "maxfail": ("3", "3"),
+    "last-failed": ("true", "1"),
+    "failed-first": ("false", "off"),
+    "changed-since": ("'main'", "main"),
+    "watch": ("true", "on"),
+    "shard": ("'1/2'", "1/2"),
+    "jobs": ("2", "2"),
+    "executor": ("'dask://a:1'", "dask://a:1"),
+    "engine": ("'core'", "core"),
+    "reference": ("'torch'", "torch"),
+    "dtype": ("'float32'", "float32"),
+    "rtol": ("1e-3", "1e-3"),
+    "atol": ("0.5", "0.5"),
+    "seed": ("7", "7"),
+    "trials": ("2", "2"),
+    "timeout": ("1.5", "1.5"),
+    "memory": ("'2GB'", "2GB"),
+    "oracle": ("'none'", "none"),
+    "mode": ("'both'", "both"),
+    "order": ("2", "2"),
+    "power": ("true", "true"),
+    "shrink": ("false", "no"),
+    "fix": ("true", "true"),
+    "baseline": ("'known.json'", "known.json"),
+    "update-baseline": ("true", "true"),
+    "verbose": ("1", "1"),
+    "durations": ("5", "5"),
+    "quiet": ("1", "1"),
+    "output-format": ("'json'", "json"),
+    "output": ("'out.txt'", "out.txt"),
+    "report": ("['json=a.json', 'junit=b.xml']", "json=a.json,junit=b.xml"),
+    "color": ("'never'", "never"),
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_option_may_stand_in_the_file_and_in_the_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    toml, text = EVERY[key]
+    name = str(KEYS[key].name)
+    (folder / "gradcheck.toml").write_text(f"{key} = {toml}\n")
+    (from_file,) = configured().settings.values()
+    (folder / "gradcheck.toml").unlink()
+    variable = f"GRADCHECK_{key.upper().replace('-', '_')}"
+    monkeypatch.setenv(variable, text)
+    known = configured().settings
+    assert known[name].value == from_file.value
+    assert (from_file.where, known[name].where) == ("gradcheck.toml:1:1", variable)
+
+
+def test_the_command_line_wins_then_the_environment_then_the_file(
+    cases: Path, folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, "[tool.gradcheck]\nseed = 1\noutput-format = 'json'\n")
+    seeds = lambda *words: {case["seed"] for case in json.loads(gradcheck("run", *words).out)["cases"]}  # noqa: E731
+    assert seeds() == {1}
+    monkeypatch.setenv("GRADCHECK_SEED", "2")
+    assert seeds() == {2}
+    assert seeds("--seed", "3") == {3}
+
+
+def test_gradcheck_toml_comes_before_pyproject(folder: Path) -> None:
+    write(folder, "[tool.gradcheck]\nseed = 1\n")
+    (folder / "gradcheck.toml").write_text("seed = 2\n")
+    assert read_config() == {"seed": 2}
+
+
+def test_files_are_looked_for_where_the_configuration_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "mine.py").write_text("")
+    write(
+        folder, "[tool.gradcheck]\nengine = ['mine.py:Tensor', 'core']\nbaseline = 'k.json'\nreport = 'json=r.json'\n"
+    )
+    (folder / "sub").mkdir()
+    monkeypatch.chdir(folder / "sub")
+    up = Path("..")
+    assert read_config() == {
+        "engines": (f"{up / 'mine.py'}:Tensor", "core"),
+        "baseline": up / "k.json",
+        "reports": (("json", up / "r.json"),),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("GRADCHECK_JOSB", "2", "unknown setting GRADCHECK_JOSB; did you mean 'GRADCHECK_JOBS'?"),
+        ("GRADCHECK_JOBS", "many", "GRADCHECK_JOBS: 'many' is neither a number nor 'auto'"),
+        ("GRADCHECK_POWER", "perhaps", "GRADCHECK_POWER cannot be 'perhaps'; it must be true or false"),
+        ("GRADCHECK_DTYPE", "float65", "GRADCHECK_DTYPE: 'float65' is not one of"),
+    ],
+)
+def test_mistakes_in_the_environment_are_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, message: str
+) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(UsageError) as caught:
+        configured()
+    assert str(caught.value).startswith(message)
+
+
+OVERRIDES = """[tool.gradcheck]
+trials = 1
+
+[[tool.gradcheck.overrides]]
+paths = ["cases/wrong.yaml"]
+rtol = 10.0
+
+[[tool.gradcheck.overrides]]
+paths = ["cases/g*.yaml", "elsewhere"]
+seed = 5
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_some_paths_have_settings_of_their_own(wrong: Path, folder: Path, gradcheck: Any, jobs: str) -> None:
+    write(folder, OVERRIDES)
+    found = json.loads(gradcheck("run", "--output-format", "json", "-j", jobs).out)["cases"]
+    assert [(case["seed"], "--rtol" in case["reproduce"]) for case in found] == [(5, False), (5, False), (0, True)]
+    assert json.loads(gradcheck("run", "--output-format", "json", "--seed", "6").out)["cases"][0]["seed"] == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("overrides = 3\n", "pyproject.toml:2:1: overrides must be tables; write each as [[tool.gradcheck.overrides]]"),
+        ("[[tool.gradcheck.overrides]]\nrtol = 1\n", "pyproject.toml: an override names no paths"),
+        (
+            "[[tool.gradcheck.overrides]]\npaths = ['a']\njobs = 2\n",
+            "pyproject.toml:4:1: unknown key 'jobs' in [tool.gradcheck]; the keys are paths, dtype, rtol",
+        ),
+    ],
+)
+def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -> None:
+    write(folder, f"[tool.gradcheck]\n{text}")
+    with pytest.raises(UsageError) as caught:
+        configured()
+    assert str(caught.value).startswith(message)

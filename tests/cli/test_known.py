@@ -41,6 +41,18 @@ def test_a_file_that_can_be_read_again_must_leave(bad: Path, gradcheck: Any) -> 
     assert gradcheck("run", *QUICK, "-k", "bad").code == 0
 
 
+def test_what_is_not_selected_stays(wrong: Path, gradcheck: Any) -> None:
+    wrong.write_text(f"{wrong.read_text()}---\n{wrong.read_text().replace('a wrong', 'another')}")
+    gradcheck("run", *QUICK, "--update-baseline")
+    before = Path("known.json").read_text()
+    gradcheck("run", *QUICK, "--update-baseline", "-k", "another")
+    assert Path("known.json").read_text() == before
+    wrong.write_text(wrong.read_text().replace("name: another derivation", "name: the third"))
+    gradcheck("run", *QUICK, "--update-baseline")
+    after = Path("known.json").read_text()
+    assert ("another" in after, "the third" in after, after.count("\n")) == (False, True, before.count("\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -31,11 +31,11 @@ def test_what_is_about_checks_is_a_field_of_the_options() -> None:
     assert names <= {field.name for field in fields(Options)}
 
 
-def test_keys_of_the_configuration_are_options() -> None:
-    assert {key: option.name for key, option in KEYS.items() if key != option.name} == {
-        "engine": "engines",
-        "output-format": "output_format",
-    }
+def test_every_option_is_a_key_of_the_configuration_by_its_long_name() -> None:
+    assert list(KEYS) == [option.key for option in RUN]
+    assert len(KEYS) == len(RUN)
+    for key, option in KEYS.items():
+        assert f"--{key}" in option.opts or (key, option.opts) == ("keyword", ["-k"])
 
 
 def test_choices_are_those_that_exist() -> None:

@@ -1,0 +1,116 @@
+"""`run --watch`: the cases of every file that is saved run again; all, where the code of an engine is.
+
+Each time a fork of this process runs them, which has imported no engine of anybody's yet: what is saved is what runs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module, util
+from pathlib import Path
+
+from gradcheck.cli.output import write_stderr
+from gradcheck.errors import UsageError
+from gradcheck.language.case import STDIN
+from gradcheck.language.loader.files import SUFFIXES, split_id
+from gradcheck.reports.text import count, plain
+
+#: Seconds between two looks at the files, and after a change, for editors that write in several steps.
+_EVERY, _SETTLES = 0.5, 0.1
+#: What a file was when it was looked at.
+State = dict[str, tuple[int, int]]
+
+
+def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[str, ...]], object]) -> None:
+    """Call `once` with all paths, then with those that are touched, until an interrupt. Raises UsageError."""
+    if STDIN in paths:
+        raise UsageError("--watch looks at files, and '-' is the standard input", hint="name the file")
+    if not hasattr(os, "fork"):
+        raise UsageError("--watch needs a system that can fork processes")
+    for module in ("gradcheck.checks.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
+        import_module(module)
+    code = tuple(code_of(engines))
+    known = state(paths, code)
+    _forked(once, tuple(paths))
+    pause = threading.Event()
+    while True:
+        write_stderr(f"watching {count(len(known), 'file')}; Ctrl-C ends it")
+        while (now := state(paths, code)) == known:
+            pause.wait(_EVERY)
+        pause.wait(_SETTLES)
+        now = state(paths, code)
+        changed = [file for file, what in now.items() if known.get(file) != what]
+        known = now
+        touched = touched_by(changed, paths)
+        if touched:
+            write_stderr(f"changed: {', '.join(map(plain, changed[:3]))}{', …' if len(changed) > 3 else ''}")
+            _forked(once, touched)
+
+
+def touched_by(changed: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """What is to run: the files that have changed, or of their cases those that are named; all, where code has."""
+    if any(file.endswith(".py") for file in changed):
+        return tuple(paths)
+    files = {os.path.realpath(file): file for file in changed}
+    named = [path for path in paths if "::" in path and os.path.realpath(split_id(path)[0]) in files]
+    whole = [path for path in paths if "::" not in path]
+    below = [file for real, file in files.items() if any(_is_below(real, path) for path in whole)]
+    return (*below, *named)
+
+
+def _is_below(file: str, path: str) -> bool:
+    return Path(file).is_relative_to(os.path.realpath(path))
+
+
+def code_of(engines: Iterable[str]) -> Iterator[str]:
+    """The folders in which the code of engines is, by what is written after `--engine`."""
+    for spec in engines:
+        where = spec.rpartition(":")[0]
+        if where.endswith(".py"):
+            yield os.path.dirname(where) or "."
+        elif where:
+            top = Path(where.partition(".")[0])
+            found = [path for path in (top, top.with_suffix(".py")) if path.exists()]
+            origin = str(found[0]) if found else getattr(util.find_spec(top.name), "origin", None)
+            if origin:
+                yield origin if os.path.isdir(origin) else os.path.dirname(origin) or "."
+
+
+def state(paths: Sequence[str], code: Sequence[str]) -> State:
+    """Of every file of cases below the paths, and of Python in the folders of code, when it was written and its
+    size."""
+    found: State = {}
+    for path in dict.fromkeys(split_id(path)[0] for path in paths):
+        for file in _below(path, SUFFIXES) if os.path.isdir(path) else (path,):
+            _look(file, found)
+    for folder in code:
+        for file in _below(folder, (".py",)):
+            _look(file, found)
+    return found
+
+
+def _below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
+        yield from (os.path.join(here, file) for file in sorted(files) if file.lower().endswith(suffixes))
+
+
+def _look(file: str, found: State) -> None:
+    try:
+        known = os.stat(file)
+    except OSError:
+        return
+    found[os.path.normpath(file)] = known.st_mtime_ns, known.st_size
+
+
+def _forked(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ...]) -> None:
+    """In a process of its own, until that ends."""
+    child = os.fork()
+    if not child:
+        try:
+            once(paths)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)

@@ -1,0 +1,136 @@
+"""pytest's plugin: every case is an item, and a failure shows the report of gradcheck.
+
+Collected are `*.gradcheck.yaml`, what the ini option `gradcheck_files` names (files, folders, `*` for anything), and
+files of cases that are named on the command line. Options are those of the project's configuration of gradcheck.
+Importing this imports neither NumPy nor torch: that is left to the first file of cases.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gradcheck.checks.result import CaseResult
+    from gradcheck.errors import InvalidCase
+    from gradcheck.language.case import Case
+
+_SUFFIXES = (".yaml", ".yml")
+_ALWAYS = ("*.gradcheck.yaml", "*.gradcheck.yml")
+#: What an item is called that stands for the mistakes in a file.
+_FILE = "the file itself"
+
+
+class CaseFailed(Exception):
+    """Carries the report of a case that failed."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The ini option `gradcheck_files`."""
+    parser.addini("gradcheck_files", "files of gradcheck's cases, besides *.gradcheck.yaml", type="args", default=[])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A collector for a file of cases."""
+    if file_path.suffix.lower() not in _SUFFIXES:
+        return None
+    if not (parent.session.isinitpath(file_path) or _is_named(file_path, parent.config)):
+        return None
+    file: pytest.Collector = CaseFile.from_parent(parent, path=file_path)
+    return file
+
+
+def _is_named(path: Path, config: pytest.Config) -> bool:
+    inside = os.path.relpath(path, config.rootpath).replace(os.sep, "/")
+    patterns = [*_ALWAYS, *config.getini("gradcheck_files")]
+    return any(
+        fnmatch(path.name, pattern) or fnmatch(inside, pattern) or inside.startswith(pattern.rstrip("/") + "/")
+        for pattern in patterns
+    )
+
+
+class CaseFile(pytest.File):
+    """A file of cases."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """An item a case, and one for all that is wrong with the file."""
+        from gradcheck.language.loader import load
+
+        found = load([os.path.relpath(self.path)])
+        if found.errors:
+            yield CaseItem.from_parent(self, name=_FILE, work=list(found.errors))
+        for case in found.cases:
+            yield CaseItem.from_parent(self, name=case.name, work=case)
+
+
+class CaseItem(pytest.Item):
+    """A case, or the mistakes in a file."""
+
+    def __init__(self, *, work: Case | list[InvalidCase], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.work = work
+        self.extra_keyword_matches.update(getattr(work, "tags", ()))
+
+    def runtest(self) -> None:
+        """Raises CaseFailed, or what stands for another status."""
+        found = _checks(self.config)(self.work)
+        if found.status in ("skipped", "unsupported"):
+            pytest.skip(_reason(found))
+        if found.status == "xfailed":
+            pytest.xfail(_reason(found))
+        if found.status != "passed":
+            raise CaseFailed(_report(found))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The report, without a traceback."""
+        if isinstance(excinfo.value, CaseFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """Where the case begins."""
+        place = self.work[0].place if isinstance(self.work, list) else self.work.place
+        return self.path, max(0, place.line - 1), self.name
+
+
+#: What checks a case, made once for all of them.
+_CHECKS = pytest.StashKey[Callable[[Any], "CaseResult"]]()
+
+
+def _checks(config: pytest.Config) -> Callable[[Any], CaseResult]:
+    if _CHECKS not in config.stash:
+        from gradcheck.checks.in_turn import checker, ready
+        from gradcheck.checks.options import engines_of
+        from gradcheck.cli.project import project_options
+
+        options = project_options(config.rootpath)
+        engines = engines_of(options)
+        check = checker(options, engines)
+
+        def alone(work: Any) -> CaseResult:
+            with ready(options, engines):
+                found = check(work)
+            return found if options.baseline is None else options.baseline.judged(found)
+
+        config.stash[_CHECKS] = alone
+    return config.stash[_CHECKS]
+
+
+def _report(found: CaseResult) -> str:
+    from gradcheck.reports import Look
+    from gradcheck.reports.failed import failure
+
+    _, *lines = failure(found, Look(width=100))  # the first says which case it is, as pytest does
+    return dedent("\n".join(line.plain.rstrip() for line in lines))
+
+
+def _reason(found: CaseResult) -> str:
+    from gradcheck.reports.phrases.comparisons import verdict
+
+    return verdict(found) or found.status

@@ -1,0 +1,51 @@
+"""`gradcheck snapshot`: what it writes, what it leaves, and what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+TEXT = """\
+name: one
+inputs:
+  x: [[1, 2], [3, 4]]
+graph:
+  y: x * x   # squares
+  loss: y.sum()
+---
+name: wrong
+inputs: {x: [1, 2]}
+graph: {y: (x * x).sum()}
+formulas: {x: 3 * x}
+---
+name: three
+inputs: {x: [1, 2]}
+graph: {y: (x * x).sum()}
+expected: {x: [2, 4]}
+"""
+
+
+def test_missing_gradients_are_written_and_hold(folder: Path, gradcheck: Any) -> None:
+    file = folder / "a.yaml"
+    file.write_text(TEXT)
+    outcome = gradcheck("snapshot", "a.yaml", "--check")
+    assert (outcome.code, outcome.out) == (1, "would write what 1 case must come to\n")
+    assert file.read_text() == TEXT
+    outcome = gradcheck("snapshot", "a.yaml")
+    assert (outcome.code, outcome.out) == (1, "wrote what 1 case must come to\n")
+    assert "a.yaml::wrong: is left as it is, since it does not pass" in outcome.err
+    assert "+  x: [[2, 4], [6, 8]]" in outcome.err
+    loss = "  loss: y.sum()\n"
+    assert file.read_text() == TEXT.replace(loss, f"{loss}expected:\n  x: [[2, 4], [6, 8]]\n")
+    assert gradcheck("run", "a.yaml", "-k", "not wrong").code == 0
+    outcome = gradcheck("snapshot", "a.yaml", "-k", "one", "--check")
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_what_is_there_is_written_anew_only_if_asked(folder: Path, gradcheck: Any) -> None:
+    file = folder / "a.yaml"
+    file.write_text(TEXT.replace("x: [2, 4]", "x: [5, 5]"))
+    gradcheck("snapshot", "a.yaml::three")
+    assert "x: [5, 5]" in file.read_text()
+    gradcheck("snapshot", "a.yaml::three", "--update")
+    assert file.read_text() == TEXT

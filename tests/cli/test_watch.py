@@ -1,0 +1,77 @@
+"""`--watch`: which files count, what they touch, and a run that goes on until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from gradcheck.cli.watch import code_of, state, touched_by
+from tests.paths import ROOT
+
+ENGINE = "from gradcheck.engines.core import Core\nfrom helper import NAME\n\nclass Mine(Core):\n    name = NAME\n"
+
+
+def test_a_saved_file_touches_its_cases_and_code_all(cases: Path) -> None:
+    assert touched_by(["cases/good.yaml"], ["cases"]) == ("cases/good.yaml",)
+    assert touched_by(["cases/good.yaml"], ["cases/good.yaml::squares", "other"]) == ("cases/good.yaml::squares",)
+    assert touched_by(["mine.py"], ["cases", "a.yaml::b"]) == ("cases", "a.yaml::b")
+    assert touched_by([], ["cases"]) == ()
+
+
+def test_files_of_cases_and_of_code_are_looked_at(cases: Path, folder: Path) -> None:
+    (folder / "mine.py").write_text("")
+    (folder / "package").mkdir()
+    (folder / "package" / "engine.py").write_text("")
+    known = state(["cases", "cases/good.yaml::squares", "nowhere.yaml"], ["package"])
+    assert list(known) == ["cases/good.yaml", "package/engine.py"]
+    (cases / "good.yaml").write_text("# changed")
+    assert state(["cases"], [])["cases/good.yaml"] != known["cases/good.yaml"]
+    assert list(code_of(["core", "mine.py:Tensor", "package.engine:Tensor", ""])) == [".", "package"]
+
+
+def lines_until(stream: IO[str], text: str) -> str:
+    found = ""
+    for line in stream:
+        found += line
+        if text in line:
+            return found
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to fork")
+def test_it_runs_again_what_is_saved_until_it_is_interrupted(wrong: Path, cases: Path, folder: Path) -> None:
+    (folder / "mine.py").write_text(ENGINE)
+    (folder / "helper.py").write_text("NAME = 'first'\n")
+    command = [sys.executable, "-m", "gradcheck", "run", "--watch", "--engine", "mine.py:Mine", "--output-format"]
+    process = subprocess.Popen(
+        [*command, "concise"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        out: Any = process.stdout
+        assert "1 failed, 2 passed" in lines_until(out, "watching 4 files")
+        wrong.write_text(wrong.read_text().replace("3 * x", "2 * x"))
+        assert "changed: cases/wrong.yaml\n1 passed" in lines_until(out, "watching")
+        (folder / "helper.py").write_text("NAME = core\n")
+        found = lines_until(out, "watching")
+        assert "changed: helper.py" in found
+        assert "NameError" in found
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.wait()
+        out.close()
+
+
+def test_the_standard_input_is_no_file(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", "--watch", "-")
+    assert (outcome.code, "name the file" in outcome.err) == (2, True)

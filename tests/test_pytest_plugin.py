@@ -1,0 +1,121 @@
+"""The plugin in a project of its own: what is collected, how it comes out, and what pytest's own options do with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.paths import ROOT
+
+CASES = """\
+name: squares
+tags: [easy]
+inputs: {x: [1, 2]}
+graph: {y: (x * x).sum()}
+expected: {x: [2, 4]}
+---
+name: later
+skip: not yet
+inputs: {x: 1}
+graph: {y: x + x}
+---
+name: known
+xfail: a bug
+inputs: {x: 1}
+graph: {y: x + x}
+expected: {x: 3}
+---
+name: wrong
+inputs: {x: [1, 2]}
+graph: {y: (x * x).sum()}
+formulas: {x: 3 * x}
+"""
+GOOD = "inputs: {x: 1}\ngraph: {y: x + x}\n"
+CONFIGURED = """\
+[tool.pytest.ini_options]
+gradcheck_files = ["proofs", "more/o*.yaml"]
+filterwarnings = ["error"]
+
+[tool.gradcheck]
+seed = 7
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a test of its own, cases, and other YAML."""
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in {
+        "pyproject.toml": CONFIGURED,
+        "test_own.py": "def test_own():\n    pass\n",
+        "cases/some.gradcheck.yaml": CASES,
+        "proofs/deep/one.yaml": GOOD,
+        "more/one.yaml": GOOD,
+        "more/other.yaml": "a: playbook\n",
+        "workflow.yml": "on: push\n",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def call(project: Path, *words: str) -> tuple[int, list[str]]:
+    plugin = ("-p", "no:gradcheck", "-p", "gradcheck.pytest_plugin")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plugin, "-q", "--color=no", *words],
+        cwd=project, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_its_own_files_those_of_the_option_and_those_named_are_collected(project: Path) -> None:
+    def collected(*words: str) -> list[str]:
+        return [line for line in call(project, "--collect-only", *words)[1] if "::" in line]
+
+    assert collected() == [
+        *[f"cases/some.gradcheck.yaml::{name}" for name in ("squares", "later", "known", "wrong")],
+        "more/one.yaml::one",
+        "more/other.yaml::the file itself",
+        "proofs/deep/one.yaml::one",
+        "test_own.py::test_own",
+    ]
+    assert collected("workflow.yml") == ["workflow.yml::the file itself"]
+    assert collected("-k", "easy") == ["cases/some.gradcheck.yaml::squares"]
+
+
+def test_outcomes_are_pytests_and_a_failure_shows_our_report(project: Path) -> None:
+    code, lines = call(project, "-rA", "--junit-xml=junit.xml")
+    assert code == 1
+    assert lines[-1].startswith("2 failed, 4 passed, 1 skipped, 1 xfailed in")
+    text = "\n".join(lines)
+    assert "Traceback" not in text
+    assert "pytest_plugin.py" not in text.replace("gradcheck/pytest_plugin.py:", "", 1)
+    assert "21 | formulas: {x: 3 * x}" in text
+    assert "reproduce: gradcheck run 'cases/some.gradcheck.yaml::wrong' --seed 7" in text
+    assert "FAILED cases/some.gradcheck.yaml::wrong - the formula of x is wrong" in lines
+    suite = ElementTree.parse(project / "junit.xml").getroot()[0]
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "8", "failures": "2", "errors": "0", "skipped": "2",
+    }  # fmt: skip
+
+
+def test_what_failed_last_runs_alone_in_another_process_too(project: Path) -> None:
+    memory = project / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    memory.parent.mkdir(parents=True, exist_ok=True)
+    memory.write_text('{"cases/some.gradcheck.yaml::wrong": true}')
+    code, lines = call(project, "cases", "--lf", "-n", "1")
+    assert code == 1
+    assert lines[-1].startswith("1 failed in")
+
+
+def test_importing_it_is_light() -> None:
+    script = "import sys, gradcheck.pytest_plugin; print(*{'numpy', 'torch', 'click', 'yaml'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
