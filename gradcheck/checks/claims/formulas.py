@@ -56,26 +56,26 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
         return found.subject.passed(shape=found.shape, dtype=found.dtype, elements=found.elements).noted(
             fact("graph_is_nan")
         )
-    if conditioning.rough.is_claim_beyond(found, difference(name, claim)):
+    if conditioning.rough.is_claim_beyond(found, difference_of(name, claim)):
         return found
     if what is ClaimKind.FORMULA or conditioning.may_explain(found):
         found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
     if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:
-        return allow_in_double_precision(found, conditioning.in_double_precision(), difference(name, claim))
+        return allow_in_double_precision(found, conditioning.in_double_precision(), difference_of(name, claim))
     return found
 
 
 def explained(point: Point, step: int, name: str, claim: Claim) -> np.ndarray | None:
     """How far rounding may take each element of a formula from the gradient that it is for; None where that is
     unknown."""
-    found = point.conditioning.of_claim(step, difference(name, claim))
+    found = point.conditioning.of_claim(step, difference_of(name, claim))
     return found[0] if found else None
 
 
-def difference(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]]:
-    """How far a formula is from the gradient that it is for, in some scope."""
+def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]]:
+    """What a formula is off by, of any scope."""
 
-    def off(scope: Scope) -> list[np.ndarray]:
+    def difference(scope: Scope) -> list[np.ndarray]:
         got, want = aligned(scope.array_of(claim.expr), scope.gradients[name])
         return [got - want]
 
