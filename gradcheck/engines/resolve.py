@@ -99,7 +99,7 @@ def as_engine(found: Any, name: str, spec: str) -> Engine:
 def adapt(constructor: Callable[..., Any], name: str) -> TensorClassEngine:
     """An engine of a Tensor class, or of a function that makes tensors. Raises UsageError where it is none. What the
     class prints while it is looked at is dropped."""
-    from gradcheck.engines.tensor_class.api import api_of  # only somebody's class needs these
+    from gradcheck.engines.tensor_class.discovery import api_of  # only somebody's class needs these
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
     from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
 
