@@ -28,6 +28,7 @@ class Api:
     gradient_name    the attribute with the gradient; empty where it is found out tensor by tensor
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
+    lists            whether it has to be made from lists
     """
 
     constructor: Callable[..., Any]
@@ -40,6 +41,7 @@ class Api:
     gradient_name: str = ""
     backward_name: str = ""
     scalar: bool = False
+    lists: bool = False
 
     # Making -------------------------------------------------------------------------------------
 
@@ -48,11 +50,13 @@ class Api:
         flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
         if self.scalar:
             return self.constructor(array.item(), **flags)
+        if self.lists:
+            return self._marked(self.constructor(array.tolist(), **flags), requires_grad)
         try:
             if array.ndim == 0 and array.dtype == np.float64:
                 return self._marked(self._of_number(array, flags), requires_grad)
             tensor = self.constructor(array.copy(), **flags)
-        except (TypeError, ValueError, AttributeError, AssertionError):
+        except ANYTHING:
             tensor = self.constructor(array.tolist(), **flags)
         return self._marked(tensor, requires_grad)
 
@@ -104,7 +108,10 @@ class Api:
         known = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, memoryview)
         if not isinstance(value, known) and not hasattr(value, "__array__"):
             return None
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ANYTHING:  # a list of lists of different lengths, or what is none of its own
+            return None
         return array if array.dtype.kind in "biufcV" else None
 
     def gradient(self, tensor: Any) -> Any:

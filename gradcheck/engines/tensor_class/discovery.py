@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -56,13 +57,16 @@ def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
 
 def _first(api: Api) -> Any:
     """A tensor of a few numbers, or, where the class takes one number only, of one; it is then `scalar`. The first flag
-    with which it can be made is kept."""
+    with which it can be made and read is kept."""
     problem: BaseException | None = None
-    for scalar, array in ((False, _SAMPLE), (True, np.array(0.5))):
-        for flag in api.flags:
-            api.scalar, (api.flag, api.flag_if_wanted) = scalar, flag
+    ways = ((False, False, _SAMPLE), (False, True, _SAMPLE), (True, False, np.array(0.5)))
+    for scalar, lists, array in ways:
+        for flag, if_wanted in api.flags:
+            api.scalar, api.lists, api.flag, api.flag_if_wanted = scalar, lists, flag, if_wanted
             try:
-                return api.make(array, True)
+                made = api.make(array, True)
+                if api.scalar or api.read(made).shape == array.shape:
+                    return made
             except Exception as error:
                 problem = problem or error
     message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
@@ -81,16 +85,17 @@ def _holds_arrays(api: Api) -> bool:
 
 
 def _converts(api: Api) -> bool:
-    """Whether it makes arrays of lists, begins with gradients that are arrays, or refuses numbers."""
+    """Whether it makes arrays of lists, begins with gradients that are arrays or none, or refuses numbers."""
+    home = sys.modules.get(getattr(api.tensor_type, "__module__", ""))
     try:
         made = api.constructor(_SAMPLE.tolist())
         values = next(candidates(made, dialects.VALUES, ()), None)
         if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
             return True
-        api.constructor(0.5)
+        begins_with_none = api.gradient_name != "" and api.gradient(api.constructor(0.5)) is None
     except Exception:  # it takes arrays alone
         return True
-    return False
+    return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
 
 
 def _has(tensor: Any, name: str) -> bool:

@@ -35,6 +35,7 @@ class TensorClassEngine(ForeignEngine):
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
         self._started: list[WrappedTensor] = []  # where passes over this graph have begun
+        self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
 
     @property
@@ -70,6 +71,10 @@ class TensorClassEngine(ForeignEngine):
             raise Unsupported(f"not understood: {self.capabilities.misunderstood}")
         return super().leaf(array, requires_grad)
 
+    def use_dtype(self, name: str) -> None:
+        """Tell values and gradients in no more precision than this from now on."""
+        self._dtype = np.dtype(name)
+
     @property
     def own_dtype(self) -> str:
         """The dtype in which the class computes."""
@@ -84,12 +89,12 @@ class TensorClassEngine(ForeignEngine):
     def wrap(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """With what it has for a gradient before any has arrived."""
         initial = self.api.resting(tensor) if requires_grad else None
-        return WrappedTensor(self, tensor, np.array(self._in_own_dtype(values)), requires_grad, initial)
+        return WrappedTensor(self, tensor, np.array(self.told(values)), requires_grad, initial)
 
-    def _in_own_dtype(self, array: np.ndarray) -> np.ndarray:
+    def told(self, values: np.ndarray) -> np.ndarray:
         """What a class of less than double precision computes in more of it, here and there, is told in its own."""
-        own = np.dtype(self.capabilities.dtype)
-        return array.astype(own) if array.dtype.kind == "f" and own.itemsize < array.dtype.itemsize else array
+        own = self._dtype
+        return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         self._spent = False
@@ -105,7 +110,7 @@ class TensorClassEngine(ForeignEngine):
             return None
         if found.ndim == 0 and tensor.ndim and not found:
             return np.zeros(tensor.shape, tensor.dtype)  # the 0 that it began with
-        found = self._in_own_dtype(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
+        found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()
 

@@ -24,6 +24,8 @@ class Asked(Protocol):
 
     def use_flag(self, flag: tuple[str, bool]) -> None: ...
 
+    def use_dtype(self, name: str) -> None: ...
+
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor: ...
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any: ...
@@ -44,15 +46,17 @@ _INCOMING = np.array([[0.5, 2.0], [1.25, -3.0]])
 
 
 class Lesson(NamedTuple):
-    """An op of one or two operands, and its rule for the gradients."""
+    """An op of one or two operands, or of one twice, and its rule for the gradients."""
 
     op: str
     rule: Callable[..., tuple[Any, ...]]
     operands: int = 2
+    uses: int = 1  # of its one operand
 
 
 LESSONS = (
     Lesson("add", lambda g, a, b: (g, g)),
+    Lesson("add", lambda g, a: (2 * g,), 1, 2),
     Lesson("mul", lambda g, a, b: (g * b, g * a)),
     Lesson("sub", lambda g, a, b: (g, -g)),
     Lesson("matmul", lambda g, a, b: (g @ b.T, a.T @ g)),
@@ -100,7 +104,7 @@ def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -
     tensors = [engine.leaf(array, way != "constant" or not index) for index, array in enumerate(given)]
     try:
         op = TABLE[lesson.op]
-        root = engine.apply(op, op.bind(tuple(tensors), {}))
+        root = engine.apply(op, op.bind(tuple(tensors) * lesson.uses, {}))
     except GradcheckError as error:
         if error.kind == "unsupported":
             return None

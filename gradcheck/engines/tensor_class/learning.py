@@ -106,8 +106,10 @@ def _score(engine: Asked, one: Capabilities) -> _Score:
 
 
 def _completed(engine: Asked, one: Capabilities) -> Capabilities:
-    lessons = [lesson for lesson in LESSONS if is_right(engine, one, lesson)] or list(LESSONS)
+    plain = [lesson for lesson in LESSONS if lesson.uses == 1]
+    lessons = [lesson for lesson in plain if is_right(engine, one, lesson)] or plain
     one = replace(one, dtype=_lowest_dtype(engine, one, lessons))
+    engine.use_dtype(one.dtype)
     one = _with_constants(engine, one, [lesson for lesson in lessons if lesson.operands == 2])
     one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
     if one.seed == "none" and not engine.api.scalar:
@@ -172,7 +174,7 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
 def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:
     """Whether a pass from a single number starts without an incoming gradient, and of which shape that number is."""
     if one.seed == "none" or engine.api.scalar:
-        return one
+        return replace(one, starts_alone=one.seed == "none")
     for total in ((), (1,)):
         if is_right(engine, replace(one, seed="none", total=total), lesson):
             return replace(one, total=total)

@@ -13,7 +13,7 @@ from gradcheck.engines.tensor_class.discovery import api_of
 from gradcheck.engines.tensor_class.hypotheses import LESSONS, factor_of, hypotheses, is_right, taught_by
 
 Variant = Callable[..., type]
-ADD, MUL = LESSONS[0], LESSONS[1]
+ADD, MUL = LESSONS[0], LESSONS[2]
 TENSORS = replace(UNKNOWN, seed="tensor")
 
 
