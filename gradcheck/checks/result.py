@@ -321,17 +321,23 @@ class RunResult:
     environment: Mapping[str, str]
     interrupted: bool = False
     selected: int = 0  # how many there were to run, at least those that ran
+    conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
 
     def count(self, status: CaseStatus) -> int:
         """How many cases came out so."""
         return sum(case.status == status for case in self.cases)
 
     @property
+    def checked_nothing(self) -> bool:
+        """Whether there was no case, or none that an engine could be asked."""
+        return not self.cases or {"unsupported"} <= {case.status for case in self.cases} <= {"unsupported", "skipped"}
+
+    @property
     def exit_code(self) -> int:
         """The command line contract's: the highest of 3, 2, 1 wins; 130 when interrupted; 5 for nothing."""
         if self.interrupted:
             return 130
-        if not self.cases:
+        if self.checked_nothing:
             return 5
         codes = {"crashed": 3, "invalid": 2, "failed": 1, "xpassed": 1}
         return max((codes.get(case.status, 0) for case in self.cases), default=0)

@@ -20,6 +20,7 @@ from gradcheck.checks.in_turn import Work, in_turn, ready
 from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.runner import check_one
+from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
@@ -74,7 +75,8 @@ def run(
     except KeyboardInterrupt:
         interrupted = True
         results += [early[place] for place in sorted(early)]
-    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
+    told = tuple((engine.name, said) for engine in engines.tested if (said := conventions(engine)))
+    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work), told)
 
 
 def _results(work: Sequence[Work], options: Options, engines: Engines) -> Generator[tuple[int, CaseResult], None, None]:

@@ -110,7 +110,7 @@ class Calls:
             return None
         like = next(tensor for tensor in tensors_in(bound[:count]) if tensor.tensor is not None)
         full = [
-            self.engine.new(np.asarray(plain(value), like.dtype) + np.zeros(self._room(value, like)), False)
+            self.engine.new(np.asarray(plain(value), like.dtype) + np.zeros(self._room(value, like), like.dtype), False)
             if self._is_plain(value)
             else value
             for value in bound[:count]

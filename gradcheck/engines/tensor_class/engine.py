@@ -17,11 +17,13 @@ from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
+from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
 from gradcheck.engines.tensor_class.guard import ANYTHING, Output, translating
 from gradcheck.engines.tensor_class.learning import capabilities_of
 from gradcheck.errors import NonScalarBackward, Unsupported
+from gradcheck.facts import Fact
 
 Seeds = list[np.ndarray | None]
 
@@ -70,6 +72,11 @@ class TensorClassEngine(ForeignEngine):
         if self.capabilities.misunderstood:
             raise Unsupported(f"not understood: {self.capabilities.misunderstood}")
         return super().leaf(array, requires_grad)
+
+    @property
+    def conventions(self) -> tuple[Fact, ...]:
+        """What the class does otherwise by design; nothing before a case has run."""
+        return () if self._capabilities is None else conventions_of(self._capabilities, self.api.scalar)
 
     def use_dtype(self, name: str) -> None:
         """Tell values and gradients in no more precision than this from now on."""

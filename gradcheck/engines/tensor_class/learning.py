@@ -138,7 +138,7 @@ def _with_constants(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> 
 
 
 def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:
-    """What is kept of x, y = op(x), z = op(y), after a pass and after another."""
+    """What is kept of x, y = op(x), z = op(y) after a pass, and of x and y after two passes from y."""
     arrays = (one.seed != "none" or lesson.op == "sum") and not engine.api.scalar
     given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
     op = TABLE[lesson.op]
@@ -149,24 +149,28 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
         engine.retain(made)
         return made
 
+    def passed(root: WrappedTensor, factor: int) -> None:
+        incoming = np.ones(root.shape) if one.seed == "none" else factor * incoming_of(root.shape)
+        keep = True if engine.api.retaining else None
+        engine.start(engine.start_of(root), one, incoming.astype(one.dtype), keep)
+
     try:
+        y = applied(engine.leaf(given, True))
+        z = applied(y)
+        passed(z, 1)
+        inner, own = engine.gradient(y), engine.gradient(z)
+        one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
         x = engine.leaf(given, True)
         y = applied(x)
-        z = applied(y)
-        root, keep = engine.start_of(z), True if engine.api.retaining else None
-        incoming = np.ones(z.shape, one.dtype) if one.seed == "none" else incoming_of(z.shape).astype(one.dtype)
-        engine.start(root, one, incoming, keep)
-        inner, own, first = engine.gradient(y), engine.gradient(z), engine.gradient(x)
-        one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
-    except (GradcheckError, *ANYTHING):  # where nothing can be learned, nothing is done about it
-        return replace(one, keeps_graph=False)
-    try:
-        engine.start(root, one, incoming if one.seed == "none" else 3 * incoming, keep)
-        second, twice = engine.gradient(x), engine.gradient(z)
+        passed(y, 1)
+        first, own = engine.gradient(x), engine.gradient(y)
+        passed(y, 3)
+        second, twice = engine.gradient(x), engine.gradient(y)
     except (GradcheckError, *ANYTHING):  # it refuses
         return replace(one, keeps_graph=False)
     moved = second is not None and (first is None or not np.array_equal(first, second))
-    is_set = own is not None and twice is not None and np.array_equal(own if one.seed == "none" else 3 * own, twice)
+    factor = 1 if one.seed == "none" else 3
+    is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # one that overwrites has the same again
     return replace(one, keeps_graph=moved or one.seed == "none" or engine.api.scalar, adds_to_roots=not is_set)
 

@@ -166,7 +166,7 @@ def _other(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 def _is_of_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:
     """Whether a reduction that is asked of all dimensions has been taken over one."""
-    if "dim" not in [parameter.name for parameter in op.parameters] or not isinstance(values[0], np.ndarray):
+    if array.size == 1 or "dim" not in [one.name for one in op.parameters] or not isinstance(values[0], np.ndarray):
         return False
     for dim in range(values[0].ndim):
         try:
