@@ -208,12 +208,7 @@ class TensorClassEngine(ForeignEngine):
             raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")
         if len(roots) == 1 and np.all(seeds[0] == 1) and (can.starts_with_ones or roots[0].array.size == 1):
             return roots, [None]
-        try:
-            return [self.total(roots, seeds)], [None]
-        except Unsupported:
-            if not takes_seed:
-                raise
-            return roots, seeds
+        return [self.total(roots, seeds)], [None]
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
         """The number whose gradients are those of all roots with their incoming gradients: the sum of their products,
