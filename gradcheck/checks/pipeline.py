@@ -28,6 +28,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures import kinks
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison, Failure
+from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -70,12 +71,22 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
         return result(case, options, "skipped", reason=case.skip)
     if not engines.only(case.only).tested:
         return result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
+    options = _in_theirs(case, options, engines)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
             context = examine(case, options, engines)
         except InvalidCase as error:
             return _not_drawn(case, options, error)
     return _judged(context, case, time.perf_counter() - start)
+
+
+def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
+    """The options, with the dtype of the engines where they compute in no other, and the run asks for none."""
+    if options.dtype is not None or case.dtype != "float64":
+        return options
+    found = {engine_dtype(engine) for engine in engines.tested}
+    (dtype,) = found if len(found) == 1 else (None,)
+    return options if dtype in (None, case.dtype) else replace(options, dtype=dtype)
 
 
 def examine(case: Case, options: Options, engines: Engines) -> Context:

@@ -303,6 +303,7 @@ class CaseResult:
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
     warnings: tuple[Fact, ...] = ()  # what libraries warned of meanwhile, each once
     known: Fact | None = None  # what a baseline has to do with its status
+    conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
 
     @property
     def wrong_references(self) -> tuple[str, ...]:
@@ -322,16 +323,27 @@ class RunResult:
     interrupted: bool = False
     selected: int = 0  # how many there were to run, at least those that ran
 
+    @property
+    def conventions(self) -> tuple[tuple[str, Fact], ...]:
+        """What engines do otherwise by design, with the engine's name, each once."""
+        told = (told for case in self.cases for told in case.conventions)
+        return tuple(dict.fromkeys((engine, one) for engine, found in told for one in found))
+
     def count(self, status: CaseStatus) -> int:
         """How many cases came out so."""
         return sum(case.status == status for case in self.cases)
+
+    @property
+    def checked_nothing(self) -> bool:
+        """Whether there was no case, or none that an engine could be asked."""
+        return not self.cases or {"unsupported"} <= {case.status for case in self.cases} <= {"unsupported", "skipped"}
 
     @property
     def exit_code(self) -> int:
         """The command line contract's: the highest of 3, 2, 1 wins; 130 when interrupted; 5 for nothing."""
         if self.interrupted:
             return 130
-        if not self.cases:
+        if self.checked_nothing:
             return 5
         codes = {"crashed": 3, "invalid": 2, "failed": 1, "xpassed": 1}
         return max((codes.get(case.status, 0) for case in self.cases), default=0)

@@ -12,6 +12,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, Failure
 from gradcheck.checks.warned import listening
+from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -40,7 +41,7 @@ def _checked(case: Case, options: Options, engines: Engines, further: Mapping[st
         found = result(case, options, "invalid", errors=(_failure(error),))
     except RAISED as error:
         found = broken(case, options, error)
-    return _with_output(replace(found, seconds=time.perf_counter() - start), engines)
+    return _with_conventions(_with_output(replace(found, seconds=time.perf_counter() - start), engines), engines)
 
 
 def broken(case: Case, options: Options, error: BaseException) -> CaseResult:
@@ -68,6 +69,12 @@ def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
     printed = {engine.name: engine.output.take() for engine in engines.tested if hasattr(engine, "output")}
     printed = {name: text for name, text in printed.items() if text.strip()}
     return replace(found, output=printed) if printed else found
+
+
+def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
+    """The same with what engines do otherwise by design, as far as they were found out."""
+    told = tuple((engine.name, said) for engine in engines.tested if (said := conventions(engine)))
+    return replace(found, conventions=told) if told else found
 
 
 def _failure(error: InvalidCase) -> Failure:

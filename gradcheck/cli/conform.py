@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -19,15 +20,15 @@ from gradcheck.reports import Look
 @click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable. [default: all]")
 @options.TIMEOUT
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.option("--markdown", is_flag=True, help="Write a table for a README.")
 @options.VERBOSE
-def command(
-    engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: float | None, as_json: bool, verbose: int
-) -> int:
+def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: float | None, **how: Any) -> int:
     """Show which cases, ops and properties hold for an engine.
 
     ENGINE is a name, FILE.py:CLASS or PACKAGE.MODULE:CLASS: any Tensor class in the usual style will do. Cases are
     those below the paths, by default cases/ where there is such a folder.
     """
+    as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.conform import conform
     from gradcheck.engines.resolve import engine as engine_of
     from gradcheck.reports.commands import conform as report
@@ -36,5 +37,8 @@ def command(
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
     found = conform(chosen, cases, ops=ops, timeout=timeout)
     look = Look(width=width() if sys.stdout.isatty() else 100, verbosity=min(1, verbose))
-    write_stdout(report.as_json(found) if as_json else report.render(found, look))
-    return 0 if found.holds else 1
+    if as_json or markdown:
+        write_stdout(report.as_json(found) if as_json else report.as_markdown(found))
+    else:
+        write_stdout(report.render(found, look))
+    return 5 if found.checked_nothing else 0 if found.holds else 1

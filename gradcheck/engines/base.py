@@ -14,9 +14,10 @@ one's own is for all else, such as a library that differentiates functions:
 the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_error`): that is never a pass, and no
 failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
 
-Optional are `timeout`, `output`, `session` and `parts`, which `time_limit`, `take_output`, `session` and `parts_of`
-below read, and `Evaluation.changed`. A define-by-run engine whose tensors have `requires_grad`, `grad` and
-`retain_grad()` is a page as a `DefineByRun`, whose `evaluate` can also record ops.
+Optional are `timeout`, `own_dtype`, `conventions`, `output`, `session` and `parts`, which `time_limit`, `own_dtype`,
+`conventions`, `take_output`, `session` and `parts_of` below read, and `Evaluation.changed`. A define-by-run engine
+whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `DefineByRun`, whose `evaluate` can also
+record ops.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError, Place, TensorError
+from gradcheck.facts import Fact
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
@@ -48,6 +50,8 @@ class State:
     values: Mapping[str, np.ndarray]
     gradients: Mapping[str, np.ndarray | None]
     error: TensorError | None = None
+    #: Whose gradients the engine keeps to itself; they are not among `gradients`.
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,18 @@ def as_tensor_error(error: GradcheckError) -> TensorError:
 def time_limit(engine: Engine) -> float:
     """Its `timeout`: seconds for each case, unless the run has its own limit. 0 where it asks for none."""
     return float(getattr(engine, "timeout", 0.0))
+
+
+def own_dtype(engine: Engine) -> str | None:
+    """Its `own_dtype`: the only one in which it computes, by name. None where it is not said."""
+    found = getattr(engine, "own_dtype", None)
+    return None if found is None else str(found)
+
+
+def conventions(engine: Engine) -> tuple[Fact, ...]:
+    """Its `conventions`: what it does otherwise by design, as far as is known by now."""
+    found: tuple[Fact, ...] = getattr(engine, "conventions", ())
+    return found
 
 
 def take_output(engine: Engine) -> str:

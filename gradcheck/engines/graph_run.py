@@ -64,7 +64,8 @@ class GraphRun:
         steps = self.problem.case.steps
         for index, step in enumerate(steps):
             raised = self.attempt(index, step)
-            states.append(State(self.values, self._gradients(copied=index + 1 < len(steps)), raised))
+            gradients = self._gradients(copied=index + 1 < len(steps))
+            states.append(State(self.values, gradients, raised, frozenset(self.tensors.keys() - gradients.keys())))
             if raised is not None and step.raises is None:
                 return Evaluation(name, tuple(states), raised, self.failed_at)
         return Evaluation(name, tuple(states))
@@ -144,10 +145,12 @@ class GraphRun:
 
     def _gradients(self, copied: bool) -> dict[str, np.ndarray | None]:
         """What has accumulated, by name; copied where later steps might add to it in place. A constant is among them
-        only if a gradient has arrived there, where none should."""
+        only if a gradient has arrived there, where none should; what an engine keeps to itself is not."""
         plain = self.engine.array
         found: dict[str, np.ndarray | None] = {}
         for name, tensor in (*self.tensors.items(), *self.constants.items()):
+            if getattr(tensor, "unread", False):
+                continue
             gradient = tensor.grad
             if gradient is not None:
                 found[name] = plain(gradient).copy() if copied else plain(gradient)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -99,7 +100,7 @@ def as_engine(found: Any, name: str, spec: str) -> Engine:
 def adapt(constructor: Callable[..., Any], name: str) -> TensorClassEngine:
     """An engine of a Tensor class, or of a function that makes tensors. Raises UsageError where it is none. What the
     class prints while it is looked at is dropped."""
-    from gradcheck.engines.tensor_class.api import api_of  # only somebody's class needs these
+    from gradcheck.engines.tensor_class.discovery import api_of  # only somebody's class needs these
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
     from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
 
@@ -163,10 +164,25 @@ def _from_file(where: str) -> ModuleType:
         raise UsageError(f"there is no file {where}", hint=did_you_mean(where, near, ""))
     path = path.resolve()
     names, folder = [path.stem], path.parent
+    if not (folder / "__init__.py").is_file() and _is_relative(path):
+        return _in_a_package(path)
     while (folder / "__init__.py").is_file():
         names.insert(0, folder.name)
         folder = folder.parent
     return _from_module(".".join(names), folder) if len(names) > 1 else _alone(path)
+
+
+def _is_relative(path: Path) -> bool:
+    """Whether it imports its neighbours as those of a package."""
+    return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
+
+
+def _in_a_package(path: Path) -> ModuleType:
+    """The module in a file whose folder is a package in all but name; the package is given one that hides no other."""
+    name = f"gradcheck_engine_{path.parent.name}_{abs(hash(str(path.parent))):x}"
+    package = sys.modules.setdefault(name, ModuleType(name))
+    package.__path__ = [str(path.parent)]
+    return _from_module(f"{name}.{path.stem}", path.parent)
 
 
 def _alone(path: Path) -> ModuleType:

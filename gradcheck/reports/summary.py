@@ -29,7 +29,8 @@ _MOST_LACKING = 8
 def summary(result: RunResult) -> str:
     """`3 failed, 1997 passed, 1 invalid in 4.2s`; `5 passed (torch is wrong in 1 case) in 0.1s`."""
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
-    line = f"{', '.join(counts) or 'no cases'}{_wrong_references(result)} in {duration(result.seconds)}"
+    nothing = ": nothing was checked" if result.cases and result.checked_nothing else ""
+    line = f"{', '.join(counts) or 'no cases'}{nothing}{_wrong_references(result)} in {duration(result.seconds)}"
     if not result.interrupted:
         return line
     ran = f"{len(result.cases)} of {result.selected} ran: " if result.selected else ""
@@ -57,6 +58,11 @@ def slowest_lines(result: RunResult, number: int | None) -> list[str]:
         return []
     slow = sorted(result.cases, key=lambda case: -case.seconds)[: number or None]
     return [f"{duration(case.seconds):>7}  {plain(case.id)}" for case in slow]
+
+
+def convention_lines(result: RunResult) -> list[str]:
+    """What engines do otherwise by design, each once: `mine.Tensor: it computes in float32, and is held to that`."""
+    return [f"{plain(engine)}: {plain(say(one))}" for engine, one in result.conventions]
 
 
 def lacking_lines(result: RunResult, everything: bool = False) -> list[str]:

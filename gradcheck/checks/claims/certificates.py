@@ -149,7 +149,7 @@ def _rounds(context: Context, c: Comparison) -> bool:
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     point = context.points.at(c.trial)
-    is_moved = point.conditioning.rough.moves_claim(c, difference(c.tensor, claim))
+    is_moved = point.conditioning.rough.moves_claim(c, difference_of(c.tensor, claim))
     if is_moved is not None:
         return is_moved
     moves = explained(point, c.step, c.tensor, claim)

@@ -118,6 +118,8 @@ class _Pair:
         """A gradient that only one of the two speaks of cannot be compared, and that is a failure."""
         got, want = mine.gradients, theirs.gradients
         for name in {**want, **got}:
+            if name in mine.unread or name in theirs.unread:
+                continue
             subject = self.subject(ClaimKind.GRADIENT, name, step)
             if name not in self.case.constants and (name not in got or name not in want):
                 silent = self.reference if name in got else self.engine

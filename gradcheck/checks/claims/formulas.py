@@ -79,7 +79,7 @@ def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]
         got, want = aligned(scope.array_of(claim.expr), scope.gradients[name])
         return [got - want]
 
-    return off
+    return difference
 
 
 def _compared(claims: Claims, name: str, claim: Claim, what: ClaimKind) -> Comparison:

@@ -106,6 +106,8 @@ def known(claims: Claims, level: Step | Case, states: Mapping[str, State]) -> It
         for name, value in level.values.items():
             yield _known(claims, ClaimKind.EXPECTED_VALUE, name, value, (engine, state.values.get(name)))
         for name, stated in level.expected.items():
+            if name in state.unread:
+                continue
             actual = state.gradients.get(name)
             place = stated.place if stated else place_of(claims.case, name)
             subject = claims.subject(ClaimKind.EXPECTED, name, place, engine)

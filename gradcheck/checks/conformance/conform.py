@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import Finding, check_properties
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
 from gradcheck.checks.run import Source, run
-from gradcheck.engines.base import Engine
+from gradcheck.engines.base import Engine, conventions
+from gradcheck.facts import Fact
 
 Standing = Literal["right", "wrong", "lacking"]
 #: What each status of a case comes to; what was skipped says nothing.
@@ -36,12 +37,25 @@ class Conformance:
     ops: dict[str, Standing]
     op_results: RunResult
     properties: tuple[Finding, ...]
+    conventions: tuple[Fact, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong. Lacking is no wrong."""
         wrong_ops = "wrong" in self.ops.values()
         return not (self.count("wrong") or wrong_ops or any(found.status == "fails" for found in self.properties))
+
+    @property
+    def checked_nothing(self) -> bool:
+        """Whether nothing could be asked of it: no case, no op, no property."""
+        asked = self.count("right") or self.count("wrong") or any(word != "lacking" for word in self.ops.values())
+        return not asked and all(found.status == "unsupported" for found in self.properties)
+
+    @property
+    def everything(self) -> RunResult:
+        """Cases and calls of ops as one run."""
+        cases = () if self.cases is None else self.cases.cases
+        return replace(self.op_results, cases=(*cases, *self.op_results.cases))
 
     def count(self, wanted: Standing) -> int:
         """How many cases stand so."""
@@ -64,7 +78,8 @@ def conform(
     with warnings.catch_warnings():  # torch has opinions on some of its own arguments
         warnings.simplefilter("ignore")
         results = run(op_cases(ops), engines=[engine], timeout=timeout)
-    return Conformance(engine.name, found, _by_op(results), results, check_properties(engine, timeout))
+    properties = check_properties(engine, timeout)
+    return Conformance(engine.name, found, _by_op(results), results, properties, conventions(engine))
 
 
 def _by_op(results: RunResult) -> dict[str, Standing]:

@@ -126,7 +126,7 @@ def _case(applied: _Applied, number: int, generator: np.random.Generator) -> Cas
     def named(array: np.ndarray) -> Expr:
         is_input = applied.wants_gradient(array)
         home, name = (inputs, f"x{len(inputs)}") if is_input else (constants, f"c{len(constants)}")
-        home[name] = Value(array, dtype=array.dtype.name)
+        home[name] = Value(array, dtype=_dtype(array))
         return Name(name)
 
     expr = _written(applied, named)
@@ -147,6 +147,11 @@ def _case(applied: _Applied, number: int, generator: np.random.Generator) -> Cas
         steps=(Step("backward", roots=roots),),
         tags=(applied.op.name,),
     )
+
+
+def _dtype(array: np.ndarray) -> str:
+    """That of integers and the like; numbers have the case's, which may be another in a run."""
+    return "" if array.dtype == _DOUBLE else array.dtype.name
 
 
 def _parts(result: Any) -> dict[str, Any]:
@@ -175,7 +180,7 @@ def _roots(applied: _Applied, generator: np.random.Generator) -> dict[str, Value
     """Every part of the result through which gradients flow, with a random one."""
     result = applied.on(lambda array: Tensor(array, requires_grad=applied.wants_gradient(array)))
     return {
-        name: Value(generator.standard_normal(part.shape), dtype="float64")
+        name: Value(generator.standard_normal(part.shape))
         for name, part in _parts(result).items()
         if isinstance(part, Tensor) and part.requires_grad
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.attempts import crash_of
 from gradcheck.checks.limits import OutOfTime, deadline
-from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
@@ -150,11 +150,23 @@ def _problem(graph: Mapping[str, str | Expr], actions: list[_Action], x: np.ndar
 
 def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
     """Raises where the engine raises something, or says that it cannot do it."""
-    found = engine.evaluate(problem)
+    found = engine.evaluate(_in_its_dtype(engine, problem))
     error = found.error or next((state.error for state in found.states if state.error), None)
     if error is not None:
         raise _DoesNotHold(_told(error), unsupported=error.kind == "unsupported")
     return found
+
+
+def _in_its_dtype(engine: Engine, problem: Problem) -> Problem:
+    """The problem in the dtype in which the engine computes."""
+    name = own_dtype(engine) or "float64"
+    if name == problem.case.dtype:
+        return problem
+    inputs = {tensor: array.astype(name) for tensor, array in problem.inputs.items()}
+    seeds = tuple(
+        {root: None if seed is None else seed.astype(name) for root, seed in step.items()} for step in problem.seeds
+    )
+    return replace(problem, case=replace(problem.case, dtype=name), inputs=inputs, seeds=seeds)
 
 
 def _told(error: TensorError) -> Fact:
@@ -177,7 +189,8 @@ def _same(got: np.ndarray, want: np.ndarray, otherwise: Fact) -> None:
     """Raises `otherwise`, and how the two differ, where they do."""
     if got.shape != want.shape:
         raise _DoesNotHold(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
-    if not np.allclose(got, want, rtol=_RTOL, atol=_RTOL):
+    rtol = _RTOL if got.dtype.itemsize == 8 else 1e-5
+    if not np.allclose(got, want, rtol=rtol, atol=rtol):
         worst = np.unravel_index(int(np.argmax(np.abs(got - want))), got.shape)
         raise _DoesNotHold(
             fact("property_numbers_differ", what=otherwise, got=float(got[worst]), want=float(want[worst]))

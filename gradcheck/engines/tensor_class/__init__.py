@@ -4,8 +4,9 @@ How a class is made, read and asked for gradients is found out by trying the wor
 dialect is one more entry there. Nothing here knows what a case claims, or another engine's answers.
 
 dialects      what Tensor classes differ in, a table for each difference
-api           how one class is made, read and asked for gradients
-capabilities  what its backward pass takes and keeps
+api           how one class is made, read and asked for gradients; `discovery` finds out
+capabilities  what its backward pass takes and keeps; `learning` finds that out by gradients, from `hypotheses`
+conventions   what of that is worth a line at the top of a report
 call_forms    how an op might be called; `op_lookup` finds out which of these a class understands
 foreign       what is the same for every library that gradcheck did not write, and its tensors, wrapped
 guard         what somebody's code raises and prints

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,35 +10,38 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.guard import said
-from gradcheck.errors import Unsupported, UsageError
+from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.errors import Unsupported
 
 _MISSING = object()
-#: What a class that is looked at is made of.
-_SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
-#: A class that has one of these is made for tensors, and not for single numbers.
-_ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose", "shape")
 
 
 @dataclass(slots=True)
 class Api:
     """A class (or a function that makes tensors), and how to talk to what it makes.
 
+    tensor_type      of what the constructor makes
+    base_type        of everything with such a backward pass: what ops return may be of another class than operands
     flag             the constructor's parameter for gradients; empty where there is none
     flag_if_wanted   its value where a gradient is wanted
+    flags            all that may be it, and their values, the likeliest first
     gradient_name    the attribute with the gradient; empty where it is found out tensor by tensor
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
+    lists            whether it has to be made from lists
     """
 
     constructor: Callable[..., Any]
     name: str
     tensor_type: type = object
+    base_type: type = object
     flag: str = ""
     flag_if_wanted: bool = True
+    flags: tuple[tuple[str, bool], ...] = (("", True),)
     gradient_name: str = ""
     backward_name: str = ""
     scalar: bool = False
+    lists: bool = False
 
     # Making -------------------------------------------------------------------------------------
 
@@ -48,27 +50,43 @@ class Api:
         flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
         if self.scalar:
             return self.constructor(array.item(), **flags)
+        if self.lists:
+            return self._marked(self.constructor(array.tolist(), **flags), requires_grad)
         try:
+            if array.ndim == 0 and array.dtype == np.float64:
+                return self._marked(self._of_number(array, flags), requires_grad)
             tensor = self.constructor(array.copy(), **flags)
-        except (TypeError, ValueError, AttributeError, AssertionError):
+        except ANYTHING:
             tensor = self.constructor(array.tolist(), **flags)
-        if requires_grad and not self.flag:
-            for mark in dialects.MARKS:
-                if getattr(tensor, mark, None) is False:
-                    setattr(tensor, mark, True)
+        return self._marked(tensor, requires_grad)
+
+    def _of_number(self, array: np.ndarray, flags: dict[str, bool]) -> Any:
+        """A tensor of one number, from Python's if the class takes it."""
+        try:
+            tensor = self.constructor(array.item(), **flags)
+            if self.tensor_type is object or self.read(tensor).dtype == array.dtype:
+                return tensor
+        except (Unsupported, *ANYTHING):
+            pass
+        return self.constructor(array.copy(), **flags)
+
+    def _marked(self, tensor: Any, requires_grad: bool) -> Any:
+        for mark in dialects.MARKS if requires_grad and not self.flag else ():
+            if getattr(tensor, mark, None) is False:
+                setattr(tensor, mark, True)
         return tensor
 
     # Reading ------------------------------------------------------------------------------------
 
     def is_tensor(self, value: Any) -> bool:
         """Whether it is one of the class's tensors."""
-        return isinstance(value, self.tensor_type)
+        return isinstance(value, self.base_type)
 
     def read(self, tensor: Any) -> np.ndarray:
         """Its values; memory may be shared. Raises Unsupported where there are none to be found."""
         if isinstance(tensor, np.ndarray):
             return np.asarray(tensor)
-        for candidate in _candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
+        for candidate in candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
             array = self._plain(candidate)
             if array is not None:
                 return array
@@ -90,16 +108,23 @@ class Api:
         known = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, memoryview)
         if not isinstance(value, known) and not hasattr(value, "__array__"):
             return None
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ANYTHING:  # a list of lists of different lengths, or what is none of its own
+            return None
         return array if array.dtype.kind in "biufcV" else None
 
     def gradient(self, tensor: Any) -> Any:
-        """What the tensor has for a gradient, in the class's own terms."""
-        if self.gradient_name:
-            found = getattr(tensor, self.gradient_name, None)
-        else:
-            found = next(_candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
-        return found() if callable(found) and not self.is_tensor(found) else found
+        """What the tensor has for a gradient, in the class's own terms: None too where it raises because there is
+        none."""
+        try:
+            if self.gradient_name:
+                found = getattr(tensor, self.gradient_name, None)
+            else:
+                found = next(candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
+            return found() if callable(found) and not self.is_tensor(found) else found
+        except ANYTHING:
+            return None
 
     def gradient_array(self, tensor: Any) -> np.ndarray | None:
         """The same as an array."""
@@ -110,13 +135,15 @@ class Api:
 
     # Gradients ----------------------------------------------------------------------------------
 
-    def backward(self, tensor: Any, *seed: Any, retain_graph: bool | None = None) -> None:
-        """The class's own backward pass. Raises whatever it raises."""
-        run, retaining = getattr(tensor, self.backward_name), self.retaining
-        if retaining and retain_graph is not None:
-            run(*seed, **{retaining: retain_graph})
-        else:
-            run(*seed)
+    def backward(self, tensor: Any, *seed: Any, keyword: str = "", retain_graph: bool | None = None) -> None:
+        """The class's own backward pass, its incoming gradient given by the keyword if there is one. Raises whatever it
+        raises."""
+        named: dict[str, Any] = {}
+        if keyword and seed:
+            named[keyword], seed = seed[0], ()
+        if self.retaining and retain_graph is not None:
+            named[self.retaining] = retain_graph
+        getattr(tensor, self.backward_name)(*seed, **named)
 
     @property
     def retaining(self) -> str:
@@ -126,6 +153,10 @@ class Api:
     def takes_seed(self) -> bool:
         """Whether `backward` takes an incoming gradient, as far as its signature tells."""
         return any(name not in dialects.NO_SEEDS for name in self._parameters())
+
+    def seed_keywords(self) -> list[str]:
+        """The parameters, but for the first, that may be the incoming gradient."""
+        return [name for name in self._parameters()[1:] if name in dialects.SEEDS]
 
     def _parameters(self) -> list[str]:
         try:
@@ -144,11 +175,21 @@ class Api:
         """Whether it shares another's memory, and gradient."""
         return any(self.is_tensor(getattr(tensor, name, None)) for name in dialects.BASES)
 
+    def resting(self, tensor: Any) -> Any:
+        """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
+        found = self.gradient(tensor)
+        if isinstance(found, np.ndarray):
+            return found.copy()
+        return found if not self.is_tensor(found) else _Made(self.read(found).copy())
+
     def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
-        """Put a gradient there; where it cannot be assigned, it can be cleared at best. Raises Unsupported."""
+        """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
+        Unsupported."""
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
+        if isinstance(gradient, _Made):
+            gradient = self.make(gradient.array, False)
         try:
-            setattr(tensor, name, copy.copy(gradient))
+            setattr(tensor, name, gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
         except AttributeError:
             clear = method_of(tensor, dialects.CLEARING) if clearing else None
             if clear is None:
@@ -157,13 +198,21 @@ class Api:
             clear()
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The values of a tensor that is made afresh wherever it is needed."""
+
+    array: np.ndarray
+
+
 def method_of(tensor: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:
     """The first method of these names; None where there is none."""
     methods = (getattr(tensor, name, None) for name in names)
     return next((method for method in methods if callable(method)), None)
 
 
-def _candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
+def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
+    """What these attributes and methods give, where the tensor has them."""
     for name in names:
         found = getattr(tensor, name, _MISSING)
         if found is not _MISSING:
@@ -172,64 +221,3 @@ def _candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -
         found = getattr(tensor, name, None)
         if callable(found):
             yield found()
-
-
-# Finding out ----------------------------------------------------------------------------------------
-
-
-def api_of(constructor: Callable[..., Any], name: str) -> Api:
-    """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class."""
-    api = Api(constructor, name)
-    api.flag, api.flag_if_wanted = _flag(constructor)
-    made = _first(api)
-    api.tensor_type = type(made)
-    if isinstance(constructor, type) and isinstance(made, constructor):
-        api.tensor_type = constructor  # what ops return may be of another of its subclasses
-    backwards = (name for name in dialects.BACKWARDS if callable(getattr(api.tensor_type, name, None)))
-    api.backward_name = next(backwards, "")
-    if not api.backward_name:
-        hint = "name a Tensor class, or an object with evaluate() and pull_back()"
-        raise UsageError(f"{name} has no backward(), so it is no engine", hint=hint)
-    api.gradient_name = next((n for n in dialects.GRADIENTS if hasattr(made, n)), "")
-    api.scalar = api.scalar or not _holds_arrays(api)
-    return api
-
-
-def _flag(constructor: Callable[..., Any]) -> tuple[str, bool]:
-    """The constructor's parameter for gradients, and its value where one is wanted."""
-    try:
-        parameters = list(inspect.signature(constructor).parameters.values())[1:]
-    except (TypeError, ValueError):
-        return "", True
-    for parameter in parameters:
-        plain = parameter.name.lower().replace("_", "")
-        if plain in (*dialects.FLAGS, *dialects.OPPOSITE_FLAGS):
-            return parameter.name, plain in dialects.FLAGS
-    for parameter in parameters:
-        if "grad" in parameter.name.lower() and isinstance(parameter.default, bool):
-            return parameter.name, True
-    return "", True
-
-
-def _first(api: Api) -> Any:
-    """A tensor of a few numbers, or, where the class takes one number only, of one; it is then `scalar`."""
-    try:
-        return api.make(_SAMPLE, True)
-    except Exception as error:
-        api.scalar = True
-        try:
-            return api.make(np.array(0.5), True)
-        except Exception:
-            message = f"{api.name} cannot be made from an array: {said(error)}"
-            raise UsageError(message, hint="its first argument must be the data") from error
-
-
-def _holds_arrays(api: Api) -> bool:
-    """Whether the class is made for tensors: a container that keeps whatever it is given is not enough."""
-    tensor = api.make(_SAMPLE, True)
-    try:
-        if api.read(tensor).shape != _SAMPLE.shape:
-            return False
-    except Unsupported:
-        return False
-    return any(hasattr(api.tensor_type, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape")

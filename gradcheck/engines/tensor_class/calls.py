@@ -13,7 +13,7 @@ from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import method_of
 from gradcheck.engines.tensor_class.call_forms import SHAPED
-from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, compute, tensors_in
+from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, compute, plain, tensors_in
 from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
 from gradcheck.errors import GradcheckError, Unsupported
@@ -29,6 +29,10 @@ class Calls:
         self.engine = engine
         self.lookup = OpLookup(engine)
         self._decomposing: set[Op] = set()
+
+    def forget(self) -> None:
+        """Look every op up again."""
+        self.lookup = OpLookup(self.engine)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """An op on all its arguments in order. Raises Unsupported where the library cannot express it."""
@@ -54,11 +58,11 @@ class Calls:
         if values is None:
             raise Unsupported(f"its {op.name} returned no tensor but a {type(result).__name__}", lacks=op.name)
         given = list(tensors_in(bound))
-        if any(result is tensor.tensor for tensor in given):  # a tensor of its own, with a gradient of its own
-            with translating("a multiplication by 1"):
-                result = result * 1
+        if values.size == 1 and values.ndim and np.shape(compute(op, bound)) == ():
+            values = values.reshape(())  # a total of one dimension
         requires_grad = any(tensor.requires_grad for tensor in given) and dtypes.is_differentiable(values.dtype)
         made = engine.wrap(result, values, requires_grad)
+        made.unread = any(result is tensor.tensor for tensor in given)
         engine.called(Call(made, op, form, bound, shape))
         return made
 
@@ -100,16 +104,26 @@ class Calls:
         return result
 
     def _without_numbers(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A number beside a tensor as a tensor of the same shape, for libraries that know no numbers."""
+        """A number beside a tensor, or an array that only NumPy knows, as a tensor: for libraries that know none."""
         count = len(op.rules)
-        if not op.elementwise or not any(type(value) in (int, float) for value in bound[:count]):
+        if not op.elementwise or not any(self._is_plain(value) for value in bound[:count]):
             return None
-        like = next(tensors_in(bound[:count]))
+        like = next(tensor for tensor in tensors_in(bound[:count]) if tensor.tensor is not None)
         full = [
-            self.engine.new(np.full(like.shape, value, like.dtype), False) if type(value) in (int, float) else value
+            self.engine.new(np.asarray(plain(value), like.dtype) + np.zeros(self._room(value, like), like.dtype), False)
+            if self._is_plain(value)
+            else value
             for value in bound[:count]
         ]
         return (*full, *bound[count:])
+
+    def _is_plain(self, value: Any) -> bool:
+        if type(value) is WrappedTensor:
+            return value.tensor is None and dtypes.is_differentiable(value.dtype)
+        return type(value) in (int, float)
+
+    def _room(self, value: Any, like: WrappedTensor) -> tuple[int, ...]:
+        return like.shape if type(value) in (int, float) else ()
 
     def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """What has no gradient (comparisons, creators, indices) is not the library's to compute."""

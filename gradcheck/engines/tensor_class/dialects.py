@@ -32,7 +32,9 @@ GRADIENT_METHODS = ("get_grad", "get_gradient")
 BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass", "run_backward", "compute_gradients")
 #: Its parameter that keeps the graph, and others that are no incoming gradient either.
 RETAINING = ("retain_graph", "keep_graph", "retain")
-NO_SEEDS = (*RETAINING, "create_graph")
+NO_SEEDS = (*RETAINING, "create_graph", "retain_grad", "zero_grad")
+#: Its parameters that are incoming gradients, where these do not come first.
+SEEDS = ("gradient", "grad", "grad_output", "out_grad", "upstream", "seed", "gradients", "dy", "d_output", "g")
 #: Methods that forget a gradient which cannot be assigned.
 CLEARING = ("zero_grad", "null_grad", "zero_grad_", "clear_grad", "cleargrad", "reset_grad", "zero_gradient")
 #: The method by which a tensor that is no leaf is told to keep its gradient.

@@ -5,21 +5,25 @@ from __future__ import annotations
 import operator
 import sys
 from functools import reduce
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, capabilities_of, seeded
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
+from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
-from gradcheck.engines.tensor_class.guard import translating
+from gradcheck.engines.tensor_class.guard import ANYTHING, Output, translating
+from gradcheck.engines.tensor_class.learning import capabilities_of
 from gradcheck.errors import NonScalarBackward, Unsupported
+from gradcheck.facts import Fact
 
 Seeds = list[np.ndarray | None]
 
@@ -32,6 +36,8 @@ class TensorClassEngine(ForeignEngine):
         self.api = api
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
+        self._started: list[WrappedTensor] = []  # where passes over this graph have begun
+        self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
 
     @property
@@ -39,13 +45,47 @@ class TensorClassEngine(ForeignEngine):
         """What its backward pass takes and keeps: learned while the first case runs, and on its time."""
         if self._capabilities is None:
             self._capabilities = UNKNOWN  # what an endless loop leaves behind
-            self._capabilities = capabilities_of(self.api)
+            with Output().capturing():  # what is printed meanwhile is dropped
+                self._capabilities = capabilities_of(self)
+            self.new_graph()
         return self._capabilities
+
+    def new_graph(self) -> None:
+        super().new_graph()
+        self._started = []
+
+    def use_flag(self, flag: tuple[str, bool]) -> None:
+        """Make tensors by this flag from now on, and forget what was learned with another."""
+        if (self.api.flag, self.api.flag_if_wanted) != flag:
+            self.api.flag, self.api.flag_if_wanted = flag
+            self.calls.forget()
 
     # Tensors ------------------------------------------------------------------------------------
 
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
-        return self.api.make(array, requires_grad)
+        can = self.capabilities
+        shaped = array.reshape(can.total) if array.ndim == 0 else array
+        return self.api.make(shaped, requires_grad or can.tracks_constants)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        """A tensor of the class. Raises Unsupported where the class is not understood."""
+        if self.capabilities.misunderstood:
+            raise Unsupported(f"not understood: {self.capabilities.misunderstood}")
+        return super().leaf(array, requires_grad)
+
+    @property
+    def conventions(self) -> tuple[Fact, ...]:
+        """What the class does otherwise by design; nothing before a case has run."""
+        return () if self._capabilities is None else conventions_of(self._capabilities, self.api.scalar)
+
+    def use_dtype(self, name: str) -> None:
+        """Tell values and gradients in no more precision than this from now on."""
+        self._dtype = np.dtype(name)
+
+    @property
+    def own_dtype(self) -> str:
+        """The dtype in which the class computes."""
+        return self.capabilities.dtype
 
     def is_tensor(self, value: Any) -> bool:
         return self.api.is_tensor(value)
@@ -55,8 +95,13 @@ class TensorClassEngine(ForeignEngine):
 
     def wrap(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """With what it has for a gradient before any has arrived."""
-        initial = self.api.gradient(tensor) if requires_grad else None
-        return WrappedTensor(self, tensor, np.array(values), requires_grad, initial)
+        initial = self.api.resting(tensor) if requires_grad else None
+        return WrappedTensor(self, tensor, np.array(self.told(values)), requires_grad, initial)
+
+    def told(self, values: np.ndarray) -> np.ndarray:
+        """What a class of less than double precision computes in more of it, here and there, is told in its own."""
+        own = self._dtype
+        return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         self._spent = False
@@ -65,47 +110,39 @@ class TensorClassEngine(ForeignEngine):
     # Gradients ----------------------------------------------------------------------------------
 
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        owner = tensor if tensor.probe is None else tensor.probe
-        if owner.tensor is None or not (owner.requires_grad or self.api.flag):
+        if tensor.tensor is None or not (tensor.requires_grad or self.capabilities.spares_constants):
             return None
-        with translating("reading a gradient"):
-            found = self.api.gradient_array(owner.tensor)
+        found = self.raw_gradient(tensor)
         if found is None:
             return None
         if found.ndim == 0 and tensor.ndim and not found:
             return np.zeros(tensor.shape, tensor.dtype)  # the 0 that it began with
-        is_number = found.ndim == 0 and not isinstance(self.api.gradient(owner.tensor), np.ndarray)
-        return found.astype(tensor.dtype) if is_number else found.copy()
+        found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
+        is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
+        return found.astype(tensor.dtype) if is_exact else found.copy()
+
+    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        """The gradient as the class has it."""
+        with translating("reading a gradient"):
+            return self.api.gradient_array(tensor.tensor)
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        owner = tensor if tensor.probe is None else tensor.probe
-        if owner.tensor is None:
+        if tensor.tensor is None or tensor.unread:
             return
-        new: Any = owner.initial if gradient is None else gradient
-        if gradient is not None and self.api.is_tensor(self.api.gradient(owner.tensor)):
+        new: Any = tensor.initial if gradient is None else gradient
+        if gradient is not None and self.api.is_tensor(self.api.gradient(tensor.tensor)):
             new = self.api.make(gradient, False)
         with translating("setting a gradient"):
-            self.api.set_gradient(owner.tensor, new, gradient is None)
+            self.api.set_gradient(tensor.tensor, new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """Ask the class to keep this gradient, or listen in with a leaf of zeros."""
+        """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is."""
         if tensor.tensor is None:
             return
-        if self.api.is_view(tensor.tensor):  # it has its base's gradient
-            with translating("a multiplication by 1"):
-                tensor.tensor = tensor.tensor * 1
         with translating("retain_grad()"):
             self.api.keep_gradient(tensor.tensor)
-        if dtypes.is_differentiable(tensor.dtype):
-            self.probe(tensor)
-
-    def probe(self, tensor: WrappedTensor) -> None:
-        """Add a leaf of zeros, whose gradient is the tensor's own, where the class keeps none."""
-        if self.capabilities.keeps_intermediates or tensor.probe is not None:
-            return
-        probe = self.new(np.zeros_like(tensor.array), True)
-        tensor.tensor = (tensor + probe).tensor
-        tensor.probe = probe
+        is_its_bases = self.api.is_view(tensor.tensor)
+        tensor.unread = tensor.unread or is_its_bases or not self.capabilities.keeps_intermediates
 
     # Passes -------------------------------------------------------------------------------------
 
@@ -116,10 +153,31 @@ class TensorClassEngine(ForeignEngine):
         keep = retain_graph if self.api.retaining else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
+            root.unread = root.unread or not self.capabilities.keeps_roots or self._was_started(root)
             with translating("backward()"):
-                given = () if seed is None else seeded(self.api, self.capabilities.seed, seed)
-                self.api.backward(start, *given, retain_graph=keep)
+                self.start(start, self.capabilities, seed, keep)
         self._spent = True
+
+    def _was_started(self, root: WrappedTensor) -> bool:
+        """Whether an earlier pass has started from a tensor, and this one sets its gradient anew."""
+        before = any(root is other for other in self._started)
+        self._started.append(root)
+        return before and not self.capabilities.adds_to_roots
+
+    def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
+        """One backward pass of the class from one of its tensors. Raises whatever the class raises."""
+        if incoming is None and (how.seed.startswith("assigned") or not how.starts_alone):
+            incoming = np.ones(np.shape(self.values_of(root)), how.dtype)
+        if incoming is not None and incoming.size == 1:
+            incoming = incoming.reshape(np.shape(self.values_of(root)))
+        given = () if incoming is None else seeded(self.api, how.seed, incoming)
+        if incoming is not None and (new := assigned(self.api, how.seed, incoming)) is not None:
+            self.api.set_gradient(root, new, False)
+        self.api.backward(root, *given, keyword=how.keyword, retain_graph=keep)
+
+    def values_of(self, root: Any) -> np.ndarray:
+        """The values of one of the class's own tensors."""
+        return self.api.read(root)
 
     def start_of(self, root: WrappedTensor) -> Any:
         """The object whose `backward` is called."""
@@ -142,34 +200,50 @@ class TensorClassEngine(ForeignEngine):
             if roots[0].array.size != 1 and self.api.scalar:
                 raise Unsupported("one number has no backward pass from several", lacks="tensors of several numbers")
             return roots, seeds
-        takes_seed = self.capabilities.seed != "none"
+        can = self.capabilities
+        takes_seed = can.seed != "none" and not self.api.scalar
         if takes_seed and len(roots) == 1:
             return roots, seeds
         if any(seed is None and root.array.size != 1 for root, seed in zip(roots, seeds, strict=True)):
             raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")
-        try:
-            return [self.total(roots, seeds)], [None]
-        except Unsupported:
-            if not takes_seed:
-                raise
-            return roots, seeds
+        if len(roots) == 1 and np.all(seeds[0] == 1) and (can.starts_with_ones or roots[0].array.size == 1):
+            return roots, [None]
+        return [self.total(roots, seeds)], [None]
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
-        """The number whose gradients are those of all roots with their incoming gradients: the sum of their products.
-        Raises Unsupported where the class cannot compute it."""
+        """The number whose gradients are those of all roots with their incoming gradients: the sum of their products,
+        by no more of the class than that takes. Raises Unsupported where the class cannot compute it."""
         terms = []
         for root, seed in zip(roots, seeds, strict=True):
-            term = root if seed is None else root * self.leaf(seed.astype(root.dtype), False)
-            terms.append(term.sum() if term.ndim else term)
+            ones = seed is None or np.all(seed == 1)
+            term = root if ones else root * self.leaf(np.asarray(seed, root.dtype), False)
+            terms.append(
+                term.sum() if term.ndim and (len(roots) > 1 or not self.capabilities.starts_with_ones) else term
+            )
         return reduce(operator.add, terms)
 
 
 def _modules(api: Api) -> list[ModuleType]:
-    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names."""
+    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names, which are
+    imported where they can be."""
     homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
     names: dict[str, None] = {}
     for home in homes:
         for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
             if base and base != "builtins":
                 names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in SUBMODULES)))
-    return [sys.modules[name] for name in names if name in sys.modules]
+    return [module for name in names if (module := _module(name)) is not None]
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of this name; None where it is none that its package has."""
+    if name in sys.modules:
+        return sys.modules[name]
+    parent, _, short = name.rpartition(".")
+    folders = getattr(sys.modules.get(parent), "__path__", None)
+    if folders is None or not any(one.name == short for one in iter_modules(folders)):
+        return None
+    try:
+        return import_module(name)
+    except ANYTHING:  # what cannot be imported is not there
+        return None

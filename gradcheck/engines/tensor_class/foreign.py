@@ -33,17 +33,17 @@ class WrappedTensor(Operators):
     array          its values when it was made: a copy, so that nobody changes them
     requires_grad  whether a gradient must flow through it, by gradcheck's own reckoning
     initial        what the library has for its gradient before any has arrived: None, 0, zeros
-    probe          a leaf of zeros added to it, whose gradient is its own, where the library keeps none
+    unread         whether the library has no gradient of its own for it: none at all, or one that another tensor shares
     """
 
-    __slots__ = ("array", "engine", "initial", "probe", "requires_grad", "tensor")
+    __slots__ = ("array", "engine", "initial", "requires_grad", "tensor", "unread")
 
     def __init__(
         self, engine: ForeignEngine, tensor: Any, array: np.ndarray, requires_grad: bool = False, initial: Any = None
     ) -> None:
         self.engine, self.tensor, self.array = engine, tensor, array
         self.requires_grad, self.initial = requires_grad, initial
-        self.probe: WrappedTensor | None = None
+        self.unread = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -165,6 +165,10 @@ class ForeignEngine(DefineByRun):
     def retain(self, tensor: WrappedTensor) -> None:
         """Make sure that the gradient of a tensor that is no leaf can be read after a backward pass."""
 
+    def told(self, values: np.ndarray) -> np.ndarray:
+        """Values as they are compared."""
+        return values
+
     def new_graph(self) -> None:
         """A graph is begun: forget the last."""
         self._given = []
@@ -199,9 +203,12 @@ class ForeignEngine(DefineByRun):
             if array.dtype == np.float64:
                 raise
             raise Unsupported(error.message, lacks=array.dtype.name) from error
+        values = self.told(values)
         if values.dtype != array.dtype:
             message = f"{what} keeps numbers in {values.dtype}, not {array.dtype}"
             raise Unsupported(message, hint=f"run with --dtype {values.dtype}", lacks=array.dtype.name)
+        if values.shape != array.shape and array.ndim == 0 and values.size == 1:
+            values = values.reshape(())  # its numbers have a dimension
         if values.shape != array.shape:
             message = f"{what} makes a tensor of shape {list(values.shape)} from {list(array.shape)}"
             raise Unsupported(message, lacks=f"tensors of {array.ndim} dimensions")
@@ -291,7 +298,7 @@ class ForeignEngine(DefineByRun):
         found = {}
         for array, made in self._given:
             name = names.get(id(array))
-            now = self.current(made) if name else array
+            now = self.current(made).reshape(array.shape) if name else array
             if name and not np.array_equal(now, array, equal_nan=array.dtype.kind in "fc"):
                 found[name] = now
         return found

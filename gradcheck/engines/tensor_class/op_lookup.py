@@ -36,6 +36,7 @@ class Trial:
     form: Form
     fits: bool = False  # a tensor of the right shape came out
     right: bool = False  # with the right values
+    other: bool = False  # what comes of another setting by default: the sum over one dimension, for that over all
     error: BaseException | None = None
 
 
@@ -67,7 +68,7 @@ class OpLookup:
             if trial is None:
                 continue
             trials.append(trial)
-            if trial.right or (form.exact and not self._refused(trial.error)):
+            if trial.right or (form.exact and self._is_its_own(trial)):
                 return form
         return _best(op, trials)
 
@@ -94,7 +95,16 @@ class OpLookup:
         elif array.shape == expected.shape:
             trial.fits = True
             trial.right = _close(array, expected)
+        else:
+            trial.other = _is_of_one_dimension(op, values, array)
         return trial
+
+    def _is_its_own(self, trial: Trial) -> bool:
+        """Whether what came of an exact form is the library's answer to this very question. A function that raises may
+        have been made for others."""
+        if trial.error is not None and trial.form.kind == "function":
+            return False
+        return not trial.other and not self._refused(trial.error)
 
     def _refused(self, error: BaseException | None) -> bool:
         """Whether an exception says that a call is not for the library, and not that something went wrong: that its own
@@ -107,6 +117,8 @@ class OpLookup:
 def _best(op: Op, trials: list[Trial]) -> Form | str:
     """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
     fitting = [trial.form for trial in trials if trial.fits]
+    if any(trial.other for trial in trials):
+        return f"its {op.name} is over one dimension where none is named"
     if fitting:
         return f"its {op.name} follows another convention than torch's" if op.name in AMBIGUOUS else fitting[0]
     errors = [trial.error for trial in trials if trial.error is not None]
@@ -150,6 +162,20 @@ def _other(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
     return generator.uniform(0.2, 0.9, array.shape).astype(array.dtype)
+
+
+def _is_of_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:
+    """Whether a reduction that is asked of all dimensions has been taken over one."""
+    if array.size == 1 or "dim" not in [one.name for one in op.parameters] or not isinstance(values[0], np.ndarray):
+        return False
+    for dim in range(values[0].ndim):
+        try:
+            one = compute(op, op.bind((values[0], dim), {}))
+        except (GradcheckError, *ANYTHING):
+            return False
+        if np.size(one) == array.size and _close(array.reshape(-1), np.reshape(one, -1)):
+            return True
+    return False
 
 
 def _close(array: np.ndarray, expected: np.ndarray) -> bool:

@@ -35,6 +35,11 @@ class ScalarClassEngine(TensorClassEngine):
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(api, name)
         self.calls = ScalarCalls(self)
+        self._named: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
+
+    def new_graph(self) -> None:
+        super().new_graph()
+        self._named = {}
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -46,19 +51,22 @@ class ScalarClassEngine(TensorClassEngine):
         check_size(array.size)
         with translating(f"{self.constructor_name}(number)"):
             objects = _each(lambda number: self.api.make(number, requires_grad), array)
-            initial = self.api.gradient(objects.flat[0]) if array.size else None
+            initial = self.api.resting(objects.flat[0]) if array.size else None
         return WrappedTensor(self, objects, array.copy(), requires_grad, initial)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """An array of the class's numbers; of plain ones where no gradient is wanted."""
-        return super().leaf(array, True) if requires_grad else self.constant(array)
+        made = super().leaf(array, True) if requires_grad else self.constant(array)
+        if made.tensor is not None:
+            self._are_its_own(made.tensor)
+        return made
 
     def gathered(self, objects: np.ndarray) -> WrappedTensor:
         """Numbers that have been computed as one tensor."""
         check_size(objects.size)
         with translating("reading values"):
             values = self.values(objects)
-            fresh = self.api.gradient(self.api.make(np.array(0.0), True))
+            fresh = self.api.resting(self.api.make(np.array(0.0), True))
         return WrappedTensor(self, objects, values, True, fresh)
 
     def values(self, tensor: np.ndarray) -> np.ndarray:
@@ -81,40 +89,36 @@ class ScalarClassEngine(TensorClassEngine):
 
     # Gradients ----------------------------------------------------------------------------------
 
-    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        owner = tensor if tensor.probe is None else tensor.probe
-        if owner.tensor is None or not owner.requires_grad:
-            return None
+    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
         found, arrived = np.zeros(tensor.shape), False
         with translating("reading a gradient"):
             for index in np.ndindex(tensor.shape):
-                value = owner.tensor[index]
+                value = tensor.tensor[index]
                 one = self.api.gradient_array(value) if self.api.is_tensor(value) else None
                 if one is not None:
                     found[index], arrived = float(one.reshape(-1)[0]), True
         return found if arrived or not found.size else None
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        owner = tensor if tensor.probe is None else tensor.probe
-        if owner.tensor is None:
+        if tensor.tensor is None or tensor.unread:
             return
         with translating("setting a gradient"):
             for index in np.ndindex(tensor.shape):
-                if self.api.is_tensor(owner.tensor[index]):
-                    new = owner.initial if gradient is None else float(gradient[index])
-                    self.api.set_gradient(owner.tensor[index], new, gradient is None)
+                if self.api.is_tensor(tensor.tensor[index]):
+                    new = tensor.initial if gradient is None else float(gradient[index])
+                    self.api.set_gradient(tensor.tensor[index], new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """Numbers of its own, which no other named tensor shares, so that their gradients are this tensor's."""
-        if tensor.tensor is None:
-            return
+        """A gradient can be told of numbers that no other named tensor shares."""
+        if tensor.tensor is not None:
+            its_own = self._are_its_own(tensor.tensor)
+            tensor.unread = not its_own or not self.capabilities.keeps_intermediates
 
-        def own(value: Any) -> Any:
-            return value * 1.0 if self.api.is_tensor(value) else self.api.make(np.array(value), True)
-
-        with translating("a multiplication by 1"):
-            tensor.tensor = _each(own, tensor.tensor)
-        self.probe(tensor)
+    def _are_its_own(self, numbers: np.ndarray) -> bool:
+        """Whether these numbers are all of the class, and none has been in another named tensor or twice in this."""
+        before = len(self._named)
+        self._named |= {id(value): value for value in numbers.flat if self.api.is_tensor(value)}
+        return len(self._named) == before + numbers.size
 
     # Passes -------------------------------------------------------------------------------------
 
@@ -125,22 +129,26 @@ class ScalarClassEngine(TensorClassEngine):
             raise Unsupported("a backward pass from a plain number", lacks="passes from constants")
         return number
 
+    def values_of(self, root: Any) -> np.ndarray:
+        return np.asarray(self.number(root))
+
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
-        """The sum of all roots' numbers times their incoming gradients."""
-        with translating("the sum of roots times gradients"):
-            terms = [
-                value * (1.0 if seed is None else float(seed[index]))
-                for root, seed in zip(roots, seeds, strict=True)
-                for index, value in np.ndenumerate(root.tensor)
-            ]
-            if not terms:
-                raise Unsupported("a backward pass from no numbers at all", lacks="empty tensors")
-            while len(terms) > 1:  # a balanced tree: a chain might be too deep for an engine that recurses
-                pairs = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)]
-                terms = pairs + terms[len(pairs) * 2 :]
+        """The sum of all roots' numbers times their incoming gradients; a gradient of 1 takes no product."""
+        terms = [self._weighted(root, seed) for root, seed in zip(roots, seeds, strict=True)]
+        numbers = [value for term in terms for value in term.reshape(-1)]
+        if not numbers:
+            raise Unsupported("a backward pass from no numbers at all", lacks="empty tensors")
+        with translating("the sum of roots"):
+            while len(numbers) > 1:  # a balanced tree: a chain might be too deep for an engine that recurses
+                pairs = [a + b for a, b in zip(numbers[::2], numbers[1::2], strict=False)]
+                numbers = pairs + numbers[len(pairs) * 2 :]
         objects = np.empty((), object)
-        objects[()] = terms[0]
+        objects[()] = numbers[0]
         return self.gathered(objects)
+
+    def _weighted(self, root: WrappedTensor, seed: np.ndarray | None) -> np.ndarray:
+        ones = seed is None or np.all(seed == 1)
+        return np.asarray(root.tensor if ones else (root * self.constant(np.asarray(seed, np.float64))).tensor)
 
 
 class ScalarCalls(Calls):

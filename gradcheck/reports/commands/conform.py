@@ -10,8 +10,11 @@ from gradcheck.checks.conformance.conform import Conformance, Standing, standing
 from gradcheck.checks.result import RunResult
 from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
+from gradcheck.reports.causes import causes
+from gradcheck.reports.overview import overview
 from gradcheck.reports.phrases import say
 from gradcheck.reports.problems import problems
+from gradcheck.reports.summary import lacking_lines
 from gradcheck.reports.text import plain, wrap
 
 _ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")
@@ -19,13 +22,18 @@ _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
 
 def render(found: Conformance, look: Look) -> str:
-    """The table; with -v the first thing that is wrong with every op and case."""
+    """What it does otherwise by design; what is wrong, by cause; then the table, with -v the first thing that is wrong
+    with every op and case."""
     lines = [plain(found.engine), ""]
+    for convention in found.conventions:
+        lines += wrap(plain(say(convention)), look.width, "  ", "    ")
+    lines += [*_grouped(found, look), ""] if found.conventions or not found.holds else []
     if found.cases is not None:
         counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
         lines += [f"  cases       {counts}"]
         lines += _wrong(found.cases, "id", look)
     lines += _ops(found, look)
+    lines += _gained(found, look)
     lines += ["", "  properties"]
     room = max(len(one.name) for one in found.properties)
     for one in found.properties:
@@ -42,9 +50,25 @@ def verdict(found: Conformance) -> str:
         "properties": sum(one.status == "fails" for one in found.properties),
     }
     parts = [f"{number} {what}" for what, number in wrong.items() if number]
+    if found.checked_nothing:
+        return f"{plain(found.engine)}: nothing was checked"
     if not parts:
         return f"{plain(found.engine)} conforms in all that it can be asked"
     return f"{plain(found.engine)} is wrong in {', '.join(parts)}"
+
+
+def _grouped(found: Conformance, look: Look) -> list[str]:
+    """What is wrong with more than one case or call of an op, by cause, and with how many."""
+    everything = found.everything
+    grouped = causes(everything)
+    return [line.plain for line in overview(everything, grouped, look)] if grouped.groups or grouped.cases else []
+
+
+def _gained(found: Conformance, look: Look) -> list[str]:
+    """How many more of the cases would run with what."""
+    if found.cases is None:
+        return []
+    return [line for text in lacking_lines(found.cases) for line in wrap(text, look.width, "  gained      ", " " * 14)]
 
 
 def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
@@ -67,6 +91,19 @@ def _ops(found: Conformance, look: Look) -> list[str]:
     return lines
 
 
+def as_markdown(found: Conformance) -> str:
+    """A table for a README: what was tried, and how much of it is right."""
+    rows = [("ops", list(found.ops.values()))]
+    if found.cases is not None:
+        standings = [word for case in found.cases.cases if (word := standing(case)) is not None]
+        rows.insert(0, ("cases", standings))
+    words: dict[str, Standing] = {"holds": "right", "fails": "wrong", "unsupported": "lacking"}
+    rows.append(("properties", [words[one.status] for one in found.properties]))
+    lines = [f"| {plain(found.engine)} | {' | '.join(_ORDER)} |", "|---|---|---|---|"]
+    lines += [f"| {what} | {' | '.join(str(all_.count(word)) for word in _ORDER)} |" for what, all_ in rows]
+    return "\n".join([*lines, "", verdict(found) + "."]) + "\n"
+
+
 def as_json(found: Conformance) -> str:
     """The same for programs."""
     document: dict[str, Any] = {
@@ -75,6 +112,7 @@ def as_json(found: Conformance) -> str:
         "conforms": found.holds,
         "cases": None if found.cases is None else {case.id: case.status for case in found.cases.cases},
         "ops": found.ops,
+        "conventions": [say(one) for one in found.conventions],
         "properties": [{"name": one.name, "status": one.status, "message": say(one.why)} for one in found.properties],
         "lacking": [] if found.cases is None else [word for one in lacking(found.cases) for word in one.words],
     }

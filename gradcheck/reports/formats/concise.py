@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.problems import problems, remarks
-from gradcheck.reports.summary import lacking_lines, slowest_lines, summary
+from gradcheck.reports.summary import convention_lines, lacking_lines, slowest_lines, summary
 from gradcheck.reports.text import plain
 
 
@@ -15,4 +15,5 @@ def render(result: RunResult, look: Look) -> str:
     for case in result.cases:
         name = f"{plain(case.name)}: " if case.name else ""
         lines += [f"{problem.location}: {name}{problem.message}" for problem in (*problems(case), *remarks(case))]
-    return "\n".join([*lines, *lacking_lines(result), *slowest_lines(result, look.durations), summary(result)]) + "\n"
+    said = [*convention_lines(result), *lacking_lines(result), *slowest_lines(result, look.durations)]
+    return "\n".join([*lines, *said, summary(result)]) + "\n"

@@ -16,7 +16,7 @@ from gradcheck.reports.findings import BAD
 from gradcheck.reports.listing import listing
 from gradcheck.reports.overview import SCREEN, brief_group, brief_member, overview, place_of
 from gradcheck.reports.phrases.causes import group_title
-from gradcheck.reports.summary import lacking_lines, power_summary, slowest_lines, summary
+from gradcheck.reports.summary import convention_lines, lacking_lines, power_summary, slowest_lines, summary
 from gradcheck.reports.text import at, count, plain
 
 #: How many further cases of one cause are listed; -v shows all.
@@ -36,7 +36,7 @@ def render(result: RunResult, look: Look) -> str:
         lines = [*overview(result, found, look), Text(), *lines]
     for block in blocks:
         lines += [*block, Text()]
-    for text in lacking_lines(result, look.verbosity > 0):
+    for text in (*convention_lines(result), *lacking_lines(result, look.verbosity > 0)):
         lines += indented(text, look, indent=0, style="magenta")
     lines += [Text(text) for text in (*slowest_lines(result, look.durations), power_summary(result)) if text]
     return output([*lines, _summary(result)], look)

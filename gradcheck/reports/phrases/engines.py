@@ -22,6 +22,16 @@ phrases(
         "property_shapes_differ": "{what}: its shape is {got:shape}, expected {want:shape}",
         "property_numbers_differ": "{what}: {got:g}, expected {want:g}",
         "raised_of_kind": "{error}: {text}",
+        # What Tensor classes do otherwise by design.
+        "not_understood": "it is not understood, so nothing is checked: {why}",
+        "computes_in": "it computes in {dtype}, and is held to that",
+        "totals_have_shape": "its single numbers have the shape {shape:shape}",
+        "constants_are_tracked": "gradients flow only where both operands want one, so constants want one too",
+        "keeps_no_intermediates": "it keeps no gradients of intermediates: those of inputs are compared",
+        "keeps_no_roots": "it keeps no gradient of what a pass starts from",
+        "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
+        "keeps_no_graph": "a graph is good for one pass",
+        "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",
         # What mutants have wrong, and where.
         "rule_negated": "negated",
         "rule_scaled": "factor",

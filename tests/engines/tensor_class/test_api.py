@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.tensor_class.api import Api, api_of, method_of
-from gradcheck.errors import Unsupported, UsageError
+from gradcheck.engines.tensor_class.api import Api, method_of
+from gradcheck.engines.tensor_class.discovery import api_of
+from gradcheck.errors import Unsupported
 
 X = np.array([1.0, 2.0])
 
@@ -25,61 +26,10 @@ class Plain:
     def backward(self, gradient: Any = None) -> None: ...
 
 
-def test_what_is_found_out() -> None:
-    api = api_of(Plain, "Plain")
-    assert (api.tensor_type, api.flag, api.gradient_name, api.backward_name) == (Plain, "", "grad", "backward")
-    assert not api.scalar
-
-
 def test_what_it_is_made_of_is_a_copy() -> None:
     array = X.copy()
     api_of(Plain, "Plain").make(array, True).data[...] = 7
     assert array.tolist() == [1, 2]
-
-
-def test_a_flag_that_says_grad_and_is_true_or_false_is_one() -> None:
-    class Tracking(Plain):
-        def __init__(self, data: Any, name: str = "", my_grad_switch: bool = False) -> None:
-            super().__init__(data)
-            self.tracks = my_grad_switch
-
-    api = api_of(Tracking, "Tracking")
-    assert (api.make(X, True).tracks, api.make(X, False).tracks) == (True, False)
-
-
-def test_a_flag_that_means_the_opposite() -> None:
-    class Constant(Plain):
-        def __init__(self, data: Any, constant: bool = True) -> None:
-            super().__init__(data)
-            self.constant = constant
-
-    api = api_of(Constant, "Constant")
-    assert (api.make(X, True).constant, api.make(X, False).constant) == (False, True)
-
-
-def test_one_number_is_what_a_class_of_numbers_is_made_of(number: type) -> None:
-    api = api_of(number, "Number")
-    assert api.scalar
-    assert api.make(np.array(2.5), True).data == 2.5
-
-
-def test_a_container_that_keeps_anything_is_made_for_numbers() -> None:
-    class Value:
-        def __init__(self, data: Any) -> None:
-            self.data, self.grad = data, 0
-
-        def backward(self) -> None: ...
-
-    assert api_of(Value, "Value").scalar
-
-
-def test_what_cannot_be_made_says_why() -> None:
-    class Picky:
-        def __init__(self, data: Any) -> None:
-            raise ValueError("not today\nnor tomorrow")
-
-    with pytest.raises(UsageError, match="Picky cannot be made from an array: ValueError: not today; its first"):
-        api_of(Picky, "Picky")
 
 
 def test_values_may_be_tensors_numbers_or_lists() -> None:

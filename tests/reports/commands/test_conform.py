@@ -12,7 +12,7 @@ from gradcheck.checks.conformance.conform import Conformance
 from gradcheck.checks.conformance.properties import Finding
 from gradcheck.facts import fact
 from gradcheck.reports import Look
-from gradcheck.reports.commands.conform import as_json, render, verdict
+from gradcheck.reports.commands.conform import as_json, as_markdown, render, verdict
 
 
 @pytest.fixture
@@ -26,18 +26,21 @@ def found(run: Any, case: Any, failed: Any, comparison: Any) -> Conformance:
         {"add": "right", "mul": "wrong", "fft": "lacking"},
         run(wrong),
         (Finding("deep graphs", "holds"), Finding("order", "fails", fact("depends_on_order"))),
+        (fact("computes_in", dtype="float32"),),
     )
 
 
 def test_the_table(found: Conformance) -> None:
-    assert render(found, Look(width=100)).splitlines() == [
-        "mine.Tensor\\x1b",
-        "",
+    lines = render(found, Look(width=100)).splitlines()
+    assert lines[:3] == ["mine.Tensor\\x1b", "", "  it computes in float32, and is held to that"]
+    assert lines[3].startswith("2 failed of 4 cases")
+    assert lines[lines.index("  cases       1 right, 1 wrong, 1 lacking") :] == [
         "  cases       1 right, 1 wrong, 1 lacking",
         "              wrong: cases/chain.yaml::wrong",
         "  ops         1 right: add",
         "              1 wrong: mul",
         "              1 lacking: fft",
+        "  gained      core cannot run 1 of 2 cases; it would run more of them with fft (1)",
         "",
         "  properties",
         "    ok     deep graphs",
@@ -57,6 +60,24 @@ def test_an_engine_that_is_right_conforms(run: Any, case: Any) -> None:
     right = Conformance("mine", None, {"add": "right", "fft": "lacking"}, run(case()), (Finding("order", "holds"),))
     assert verdict(right) == "mine conforms in all that it can be asked"
     assert "cases" not in render(right, Look(width=100))
+
+
+def test_where_nothing_was_checked_that_is_the_verdict(run: Any, case: Any) -> None:
+    nothing = Conformance("mine", None, {"fft": "lacking"}, run(case()), (Finding("order", "unsupported"),))
+    assert nothing.checked_nothing
+    assert verdict(nothing) == "mine: nothing was checked"
+
+
+def test_markdown_for_a_readme(found: Conformance) -> None:
+    assert as_markdown(found).splitlines() == [
+        "| mine.Tensor\\x1b | right | wrong | lacking |",
+        "|---|---|---|---|",
+        "| cases | 1 | 1 | 1 |",
+        "| ops | 1 | 1 | 1 |",
+        "| properties | 1 | 1 | 0 |",
+        "",
+        "mine.Tensor\\x1b is wrong in 1 cases, 1 ops, 1 properties.",
+    ]
 
 
 def test_json_for_programs(found: Conformance) -> None:

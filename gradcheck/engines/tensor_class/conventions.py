@@ -1,0 +1,35 @@
+"""What a Tensor class does otherwise than torch by design: each is said once, and fails nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradcheck.engines.tensor_class.capabilities import Capabilities
+from gradcheck.facts import Fact, fact
+
+
+def conventions_of(can: Capabilities, is_scalar: bool) -> tuple[Fact, ...]:
+    """The conventions of a class that can do this, what matters most first."""
+    return tuple(_found(can, is_scalar))
+
+
+def _found(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
+    if can.misunderstood:
+        yield fact("not_understood", why=fact("said", text=can.misunderstood))
+        return
+    if can.dtype != "float64":
+        yield fact("computes_in", dtype=can.dtype)
+    if can.total:
+        yield fact("totals_have_shape", shape=can.total)
+    if can.tracks_constants:
+        yield fact("constants_are_tracked")
+    if not can.keeps_intermediates:
+        yield fact("keeps_no_intermediates")
+    if not can.keeps_roots:
+        yield fact("keeps_no_roots")
+    elif not can.adds_to_roots:
+        yield fact("sets_roots_anew")
+    if not can.keeps_graph:
+        yield fact("keeps_no_graph")
+    if can.seed == "none" and not is_scalar:
+        yield fact("takes_no_incoming_gradient")

@@ -1,0 +1,106 @@
+"""Finding out how a Tensor class is made and read, before anything is computed with it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.api import Api, candidates
+from gradcheck.engines.tensor_class.guard import ANYTHING, said
+from gradcheck.errors import Unsupported, UsageError
+
+#: What a class that is looked at is made of.
+_SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
+#: A class that has one of these is made for tensors, and not for single numbers.
+_ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose", "shape")
+
+
+def api_of(constructor: Callable[..., Any], name: str) -> Api:
+    """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class."""
+    api = Api(constructor, name)
+    api.flags = _flags(constructor)
+    made = _first(api)
+    api.tensor_type = type(made)
+    if isinstance(constructor, type) and isinstance(made, constructor):
+        api.tensor_type = constructor  # what ops return may be of another of its subclasses
+    backwards = (name for name in dialects.BACKWARDS if callable(getattr(api.tensor_type, name, None)))
+    api.backward_name = next(backwards, "")
+    if not api.backward_name:
+        hint = "name a Tensor class, or an object with evaluate() and pull_back()"
+        raise UsageError(f"{name} has no backward(), so it is no engine", hint=hint)
+    above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
+    api.base_type = next(above, api.tensor_type)
+    api.gradient_name = next((n for n in dialects.GRADIENTS if _has(made, n)), "")
+    api.scalar = api.scalar or not _holds_arrays(api)
+    return api
+
+
+def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
+    """The constructor's parameters that may be for gradients, and their values where one is wanted, in the order of the
+    dialects; none of them at last."""
+    try:
+        parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return (("", True),)
+    words = (*dialects.FLAGS, *dialects.OPPOSITE_FLAGS)
+    plain = {parameter.name: parameter.name.lower().replace("_", "") for parameter in parameters}
+    known = sorted((name for name in plain if plain[name] in words), key=lambda name: words.index(plain[name]))
+    others = [p.name for p in parameters if "grad" in p.name.lower() and isinstance(p.default, bool)]
+    found = [(name, plain[name] not in dialects.OPPOSITE_FLAGS) for name in dict.fromkeys((*known, *others))]
+    return (*found, ("", True))
+
+
+def _first(api: Api) -> Any:
+    """A tensor of a few numbers, or, where the class takes one number only, of one; it is then `scalar`. The first flag
+    with which it can be made and read is kept."""
+    problem: BaseException | None = None
+    ways = ((False, False, _SAMPLE), (False, True, _SAMPLE), (True, False, np.array(0.5)))
+    for scalar, lists, array in ways:
+        for flag, if_wanted in api.flags:
+            api.scalar, api.lists, api.flag, api.flag_if_wanted = scalar, lists, flag, if_wanted
+            try:
+                made = api.make(array, True)
+                if api.scalar or api.read(made).shape == array.shape:
+                    return made
+            except Exception as error:
+                problem = problem or error
+    message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
+    raise UsageError(message, hint="its first argument must be the data") from problem
+
+
+def _holds_arrays(api: Api) -> bool:
+    """Whether the class is made for tensors: a container that keeps whatever it is given is not enough."""
+    tensor = api.make(_SAMPLE, True)
+    try:
+        if api.read(tensor).shape != _SAMPLE.shape:
+            return False
+    except Unsupported:
+        return False
+    return any(hasattr(api.tensor_type, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
+
+
+def _converts(api: Api) -> bool:
+    """Whether it makes arrays of lists, begins with gradients that are arrays or none, or refuses numbers."""
+    home = sys.modules.get(getattr(api.tensor_type, "__module__", ""))
+    try:
+        made = api.constructor(_SAMPLE.tolist())
+        values = next(candidates(made, dialects.VALUES, ()), None)
+        if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
+            return True
+        begins_with_none = api.gradient_name != "" and api.gradient(api.constructor(0.5)) is None
+    except Exception:  # it takes arrays alone
+        return True
+    return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
+
+
+def _has(tensor: Any, name: str) -> bool:
+    """Whether there is such an attribute, even one that cannot be read yet."""
+    try:
+        return hasattr(tensor, name)
+    except ANYTHING:
+        return True

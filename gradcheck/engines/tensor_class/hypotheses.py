@@ -1,0 +1,141 @@
+"""Ways in which a Tensor class may be asked for gradients, and small graphs on which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.capabilities import Capabilities, Seed
+from gradcheck.engines.tensor_class.foreign import WrappedTensor
+from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.errors import GradcheckError
+
+
+class Asked(Protocol):
+    """An engine of a Tensor class, as far as it is asked here."""
+
+    @property
+    def api(self) -> Api: ...
+
+    def use_flag(self, flag: tuple[str, bool]) -> None: ...
+
+    def use_dtype(self, name: str) -> None: ...
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor: ...
+
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any: ...
+
+    def retain(self, tensor: WrappedTensor) -> None: ...
+
+    def start_of(self, root: WrappedTensor) -> Any: ...
+
+    def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None: ...
+
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
+
+    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
+
+
+A, B = np.array([[2.0, 3.0], [0.5, 1.25]]), np.array([[1.5, 0.25], [4.0, 0.75]])
+_INCOMING = np.array([[0.5, 2.0], [1.25, -3.0]])
+
+
+class Lesson(NamedTuple):
+    """An op of one or two operands, or of one twice, and its rule for the gradients."""
+
+    op: str
+    rule: Callable[..., tuple[Any, ...]]
+    operands: int = 2
+    uses: int = 1  # of its one operand
+
+
+LESSONS = (
+    Lesson("add", lambda g, a, b: (g, g)),
+    Lesson("add", lambda g, a: (2 * g,), 1, 2),
+    Lesson("mul", lambda g, a, b: (g * b, g * a)),
+    Lesson("sub", lambda g, a, b: (g, -g)),
+    Lesson("matmul", lambda g, a, b: (g @ b.T, a.T @ g)),
+    Lesson("neg", lambda g, a: (-g,), 1),
+    Lesson("sum", lambda g, a: (np.full(a.shape, g),), 1),
+    Lesson("square", lambda g, a: (2 * g * a,), 1),
+    Lesson("exp", lambda g, a: (g * np.exp(a),), 1),
+    Lesson("tanh", lambda g, a: (g * (1 - np.tanh(a) ** 2),), 1),
+    Lesson("relu", lambda g, a: (g,), 1),
+)
+
+
+def hypotheses(api: Api, base: Capabilities) -> Iterator[Capabilities]:
+    """Ways of giving the incoming gradient, the likeliest first."""
+    kinds: tuple[Seed, ...] = ("array", "tensor")
+    if not api.scalar:
+        for keyword in ("", *api.seed_keywords()) if api.takes_seed() else ():
+            for seed in kinds:
+                yield replace(base, seed=seed, keyword=keyword)
+        for seed in ("assigned array", "assigned tensor"):
+            yield replace(base, seed=seed)
+    for total in ((),) if api.scalar else ((), (1,), (1, 1)):
+        yield replace(base, seed="none", total=total)
+    if api.scalar:
+        for seed in (*kinds, "assigned array", "assigned tensor"):
+            yield replace(base, seed=seed)
+
+
+class Taught(NamedTuple):
+    """The gradients of a lesson's operands, and what they should be; whether they are the class's own tensors."""
+
+    found: list[np.ndarray | None]
+    wanted: list[np.ndarray]
+    tensors: bool
+
+
+def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -> Taught | None:
+    """What comes of a lesson; None where the class has no such op. With the way "constant", the second operand is made
+    without the flag, and with "ones", passes start from arrays without an incoming gradient."""
+    scalar = (one.seed == "none" or engine.api.scalar) and lesson.op != "sum" and way != "ones"
+    if (scalar and lesson.op == "matmul") or (lesson.op == "sum" and (engine.api.scalar or way == "ones")):
+        return None
+    given = [A, B] if not scalar else [np.full(one.total, 2.0), np.full(one.total, 3.0)]
+    given = [array.astype(one.dtype) for array in given[: lesson.operands]]
+    tensors = [engine.leaf(array, way != "constant" or not index) for index, array in enumerate(given)]
+    try:
+        op = TABLE[lesson.op]
+        root = engine.apply(op, op.bind(tuple(tensors) * lesson.uses, {}))
+    except GradcheckError as error:
+        if error.kind == "unsupported":
+            return None
+        raise
+    incoming = np.ones(root.shape) if scalar or way == "ones" or one.seed == "none" else incoming_of(root.shape)
+    engine.start(engine.start_of(root), one, incoming.astype(one.dtype))
+    if way == "constant":
+        tensors = tensors[:1]
+    kept = engine.api.gradient(engine.start_of(tensors[0]))
+    wanted = list(lesson.rule(incoming, *given))[: len(tensors)]
+    return Taught([engine.gradient(tensor) for tensor in tensors], wanted, engine.api.is_tensor(kept))
+
+
+def incoming_of(shape: tuple[int, ...]) -> np.ndarray:
+    return _INCOMING if shape == _INCOMING.shape else np.full(shape, 0.5)
+
+
+def factor_of(taught: Taught) -> float:
+    """By which all gradients are off; infinity where there is no such factor."""
+    factors = set()
+    for got, want in zip(taught.found, taught.wanted, strict=True):
+        if got is None or got.shape != want.shape:
+            return float("inf")
+        ratio = np.asarray(got, np.float64) / want
+        factors |= {float(one) for one in np.round(ratio, 4).reshape(-1)}
+    return factors.pop() if len(factors) == 1 else float("inf")
+
+
+def is_right(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -> bool:
+    try:
+        taught = taught_by(engine, one, lesson, way)
+    except (GradcheckError, *ANYTHING):
+        return False
+    return taught is not None and factor_of(taught) == 1

@@ -1,0 +1,212 @@
+"""Learning by gradients how a Tensor class is asked for them.
+
+A hypothesis is a flag for gradients and a way to give the incoming gradient. Each is tried on graphs of one op, with
+an incoming gradient of which every element differs, and the one under which most of these are right is believed;
+where none is right, one under which all are wrong by the same factor. Names and signatures only say what to try first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
+from gradcheck.engines.tensor_class.foreign import WrappedTensor
+from gradcheck.engines.tensor_class.guard import ANYTHING, said
+from gradcheck.engines.tensor_class.hypotheses import (
+    LESSONS,
+    A,
+    Asked,
+    B,
+    Lesson,
+    factor_of,
+    hypotheses,
+    incoming_of,
+    is_right,
+    taught_by,
+)
+from gradcheck.errors import GradcheckError
+
+
+@dataclass(slots=True)
+class _Score:
+    """How one hypothesis fared: lessons that ran, were right, and by which factors gradients were off; `tensors` where
+    gradients are the class's own, `trouble` what was raised first."""
+
+    ran: int = 0
+    right: int = 0
+    factors: frozenset[float] = frozenset()
+    tensors: bool = False
+    trouble: str = ""
+
+    def suits(self, seed: Seed) -> bool:
+        """Whether gradients go in as they come out."""
+        return seed == "none" or seed.endswith("tensor") == self.tensors
+
+    def worth(self, api: Api, seed: Seed) -> tuple[int, int, bool]:
+        """By which hypotheses are compared: what is right, what asks least of the class, what suits."""
+        way = 0 if (seed == "none") is not api.scalar else 1 if seed.startswith("assigned") else 2
+        return self.right, way, self.suits(seed)
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether all that arrived was wrong by one factor."""
+        return self.ran > 1 and len(self.factors) == 1 and not self.factors & {0.0, np.inf}
+
+
+def capabilities_of(engine: Asked) -> Capabilities:
+    """What the engine's class can do; the flag under which that holds is the one of its `Api` afterwards."""
+    found = list(_tried(engine))
+    best, flag, one = max(found, key=lambda entry: entry[0].worth(engine.api, entry[2].seed))
+    if not best.right:
+        best, flag, one = next((entry for entry in found if entry[0].is_consistent), found[0])
+    engine.use_flag(flag)
+    if best.right or best.is_consistent:
+        return _completed(engine, one)
+    troubles = [entry[0].trouble for entry in found if entry[0].trouble and entry[2].seed == "none"]
+    return replace(UNKNOWN, misunderstood=(troubles or ["no gradient is right, whatever is tried"])[0])
+
+
+def _tried(engine: Asked) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
+    """Every hypothesis and how it fared, up to the first that leaves nothing to be desired."""
+    for flag in engine.api.flags:
+        engine.use_flag(flag)
+        dtype = _made_dtype(engine)
+        for one in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
+            score = _score(engine, one)
+            yield score, flag, one
+            if score.right and score.right == score.ran and score.suits(one.seed):
+                return
+
+
+def _score(engine: Asked, one: Capabilities) -> _Score:
+    score, factors = _Score(), set[float]()
+    for lesson in LESSONS:
+        try:
+            taught = taught_by(engine, one, lesson)
+        except (GradcheckError, *ANYTHING) as error:
+            score.trouble = score.trouble or (error.message if isinstance(error, GradcheckError) else said(error))
+            score.ran, factors = score.ran + 1, factors | {float("inf")}
+            continue
+        if taught is None:
+            continue
+        factor = factor_of(taught)
+        factors |= {factor}
+        score.ran, score.right = score.ran + 1, score.right + (factor == 1)
+        score.tensors = score.tensors or taught.tensors
+    score.factors = frozenset(factors)
+    return score
+
+
+# What else holds under the hypothesis that is believed ----------------------------------------------
+
+
+def _completed(engine: Asked, one: Capabilities) -> Capabilities:
+    plain = [lesson for lesson in LESSONS if lesson.uses == 1]
+    lessons = [lesson for lesson in plain if is_right(engine, one, lesson)] or plain
+    one = replace(one, dtype=_lowest_dtype(engine, one, lessons))
+    engine.use_dtype(one.dtype)
+    one = _with_constants(engine, one, [lesson for lesson in lessons if lesson.operands == 2])
+    one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
+    if one.seed == "none" and not engine.api.scalar:
+        one = replace(one, starts_with_ones=any(is_right(engine, one, lesson, "ones") for lesson in lessons))
+    return one
+
+
+def _with_constants(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> Capabilities:
+    """Whether what is made without the flag lets gradients through, and has none of its own."""
+    if not engine.api.flag or not lessons:
+        return replace(one, spares_constants=bool(engine.api.flag))
+    if not all(is_right(engine, one, lesson, "constant") for lesson in lessons):
+        return replace(one, tracks_constants=True, spares_constants=False)
+    op = TABLE[lessons[0].op]
+    shape = one.total if one.seed == "none" or engine.api.scalar else A.shape
+    variable, constant = (
+        engine.leaf(np.full(shape, number, one.dtype), wanted) for number, wanted in ((2.0, True), (3.0, False))
+    )
+    try:
+        root = engine.apply(op, op.bind((variable, constant), {}))
+        engine.start(engine.start_of(root), one, np.ones(shape, one.dtype))
+        quiet = constant.tensor is None or not np.any(engine.raw_gradient(constant))
+    except (GradcheckError, *ANYTHING):
+        quiet = False
+    return replace(one, spares_constants=quiet)
+
+
+def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:
+    """What is kept of x, y = op(x), z = op(y) after a pass, and of x and y after two passes from y."""
+    arrays = (one.seed != "none" or lesson.op == "sum") and not engine.api.scalar
+    given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
+    op = TABLE[lesson.op]
+
+    def applied(tensor: WrappedTensor) -> WrappedTensor:
+        others = [engine.leaf(given + 1, True)] if lesson.operands == 2 else []
+        made: WrappedTensor = engine.apply(op, op.bind((tensor, *others), {}))
+        engine.retain(made)
+        return made
+
+    def passed(root: WrappedTensor, factor: int) -> None:
+        incoming = np.ones(root.shape) if one.seed == "none" else factor * incoming_of(root.shape)
+        keep = True if engine.api.retaining else None
+        engine.start(engine.start_of(root), one, incoming.astype(one.dtype), keep)
+
+    try:
+        y = applied(engine.leaf(given, True))
+        z = applied(y)
+        passed(z, 1)
+        inner, own = engine.gradient(y), engine.gradient(z)
+        one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
+        x = engine.leaf(given, True)
+        y = applied(x)
+        passed(y, 1)
+        first, own = engine.gradient(x), engine.gradient(y)
+        passed(y, 3)
+        second, twice = engine.gradient(x), engine.gradient(y)
+    except (GradcheckError, *ANYTHING):  # it refuses
+        return replace(one, keeps_graph=False)
+    moved = second is not None and (first is None or not np.array_equal(first, second))
+    factor = 1 if one.seed == "none" else 3
+    is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
+    # one that overwrites has the same again
+    return replace(one, keeps_graph=moved or one.seed == "none" or engine.api.scalar, adds_to_roots=not is_set)
+
+
+def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:
+    """Whether a pass from a single number starts without an incoming gradient, and of which shape that number is."""
+    if one.seed == "none" or engine.api.scalar:
+        return replace(one, starts_alone=one.seed == "none")
+    for total in ((), (1,)):
+        if is_right(engine, replace(one, seed="none", total=total), lesson):
+            return replace(one, total=total)
+    return replace(one, starts_alone=False)
+
+
+def _made_dtype(engine: Asked) -> str:
+    """The dtype that a tensor has that is made from numbers of double precision."""
+    if engine.api.scalar:
+        return "float64"
+    dtype = engine.api.read(engine.api.make(A, True)).dtype
+    return dtype.name if dtype.kind == "f" else "float64"
+
+
+def _lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
+    """The dtype of least precision in which its ops answer, or gradients arrive."""
+    if engine.api.scalar:
+        return one.dtype
+    found = [np.dtype(one.dtype)]
+    for lesson in lessons:
+        op = TABLE[lesson.op]
+        given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: lesson.operands]]
+        try:
+            root = engine.apply(op, op.bind(tuple(given), {}))
+            found.append(root.dtype)
+            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            gradient = engine.gradient(given[0])
+            found += [] if gradient is None else [gradient.dtype]
+        except (GradcheckError, *ANYTHING):
+            continue
+    return str(min((dtype for dtype in found if dtype.kind == "f"), key=lambda dtype: dtype.itemsize).name)

@@ -1,0 +1,85 @@
+"""Diseases that any style can have, each a hook of the sound class done wrongly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Overwrites:
+    """What arrives replaces what has arrived."""
+
+    def spread(self: Any, seed: Any) -> None:
+        latest = {id(self): np.asarray(seed, self.dtype)}
+        for tensor in self.order():
+            tensor.receive(latest[id(tensor)])
+            for parent, part in zip(
+                tensor.parents, tensor.rule(latest[id(tensor)]) if tensor.parents else (), strict=True
+            ):
+                latest[id(parent)] = self.fit(part, parent.data.shape)
+
+
+class LeavesBroadcasts:
+    """Broadcasting is not undone."""
+
+    def fit(self, gradient: Any, shape: Any) -> Any:
+        return gradient
+
+
+class LeavesTranspose:
+    """A product's second factor is not transposed."""
+
+    def left_of_matmul(self, gradient: Any, other: Any) -> Any:
+        return gradient @ other.data
+
+
+class PassesOnEarly:
+    """A tensor passes on what it has when it is first met."""
+
+    def spread(self: Any, seed: Any) -> None:
+        arrived = {id(self): np.asarray(seed, self.dtype)}
+        found, seen = [self], {id(self)}
+        for tensor in found:
+            parts = tensor.rule(arrived[id(tensor)]) if tensor.parents else ()
+            for parent, part in zip(tensor.parents, parts, strict=True):
+                arrived[id(parent)] = arrived.get(id(parent), 0) + self.fit(part, parent.data.shape)
+                found += [] if id(parent) in seen else [parent]
+                seen.add(id(parent))
+        for tensor in found:
+            tensor.receive(arrived[id(tensor)])
+
+
+class CountsTwice:
+    """On each arrival, all that has arrived so far is passed on."""
+
+    def spread(self: Any, seed: Any, so_far: Any = None) -> None:
+        so_far = {} if so_far is None else so_far
+        seed = np.asarray(seed, self.dtype)
+        self.receive(seed)
+        so_far[id(self)] = so_far.get(id(self), 0) + seed
+        for parent, part in zip(self.parents, self.rule(so_far[id(self)]) if self.parents else (), strict=True):
+            CountsTwice.spread(parent, self.fit(part, parent.data.shape), so_far)
+
+
+class KeepsStale:
+    """What an earlier pass has left in a tensor is passed on again."""
+
+    left: Any = 0
+
+    def spread(self: Any, seed: Any) -> None:
+        self.left = self.left + np.asarray(seed, self.dtype)
+        self.receive(np.asarray(seed, self.dtype))
+        for tensor in self.order():
+            parts = tensor.rule(tensor.left) if tensor.parents else ()
+            for parent, part in zip(tensor.parents, parts, strict=True):
+                part = self.fit(part, parent.data.shape)
+                parent.receive(part)
+                parent.left = parent.left + part
+
+
+class OpensAtZero:
+    """relu lets gradients through at 0, where its value is 0 on both sides."""
+
+    def passes(self, data: Any) -> Any:
+        return data >= 0

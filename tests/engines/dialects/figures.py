@@ -1,0 +1,116 @@
+"""Styles of classes that hold one number a node."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class Value:
+    """Ops leave behind what has to be done; numbers are lifted."""
+
+    def __init__(self, data: Any, children: Any = ()) -> None:
+        self.data, self.grad, self.previous = data, 0.0, children
+        self.step: Any = lambda: None
+
+    def __add__(self, other: Any) -> Any:
+        other = other if isinstance(other, Value) else type(self)(other)
+        out = type(self)(self.data + other.data, (self, other))
+
+        def step() -> None:
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out.step = step
+        return out
+
+    def __mul__(self, other: Any) -> Any:
+        other = other if isinstance(other, Value) else type(self)(other)
+        out = type(self)(self.data * other.data, (self, other))
+
+        def step() -> None:
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out.step = step
+        return out
+
+    def tanh(self) -> Any:
+        out = type(self)(math.tanh(self.data), (self,))
+
+        def step() -> None:
+            self.grad += (1 - out.data**2) * out.grad
+
+        out.step = step
+        return out
+
+    def order(self) -> list[Any]:
+        found: list[Any] = []
+        seen: set[Any] = set()
+
+        def visit(value: Any) -> None:
+            if value not in seen:
+                seen.add(value)
+                for child in value.previous:
+                    visit(child)
+                found.append(value)
+
+        visit(self)
+        return found[::-1]
+
+    def backward(self) -> None:
+        self.grad = 1.0
+        for value in self.order():
+            value.step()
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+class FirstCome(Value):
+    """Wrong: values are taken in the order in which they are first met."""
+
+    def order(self) -> list[Any]:
+        found, seen = [self], {self}
+        for value in found:
+            new = [child for child in value.previous if child not in seen]
+            seen |= set(new)
+            found += new
+        return found
+
+
+class Var:
+    """The number is `v`, operands must have one, and a gradient is passed on as it arrives."""
+
+    def __init__(self, v: float, parents: Any = ()) -> None:
+        assert type(v) is float
+        self.v, self.parents, self.grad = v, parents, 0.0
+
+    def backprop(self, share: float) -> None:
+        self.grad += share
+        for parent, factor in self.parents:
+            parent.backprop(share * factor)
+
+    def backward(self) -> None:
+        self.backprop(1.0)
+
+    def __add__(self, other: Any) -> Any:
+        return type(self)(self.v + other.v, [(self, 1.0), (other, 1.0)])
+
+    def __mul__(self, other: Any) -> Any:
+        return type(self)(self.v * other.v, [(self, other.v), (other, self.v)])
+
+
+class Given(Var):
+    """The incoming gradient must be given."""
+
+    def backward(self, seed: float) -> None:  # type: ignore[override]
+        self.backprop(seed)
+
+
+class PassedOnTwice(Var):
+    """Wrong: on each arrival all that has arrived so far is passed on."""
+
+    def backprop(self, share: float) -> None:
+        self.grad += share
+        for parent, factor in self.parents:
+            parent.backprop(self.grad * factor)

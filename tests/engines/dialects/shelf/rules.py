@@ -1,0 +1,2 @@
+def both(gradient):
+    return gradient, gradient

@@ -1,0 +1,141 @@
+"""Every style is understood without a word, and every disease in it is found and named."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck import run
+from gradcheck.checks.result import CaseResult
+from gradcheck.engines.resolve import adapt, from_spec
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.language.case import Case
+from gradcheck.language.loader import load_text
+from tests.engines.dialects import arrays, bare, diseases, figures, functions, sound
+
+CASES = {
+    "sums": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: c + a}\nbackward: {d: [0.5, 2]}\n",
+    "products": (
+        "inputs: {a: [[1, 2], [3, 4]], b: [[0.5, -1], [2, 1.5]]}\nconstants: {k: [[2.0, 1.0], [0.5, 3.0]]}\n"
+        "graph: {p: a * b, q: p * k, r: q + p, loss: r.sum()}\n"
+    ),
+    "numbers": "inputs: {a: 2.0, b: -3.0}\ngraph: {p: a * b, q: p * a, loss: q + p}\n",
+    "bare": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a * b, d: c * a}\nbackward: {d: [0.5, 2]}\n",
+    "again": (
+        "inputs: {a: [1, 2]}\ngraph: {p: a * a, q: p * a}\n"
+        "steps:\n  - backward: {q: [1, 0.5]}\n  - zero_grad: all\n  - backward: {q: [2, 1]}\n"
+    ),
+    "reuse": (
+        "inputs: {a: [1.5, 2], b: [2, -1]}\ngraph: {c: a * b, d: c * a, e: d + c, f: d * e}\nbackward: {f: [1, 2]}\n"
+    ),
+    "a row": (
+        "inputs: {a: [[1, 2, 0.5], [3, 4, -1]], b: [1, 2, 3]}\ngraph: {y: a * b}\n"
+        "backward: {y: [[1, 2, 3], [4, 5, 6]]}\n"
+    ),
+    "matrices": (
+        "inputs: {a: [[1, 2], [3, 4]], b: [[0.5, -1], [2, 1.5]]}\ngraph: {y: a @ b}\n"
+        "backward: {y: [[1, 0.5], [-1, 2]]}\n"
+    ),
+    "twice": (
+        "inputs: {a: [1, 2]}\ngraph: {p: a * a, q: p * a}\n"
+        "steps:\n  - backward: {q: [1, 2]}\n  - backward: {q: [1, 2]}\n"
+    ),
+    "a kink": "inputs: {a: [1, 0, -1]}\ngraph: {y: a.relu()}\nbackward: {y: [1, 2, 3]}\n",
+}  # fmt: skip
+STYLES = [
+    kind
+    for kind in vars(arrays).values()
+    if isinstance(kind, type) and issubclass(kind, sound.Tensor) and kind not in (sound.Tensor, arrays.Result)
+]
+
+
+@cache
+def case(name: str) -> Case:
+    cases, errors = load_text(CASES[name], f"{name}.yaml")
+    assert not errors
+    return cases[0]
+
+
+def judged(kind: Any, name: str, **options: Any) -> CaseResult:
+    engine = adapt(kind, "mine")
+    assert isinstance(engine, TensorClassEngine)
+    (found,) = run([case(name)], engines=[engine], trials=1, **{"oracle": "none", **options}).cases
+    return found
+
+
+def named(found: CaseResult) -> set[str]:
+    return {diagnosis.kind for c in found.comparisons for diagnosis in c.diagnoses}
+
+
+@pytest.mark.parametrize("name", ["sums", "products", "numbers", "again"])
+@pytest.mark.parametrize("kind", [sound.Tensor, *STYLES], ids=lambda kind: kind.__name__)
+def test_a_style_is_understood_and_no_fault_is_found_with_it(kind: type, name: str) -> None:
+    found = judged(kind, name)
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+    assert {"a"} <= {c.tensor for c in found.comparisons if c.what == "gradient"}
+
+
+@pytest.mark.parametrize("kind", [figures.Value, figures.Var, figures.Given], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", ["sums", "products", "numbers", "reuse"])
+def test_a_class_of_numbers_is_understood(kind: type, name: str) -> None:
+    assert judged(kind, name).status == "passed"
+
+
+def test_a_class_that_can_only_add_runs_what_is_made_of_sums() -> None:
+    found = judged(bare.Overwriting, "sums")
+    assert found.status == "failed"
+    assert {c.tensor for c in found.comparisons if c.status == "failed"} == {"a"}
+    assert "overwritten" in named(found)
+    assert judged(bare.Adding, "sums").status == judged(bare.Counting, "sums").status == "passed"
+    assert judged(bare.Adding, "products").status == "unsupported"
+
+
+def test_a_class_of_functions_is_understood() -> None:
+    assert judged(functions.Variable, "sums").status == judged(functions.Variable, "bare").status == "passed"
+
+
+def test_a_folder_may_be_a_package_in_all_but_name() -> None:
+    engine = from_spec(f"{Path(__file__).with_name('shelf') / 'node.py'}:Node")
+    (found,) = run([case("sums")], engines=[engine], trials=1, oracle="none").cases
+    assert found.status == "passed"
+
+
+SICK = {
+    "Overwrites": ("reuse", {"overwritten"}),
+    "LeavesBroadcasts": ("a row", {"broadcast_not_undone"}),
+    "LeavesTranspose": ("matrices", {"operand_transposed"}),
+    "PassesOnEarly": ("reuse", {"passed_on_early"}),
+    "CountsTwice": ("reuse", {"passed_on_early"}),
+    "KeepsStale": ("twice", {"stale"}),
+}
+HOSTS = [
+    *(sound.Tensor, arrays.GivenTensors, arrays.Assigned, arrays.TotalsOnly, arrays.Single, arrays.SetOrdered),
+    *(arrays.ByKeyword, arrays.RootIsSet),
+]
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("disease", SICK)
+def test_a_disease_is_found_and_named_in_any_style(disease: str, host: type) -> None:
+    name, names = SICK[disease]
+    found = judged(type(disease, (getattr(diseases, disease), host), {}), name)
+    assert found.status == "failed"
+    if (disease, issubclass(host, arrays.Ones)) != ("LeavesBroadcasts", True):  # there NumPy refuses to add in place
+        assert names <= named(found), named(found)
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda kind: kind.__name__)
+def test_another_subgradient_is_a_convention(host: type) -> None:
+    found = judged(type("Open", (diseases.OpensAtZero, host), {}), "a kink", oracle="auto")
+    assert found.status == "passed"
+    assert {c.status for c in found.comparisons if c.what == "gradient" and c.tensor == "a"} == {"not_differentiable"}
+
+
+@pytest.mark.parametrize("kind", [figures.FirstCome, figures.PassedOnTwice], ids=lambda kind: kind.__name__)
+def test_a_disease_of_numbers_is_called_as_that_of_arrays_is(kind: type) -> None:
+    found = judged(kind, "reuse")
+    assert found.status == "failed"
+    assert "passed_on_early" in named(found)

@@ -1,0 +1,128 @@
+"""What is found out about a class before anything is computed with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.engines.tensor_class.discovery import api_of
+from gradcheck.errors import UsageError
+
+X = np.array([1.0, 2.0])
+
+
+class Plain:
+    """A Tensor class with little in it."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.grad = np.asarray(data), None
+
+    def sum(self) -> None: ...
+
+    def backward(self, gradient: Any = None) -> None: ...
+
+
+def test_what_is_found_out() -> None:
+    api = api_of(Plain, "Plain")
+    assert (api.tensor_type, api.flag, api.gradient_name, api.backward_name) == (Plain, "", "grad", "backward")
+    assert not api.scalar
+
+
+def test_a_flag_that_says_grad_and_is_true_or_false_is_one() -> None:
+    class Tracking(Plain):
+        def __init__(self, data: Any, name: str = "", my_grad_switch: bool = False) -> None:
+            super().__init__(data)
+            self.tracks = my_grad_switch
+
+    api = api_of(Tracking, "Tracking")
+    assert (api.make(X, True).tracks, api.make(X, False).tracks) == (True, False)
+
+
+def test_a_flag_that_means_the_opposite() -> None:
+    class Constant(Plain):
+        def __init__(self, data: Any, constant: bool = True) -> None:
+            super().__init__(data)
+            self.constant = constant
+
+    api = api_of(Constant, "Constant")
+    assert (api.make(X, True).constant, api.make(X, False).constant) == (False, True)
+
+
+def test_one_number_is_what_a_class_of_numbers_is_made_of(number: type) -> None:
+    api = api_of(number, "Number")
+    assert api.scalar
+    assert api.make(np.array(2.5), True).data == 2.5
+
+
+def test_a_container_that_keeps_anything_is_made_for_numbers() -> None:
+    class Value:
+        def __init__(self, data: Any) -> None:
+            self.data, self.grad = data, 0
+
+        def backward(self) -> None: ...
+
+    assert api_of(Value, "Value").scalar
+
+
+def test_what_cannot_be_made_says_why() -> None:
+    class Picky:
+        def __init__(self, data: Any) -> None:
+            raise ValueError("not today\nnor tomorrow")
+
+    with pytest.raises(UsageError, match="Picky cannot be made from an array: ValueError: not today; its first"):
+        api_of(Picky, "Picky")
+
+
+def test_all_that_may_be_a_flag_is_kept_in_the_order_of_the_dialects() -> None:
+    class Flagged(Plain):
+        def __init__(self, data: Any, is_leaf: bool = True, requires_grad: bool = False) -> None:
+            super().__init__(data)
+
+    assert api_of(Flagged, "Flagged").flags == (("requires_grad", True), ("is_leaf", True), ("", True))
+
+
+def test_what_ops_return_may_be_of_a_sibling_class() -> None:
+    class Node(Plain): ...
+
+    class Parameter(Node): ...
+
+    class Sum(Node): ...
+
+    api = api_of(Parameter, "Parameter")
+    assert (api.tensor_type, api.base_type) == (Parameter, Plain)
+    assert api.is_tensor(Sum(X))
+
+
+def test_a_class_that_makes_arrays_of_lists_or_takes_nothing_else_holds_arrays() -> None:
+    class Bare:
+        def __init__(self, data: Any) -> None:
+            self.data, self.grad = np.array(data), None
+
+        def backward(self, grad: Any) -> None: ...
+
+    class Strict:
+        def __init__(self, data: Any) -> None:
+            if not isinstance(data, np.ndarray):
+                raise TypeError("arrays only")
+            self.data, self.grad = data, None
+
+        def backward(self) -> None: ...
+
+    assert not api_of(Bare, "Bare").scalar
+    assert not api_of(Strict, "Strict").scalar
+
+
+def test_a_gradient_that_cannot_be_read_yet_is_there() -> None:
+    class Guarded(Plain):
+        @property
+        def grad(self) -> Any:
+            raise ValueError("no gradient yet")
+
+        @grad.setter
+        def grad(self, value: Any) -> None: ...
+
+    api = api_of(Guarded, "Guarded")
+    assert api.gradient_name == "grad"
+    assert api.gradient(api.make(X, True)) is None

@@ -1,0 +1,61 @@
+"""What is learned about a backward pass, of classes that differ in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gradcheck.engines.resolve import adapt
+from gradcheck.engines.tensor_class.capabilities import Capabilities
+
+BACKWARD = "def backward(self, gradient=None):"
+KEEP = "            tensor.grad = whole if"
+TENSORS = ("else np.asarray(gradient)", "else gradient.data if isinstance(gradient, Tensor) else 1 / 0")
+NO_SEED = (BACKWARD, "def backward(self):\n        gradient = None")
+LEAVES_ONLY = (KEEP, f"            if not tensor.makers:\n  {KEEP}")
+TOLD = (LEAVES_ONLY[0], LEAVES_ONLY[1].replace("not tensor.makers", "not tensor.makers or hasattr(tensor, 'told')"))
+TELLING = ("    def sum(self):", "    def retain_grad(self):\n        self.told = True\n\n    def sum(self):")
+IDLE = (BACKWARD, f"{BACKWARD}\n        if hasattr(self, 'spent'):\n            return\n        self.spent = True")
+ONCE = (BACKWARD, f"{BACKWARD}\n        assert not hasattr(self, 'spent')\n        self.spent = True")
+MUTE = (BACKWARD, f"{BACKWARD}\n        raise RuntimeError('never')")
+
+
+@pytest.mark.parametrize(
+    ("replacements", "found"),
+    [
+        ((), ("array", True, True)),
+        ((TENSORS,), ("tensor", True, True)),
+        ((NO_SEED,), ("none", True, True)),
+        ((LEAVES_ONLY,), ("array", False, True)),
+        ((TOLD, TELLING), ("array", True, True)),
+        ((IDLE,), ("array", True, False)),
+        ((ONCE,), ("array", True, False)),
+    ],
+)
+def test_what_is_learned(variant: Callable[..., type], replacements: Any, found: tuple[str, bool, bool]) -> None:
+    assert told(variant(*replacements)) == found
+
+
+def test_a_class_that_cannot_multiply_may_add(variant: Callable[..., type]) -> None:
+    kind = variant(("def __mul__(self, other):", "def __mul__(self, other):\n        raise TypeError"), TENSORS)
+    assert told(kind)[0] == "tensor"
+
+
+def test_a_class_of_numbers_takes_no_gradient(number: type) -> None:
+    assert told(number) == ("none", True, True)
+
+
+def test_a_pass_that_always_raises_teaches_nothing(variant: Callable[..., type]) -> None:
+    assert learned(variant(MUTE)).misunderstood == "RuntimeError: never"
+
+
+def learned(kind: type) -> Capabilities:
+    return adapt(kind, "mine").capabilities
+
+
+def told(kind: type) -> tuple[str, bool, bool]:
+    can = learned(kind)
+    assert not can.misunderstood
+    return can.seed, can.keeps_intermediates, can.keeps_graph
