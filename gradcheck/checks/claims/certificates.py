@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.formulas import explained
+from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
