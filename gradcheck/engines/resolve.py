@@ -36,6 +36,14 @@ ENGINES = {
     "hips": ("gradcheck.engines.hips:Hips", "pip install 'gradcheck[engines]'"),
     "jax": ("gradcheck.engines.jax:Jax", "pip install 'gradcheck[engines]'"),
 }
+#: Other people's Tensor classes by the names of their libraries.
+READY = {
+    "mygrad": "mygrad:tensor",
+    "micrograd": "micrograd.engine:Value",
+    "dezero": "dezero:Variable",
+    "tinygrad": "tinygrad:Tensor",
+    "chainer": "chainer:Variable",
+}
 #: The entry-point group of other packages' engines.
 GROUP = "gradcheck.engines"
 
@@ -53,11 +61,13 @@ def engine(name: str) -> Engine:
         return found
     if ":" in name:
         return from_spec(name)
+    if name in READY and util.find_spec(name) is not None:
+        return from_spec(READY[name])
     offered = {point.name: point for point in metadata.entry_points(group=GROUP)}
     if name in offered:
         point = offered[name]
         return as_engine(_loading(point.name, point.load), point.name, point.value)
-    names = (*ENGINES, *offered)
+    names = (*ENGINES, *(ready for ready in READY if util.find_spec(ready) is not None), *offered)
     near = get_close_matches(name, names, n=1)
     known = f"{', '.join(names)}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
     hint = f"did you mean {near[0]!r}?" if near else f"there are {known}"

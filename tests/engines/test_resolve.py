@@ -162,3 +162,10 @@ def test_a_file_that_has_changed_is_read_again(folder: Path) -> None:
     assert engine("mine.py:Tensor").name == "mine.Tensor"
     write(folder / "mine.py", TENSOR.replace("Tensor", "Sensor"))  # as long as before
     assert engine("mine.py:Sensor").name == "mine.Sensor"
+
+
+def test_a_librarys_tensor_class_is_known_by_the_librarys_name() -> None:
+    pytest.importorskip("mygrad")
+    assert engine("mygrad").name == "mygrad.tensor"
+    with pytest.raises(UsageError, match="no engine 'chainer'"):
+        engine("chainer")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from gradcheck.autograd.op import Op
@@ -55,17 +55,20 @@ class Library(NamedTuple):
 class Argument:
     """One argument of a call: the op's own at `index`, or sizes (those of the result's shape if `dims` is None).
 
-    The items of one that is `spread` are written out, `2, 3` in place of `(2, 3)`.
+    The items of one that is `spread` are written out, `2, 3` in place of `(2, 3)`; a single number that is `packed` is
+    given as a tuple, `(2,)`.
     """
 
     index: int | None = None
     dims: Shape | None = None
     spread: bool = False
+    packed: bool = False
 
     def value(self, args: Arguments, shape: Shape) -> Any:
         """What is given, for an op's arguments and its result's shape."""
         if self.index is not None:
-            return args[self.index]
+            value = args[self.index]
+            return (value,) if self.packed and isinstance(value, int) else value
         return shape if self.dims is None else self.dims
 
 
@@ -173,7 +176,8 @@ def _named(op: Op, name: str, settings: list[int], library: Library, exact: bool
     listed = next((i for i, parameter in enumerate(op.parameters) if parameter.name == op.variadic), None)
     arguments = [Argument(i, spread=i == listed) for i in range(len(op.parameters))]  # einsum("ij,jk", a, b) is spread
     for count, words in _ways_of_giving(op, settings):
-        positional, keywords = tuple(arguments[:count]), tuple((word, arguments[i]) for word, i in words)
+        positional = tuple(arguments[:count])
+        keywords = tuple((word, replace(arguments[i], packed=word == "axes")) for word, i in words)
         if library.methods and op.sequence is None:
             yield Form("method", name, positional, keywords, exact)
         yield Form("function", name, positional, keywords, exact)
@@ -187,7 +191,8 @@ def _ways_of_giving(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tup
         return
     torch = [parameter.name for parameter in op.parameters]
     numpy = [KEYWORDS.get(word, word) for word in torch]
-    for words in (torch, numpy):
+    axes = ["axes" if word == "axis" else word for word in numpy]
+    for words in (torch, numpy, *([axes] if axes != numpy else [])):
         yield operands, [(words[i], i) for i in settings]
     yield max(settings) + 1, []
     yield len(op.parameters), []

@@ -218,3 +218,16 @@ class Parameter(Tensor):
 
 class Result(Tensor):
     pass
+
+
+class Axes(Tensor):
+    """Dimensions are a tuple by another name; a number is taken at first, and refused in the pass."""
+
+    def sum(self, axes: Any = None) -> Any:
+        kept = self.data.sum(axis=axes, keepdims=True).shape
+
+        def rule(g: Any) -> Any:
+            assert axes is None or len(axes) > 0
+            return (np.broadcast_to(g.reshape(kept), self.data.shape).copy(),)
+
+        return self.new(self.data.sum(axis=axes), (self,), rule)

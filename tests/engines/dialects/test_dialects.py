@@ -43,6 +43,7 @@ CASES = {
         "inputs: {a: [1, 2]}\ngraph: {p: a * a, q: p * a}\n"
         "steps:\n  - backward: {q: [1, 2]}\n  - backward: {q: [1, 2]}\n"
     ),
+    "rows": "inputs: {a: [[1, 2, 5], [3, 4, -1]]}\ngraph: {y: a.sum(dim=0)}\nbackward: {y: [1, 0.5, -2]}\n",
     "a kink": "inputs: {a: [1, 0, -1]}\ngraph: {y: a.relu()}\nbackward: {y: [1, 2, 3]}\n",
 }  # fmt: skip
 STYLES = [
@@ -95,6 +96,10 @@ def test_a_class_that_can_only_add_runs_what_is_made_of_sums() -> None:
 
 def test_a_class_of_functions_is_understood() -> None:
     assert judged(functions.Variable, "sums").status == judged(functions.Variable, "bare").status == "passed"
+
+
+def test_dimensions_may_have_to_be_a_tuple() -> None:
+    assert judged(arrays.Axes, "rows").status == "passed"
 
 
 def test_a_folder_may_be_a_package_in_all_but_name() -> None:
