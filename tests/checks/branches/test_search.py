@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gradcheck.checks.branches import search
 from gradcheck.checks.branches.comparison import Site
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.sites import branching, margins_at, sides
@@ -16,8 +19,8 @@ def found(problem: Problem, op: str, side: int) -> Problem | None:
     gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
     sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
     assert sites
-    search = BranchSearch(problem, gradients)
-    return next((other for site in sites if (other := search.find((site, side)))), None)
+    looked = BranchSearch(problem, gradients)
+    return next((other for site in sites if (other := looked.find((site, side)))), None)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +48,30 @@ def test_thresholds_are_crossed(formula: str, op: str, side: int, holds: object)
     assert callable(holds)
     assert holds(other.inputs["x"])
     assert other.constants == problem.constants
+
+
+def test_no_more_of_a_graph_is_evaluated_than_the_branch_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of("""
+        dims: {n: 3}
+        inputs: {x: randn(n)}
+        graph: {h: 2 * x, other: exp(x), far: other.sum(), y: h * h}
+        backward: {y: randn(n)}
+        let: {step: h + 1, unused: other * 2, threshold: step - 8}
+        formulas: {x: "where(threshold > 0, x, 4 * x) * grad(y)"}
+    """)
+    asked: list[set[str]] = []
+    margins = search.margins
+
+    def noted(about: Problem, *rest: Any) -> Any:
+        asked.append({*about.case.graph, *about.case.let})
+        return margins(about, *rest)
+
+    monkeypatch.setattr(search, "margins", noted)
+    other = found(problem, "gt", 1)
+    assert other is not None
+    assert other.inputs["x"].max() > 3.5
+    assert asked
+    assert all(names == {"h", "step", "threshold"} for names in asked)
 
 
 def test_random_creators_within_an_expression_move_and_the_rest_is_made_again() -> None:
