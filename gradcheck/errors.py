@@ -80,6 +80,7 @@ class Unsupported(GradcheckError):
 class TensorError(GradcheckError):
     """What an engine may raise while it computes; `kind` is the contract's word for it."""
 
+    in_own_words = True  # rather than in those of the library that raised it
     would_go_on = False  # whether the contract asks for it where the library itself would go on
 
 

@@ -53,6 +53,8 @@ def settled(op: Any, kinds: tuple[Any, ...]) -> Settled | None:
         return None
     if op.uniform and len(set(dtypes)) > 1:
         return None
+    if op.numeric and (bool in others or np.dtype(bool) in dtypes):
+        return None
     return _of_operands(op, kinds) if op.elementwise else Settled(None, ())
 
 

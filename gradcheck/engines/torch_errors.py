@@ -61,6 +61,12 @@ _NO_MEMORY = re.compile("can't allocate memory|bad_alloc|bad alloc|out of memory
 def translate(error: Exception) -> TensorError:
     """torch's exception as one of gradcheck's, without its advice and its C++ stack; an unknown one has the kind
     `error`. Raises MemoryError where torch has run out of it."""
+    found = _translated(error)
+    found.in_own_words = False
+    return found
+
+
+def _translated(error: Exception) -> TensorError:
     message = f"torch: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
     if _NO_MEMORY.search(message):
         raise MemoryError(message) from None

@@ -30,6 +30,8 @@ def others() -> list[Any]:
 def test_values_and_shares_are_those_of_the_general_way(op: Op, dtype: str) -> None:
     x = leaf(2, 3, dtype=dtype)
     for other in others():
+        if op.numeric and other is True:  # which torch refuses
+            continue
         with np.errstate(all="ignore"):
             short, general = apply_pair(op, x, other), op(x, other)
             seed = np.random.default_rng(1).standard_normal(short.shape).astype(short.dtype)

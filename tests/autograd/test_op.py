@@ -51,7 +51,7 @@ def test_a_number_that_its_dtype_cannot_hold() -> None:
 
 
 def test_a_singular_matrix_is_outside_of_the_domain() -> None:
-    with pytest.raises(DomainError, match="Singular matrix"):
+    with pytest.raises(DomainError, match="the matrix is singular"):
         ops.inverse(np.zeros((2, 2)))
 
 

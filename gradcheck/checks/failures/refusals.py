@@ -171,7 +171,7 @@ def _by_reference(context: Context) -> Refusal | None:
         found = find_refusal(problem, reference)
     if found is None:
         return None
-    if not found.error.message.startswith(f"{reference.name}: "):  # it is in our words
+    if found.error.in_own_words:
         return found
     error = TensorError(f"{reference.name} refuses {shown(found.part)}", hint=found.error.hint)
     return replace(found, error=error)

@@ -103,7 +103,7 @@ def test_half_precision_is_refused_as_in_torch(dtype: np.dtype) -> None:
 
 
 def test_singular_matrices_are_named() -> None:
-    with pytest.raises(DomainError, match=r"linalg\.inv: Singular matrix"):
+    with pytest.raises(DomainError, match=r"linalg\.inv: the matrix is singular"):
         ops.inv(np.zeros((2, 2)))
 
 
