@@ -43,7 +43,7 @@ class Aims:
         masks: dict[tuple[int, ...], np.ndarray] = {}
         for (site, side), margin in zip(self.goals, met, strict=True):
             sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
-            generator = stream(self.seed, "branch", *site, side)
+            generator = stream(self.seed, "branch", *site[:4], side)
             chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
             turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)
             if sizes.size:
