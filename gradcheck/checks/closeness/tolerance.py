@@ -40,6 +40,8 @@ _UNSTATED = (None, None)
 _BASES = {dtype: Tolerance(base) for dtype, base in BASE.items()}
 _BASES |= {np.dtype(np.complex64): _BASES[np.dtype(np.float32)], np.dtype(np.complex128): _BASES[np.dtype(np.float64)]}
 
+#: So many roundings of what is added up may be left of it where it cancels, when nobody has measured how many.
+ROUNDINGS = 64.0
 _EPSILON = {
     np.dtype(np.float64): 2.0**-52,
     np.dtype(np.float32): 2.0**-23,

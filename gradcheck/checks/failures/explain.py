@@ -207,7 +207,8 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
     if not flow.is_small:
         return
     try:
-        found, followed = localize.faults(flow, localize.added(failures.point.evaluation(engine), step))
+        explains = partial(failures.point.conditioning.allowance, ClaimKind.GRADIENT, step)
+        found, followed = localize.faults(flow, localize.added(failures.point.evaluation(engine), step), explains)
     except GradcheckError as error:  # the core's own rules, by which contributions are told, fail here
         noted = failures.comparisons[places[0]].noted(fact("not_traced", error=str(error)))
         failures.comparisons[places[0]] = noted

@@ -6,14 +6,14 @@ tensor is a fault's place if its gradient is not what its children's own gradien
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.claims.operations import positions
-from gradcheck.checks.closeness.tolerance import Tolerance, base
+from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
 from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import Evaluation
@@ -62,15 +62,20 @@ def _difference(now: np.ndarray | None, before: np.ndarray | None) -> np.ndarray
 # Where ---------------------------------------------------------------------------------------------
 
 
-def faults(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> tuple[list[Fault], Followed]:
-    """The tensors at which this engine's gradients do not follow from each other, in backward order."""
+def faults(
+    flow: GradientFlow,
+    gradients: Mapping[str, np.ndarray | None],
+    explains: Callable[[str], np.ndarray | None] = lambda name: None,
+) -> tuple[list[Fault], Followed]:
+    """The tensors at which this engine's gradients do not follow from each other, in backward order. `explains` says
+    what each element of a tensor's gradient may be off by for rounding, where that is known."""
     followed = flow.follow(_held(flow, gradients))
     found = []
     for name, expected in followed.expected.items():
         if name not in gradients:
             continue
         got, scale = gradients[name], followed.scale(flow.tensors[name])
-        if not _follows(got, expected, scale):
+        if not _follows(got, expected, scale) and not _is_rounding(got, expected, explains(name)):
             found.append(Fault(name, flow.step, got, expected, scale))
     return found, followed
 
@@ -91,10 +96,21 @@ def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool
     with np.errstate(all="ignore"):
         left, right = wide(got), wide(expected)
         known = base(expected.dtype)
-        tolerance = Tolerance(_MARGIN * known.rtol, _MARGIN * known.rtol * max(scale, largest_finite(right)))
+        floor = min(known.rtol, ROUNDINGS * epsilon(expected.dtype)) * max(scale, largest_finite(right))
+        tolerance = Tolerance(_MARGIN * known.rtol, _MARGIN * floor)
         close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         return bool((close | same).all())
+
+
+def _is_rounding(got: np.ndarray | None, expected: np.ndarray, explained: np.ndarray | None) -> bool:
+    """Whether the two are within what was measured of rounding."""
+    if got is None or explained is None or not got.shape == expected.shape == explained.shape:
+        return False
+    with np.errstate(all="ignore"):
+        left, right = wide(got), wide(expected)
+        allowed = Tolerance(_MARGIN * base(expected.dtype).rtol).allowed(np.abs(right), explained)
+        return bool((np.abs(left - right) <= allowed).all())
 
 
 def first(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:

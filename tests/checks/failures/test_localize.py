@@ -33,6 +33,14 @@ def test_the_first_fault_is_where_right_contributions_are_put_together_wrongly()
     assert np.array_equal(found[0].want, gradients["d"])  # type: ignore[arg-type]
 
 
+def test_an_element_that_is_far_smaller_than_the_others_counts_as_they_do() -> None:
+    point = point_of("{inputs: {a: [1.0, 1.0e-10], b: [3.0, 1.0]}, graph: {d: a * b, f: a * d, loss: f.sum()}}")
+    flow, gradients = GradientFlow(point.problem, 0), added(point.want, 0)
+    wrong = gradients["d"] * np.array([1.0, -1.0])  # type: ignore[operator]
+    assert [fault.tensor for fault in first(faults(flow, {**gradients, "d": wrong})[0], flow)] == ["d"]
+    assert faults(flow, {**gradients, "d": wrong}, lambda name: np.ones(2))[0] == []  # if rounding explained it
+
+
 def test_what_lies_behind_a_fault_is_no_fault_of_its_own() -> None:
     """a and b are what d's wrong gradient makes of them."""
     flow, gradients = right()

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.closeness.tolerance import Tolerance, base
+from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
@@ -136,14 +136,17 @@ class Evidence:
 
     def agree(self, one: np.ndarray, other: np.ndarray) -> bool:
         """Whether two versions of the gradient are equal but for the rounding of a right computation: of the coarser
-        of the dtypes that were seen and wanted, relative to what is added up. NaN agrees with NaN."""
+        of the dtypes that were seen and wanted, relative to each element, and in the last places of what is added up.
+        NaN agrees with NaN."""
         if one.shape != other.shape:
             return False
         with quiet():
             left, right = wide(one), wide(other)
             scale = max(largest_finite(right), largest_finite(self.want), self.scale)
             coarser = max(base(self.arrived.dtype), base(self.want.dtype), key=lambda tolerance: tolerance.rtol)
-            tolerance = Tolerance(coarser.rtol, max(coarser.rtol, self.rounded) * scale)
+            rounding = max(epsilon(self.arrived.dtype), epsilon(self.want.dtype))
+            floor = min(coarser.rtol, ROUNDINGS * rounding)
+            tolerance = Tolerance(coarser.rtol, max(floor, self.rounded) * scale)
             close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
             same = (left == right) | (np.isnan(left) & np.isnan(right))
             return bool((same | (np.isfinite(right) & close)).all())

@@ -50,7 +50,9 @@ def test_no_gradient_counts_as_zeros() -> None:
     [
         ([1.0, 2.0], [1.0, 2.0 + 1e-11], True),
         ([1.0, 2.0], [1.0, 2.0 + 1e-9], False),
-        ([0.0, 2.0], [1e-11, 2.0], True),
+        ([0.0, 2.0], [1e-15, 2.0], True),
+        ([0.0, 2.0], [1e-11, 2.0], False),
+        ([1e-10, 2.0], [-1e-10, 2.0], False),
         ([np.nan, 1.0], [np.nan, 1.0], True),
         ([np.nan, 1.0], [0.0, 1.0], False),
         ([np.inf, 1.0], [np.inf, 1.0], True),
@@ -67,6 +69,6 @@ def test_agreement_is_but_for_rounding(one: list[float], other: list[float], agr
 def test_agreement_knows_what_cancelled_and_what_was_rounded() -> None:
     near, far = np.array([1.0]), np.array([1.0 + 1e-6])
     assert not Evidence(near, near).agree(near, far)
-    assert Evidence(near, near, scale=1e5).agree(near, far)
+    assert Evidence(near, near, scale=1e9).agree(near, far)
     assert Evidence(near, near, rounded=1e-5).agree(near, far)
     assert Evidence(near.astype(np.float32), near).agree(near, far)
