@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-Structure = Literal["equal", "lowest", "highest", "ascending", "descending", "alternating", "whole", "close", "unit"]
+Structure = Literal[
+    "equal", "lowest", "highest", "ascending", "descending", "alternating", "counting", "whole", "close", "unit"
+]
 STRUCTURES: tuple[Structure, ...] = (
-    *("equal", "lowest", "highest", "ascending", "descending", "alternating", "whole", "close", "unit"),
+    *("equal", "lowest", "highest", "ascending", "descending", "alternating", "counting", "whole", "close", "unit"),
 )
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
@@ -63,6 +65,7 @@ def _whole(array: np.ndarray, low: int, high: int, structure: Structure) -> np.n
         "lowest": low,
         "highest": high,
         "alternating": np.where(places % 2 == 0, low, high),
+        "counting": low + places % (high - low + 1),
     }
     if structure in made:
         return np.broadcast_to(np.asarray(made[structure]), array.shape).astype(array.dtype)

@@ -23,7 +23,7 @@ from gradcheck.language.trials import symbolic_sizes
 Draw: TypeAlias = Callable[[Mapping[str, int], Structure | None, int], Problem | None]
 
 #: At so many sizes draws are made; so many without a structure at each; and the largest size that is made.
-_SIZES, _PLAIN, _LARGEST = 5, 12, 40
+_SIZES, _PLAIN, _LARGEST = 5, 24, 40
 
 
 class ConstantBranches:
@@ -53,14 +53,16 @@ class ConstantBranches:
         return outcomes(self.nodes, {**problem.sizes, **problem.constants})
 
     def _sizes(self, visited: Sequence[Problem]) -> list[Mapping[str, int]]:
-        """Those of the case and of its trials, and one beyond each number that is written beside them."""
-        found: list[Mapping[str, int]] = [self._own, *(problem.sizes for problem in visited)]
+        """Those of the case, small ones, those of its trials, and one beyond each number that is written beside
+        them."""
         stated = {} if self.case.generalize is None else self.case.generalize.dims
+        small = {word: max(2, stated.get(word, (1, 0))[0]) for word in self.words}
+        found: list[Mapping[str, int]] = [self._own, {**self._own, **small}, *(problem.sizes for problem in visited)]
         for number in sorted(self._written()):
             low_high = {word: stated.get(word, (1, _LARGEST)) for word in self.words}
             found.append({**self._own, **{w: min(max(number + 2, low), high) for w, (low, high) in low_high.items()}})
         unlike = [sizes for i, sizes in enumerate(found) if sizes not in found[:i]]
-        return unlike[: _SIZES + 2]
+        return unlike[: _SIZES + 3]
 
     def _written(self) -> set[int]:
         parts = [part for node in self.nodes for part in postorder(node) if isinstance(part, Literal)]

@@ -59,18 +59,20 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
     if what is ClaimKind.FORMULA or conditioning.may_explain(found):
         found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
     if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:
-        return allow_in_double_precision(found, conditioning.in_double_precision(), _difference(name, claim))
+        return allow_in_double_precision(found, conditioning.in_double_precision(), difference_of(name, claim))
     return found
 
 
 def explained(point: Point, step: int, name: str, claim: Claim) -> np.ndarray | None:
     """How far rounding may take each element of a formula from the gradient that it is for; None where that is
     unknown."""
-    found = point.conditioning.of_claim(step, _difference(name, claim))
+    found = point.conditioning.of_claim(step, difference_of(name, claim))
     return found[0] if found else None
 
 
-def _difference(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]]:
+def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]]:
+    """What a formula is off by, of any scope."""
+
     def difference(scope: Scope) -> list[np.ndarray]:
         got, want = aligned(scope.array_of(claim.expr), scope.gradients[name])
         return [got - want]

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradcheck.checks.claims.formulas import explained
+from gradcheck.autograd.dtypes import HALVES
+from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
@@ -21,13 +22,15 @@ from gradcheck.language.case import Claim
 #: Off by more than this part of itself, in double precision, an element is looked at; and that it is by so many times
 #: what rounding explains, and what engines differ by, must be seen at so many points of those looked at.
 _VISIBLE, _TIMES, _POINTS, _MOST = 5e-14, 16.0, 2, 6
+#: Of less precision: by more than this part of itself in double precision, at so many points at most.
+_VISIBLE_THERE, _MOST_THERE = 1e-3, 24
 
 
 def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
     """By how much of itself the formula is off at points of double precision, and how many times what rounding
     explains that is; None where rounding may explain it."""
     if context.case.dtype != "float64":
-        return None
+        return _in_double_precision(context, name, claim)
     points = [point for point in (context.points.own, *context.points.trials) if point.is_complete][:_MOST]
     found: list[tuple[float, float]] = []
     for point in points:
@@ -35,6 +38,31 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
         if len(found) >= min(_POINTS, len(points)):
             part, times = max(found)
             return fact("beyond_rounding", part=part, times=times)
+    return None
+
+
+def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:
+    """Where a formula of less precision is off in double precision, by more than the numbers that people write out: the
+    roundings of the case's own dtype may hide that. At kinks it may be a convention."""
+    kinks = {id(point) for point in context.points.at_kinks}
+    difference = difference_of(name, claim)
+    for point in [p for p in context.points.elsewhere if p.is_complete and id(p) not in kinks][:_MOST_THERE]:
+        if point.problem.dtype.kind != "f" and point.problem.dtype not in HALVES:
+            return None
+        precise = point.conditioning.in_double_precision()
+        off, want = precise.plain(point.last, difference), precise.gradient(point.last, name)
+        if off is None or want is None or off.shape != want.shape or not np.isfinite(off).all():
+            continue
+        far = np.abs(off) > _VISIBLE_THERE * np.abs(want)
+        if not far.any() or not (want != 0)[far].all():
+            continue
+        moves = precise.of_claim(point.last, difference)
+        if not moves or moves[0] is None or moves[0].shape != off.shape:
+            continue
+        beyond = far & (moves[0] > 0) & (np.abs(off) > _TIMES * moves[0])
+        if beyond.any():
+            worst = np.unravel_index(np.argmax(np.where(beyond, np.abs(off / want), 0)), off.shape)
+            return fact("off_in_double_precision", part=float(np.abs(off[worst] / want[worst])))
     return None
 
 

@@ -225,8 +225,12 @@ class Conditioning:
 
     def value_of(self, c: Comparison) -> np.ndarray | None:
         """The gradient that a formula is about."""
+        return self.gradient(c.step, c.tensor)
+
+    def gradient(self, step: int, tensor: str) -> np.ndarray | None:
+        """A tensor's gradient after a step; None where there is none."""
         states = self._evaluation.states
-        return states[c.step].gradients.get(c.tensor) if c.step < len(states) else None
+        return states[step].gradients.get(tensor) if step < len(states) else None
 
     def measure(self, run: Computation) -> list[np.ndarray | None]:
         """What each element may be off by of whatever `run` computes with an engine of the problem, in the case's

@@ -133,6 +133,8 @@ phrases(
         "oracle refutes it",
         "beyond_rounding": "near, but not equal: off by {part:.1g} of its size, {times:.0f} times what rounding "
         "explains",
+        "off_in_double_precision": "off by {part:.1g} of its size in double precision, though not by more than this "
+        "dtype rounds",
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
         "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
