@@ -31,7 +31,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.structures import Structure
-from gradcheck.language.trials import Variation, trial_sizes
+from gradcheck.language.trials import Variation, moves_literals, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
 ATTEMPTS = 20
@@ -174,7 +174,8 @@ class Points:
     ) -> Point | None:
         """A point at these sizes, as trial `number` (from 1), drawn in this attempt, all that is drawn with this
         structure; None where that cannot be."""
-        case, seed, varied = self.own.problem.case, self.own.problem.seed, Variation(structure=structure)
+        case, seed = self.own.problem.case, self.own.problem.seed
+        varied = Variation("anywhere" if structure and moves_literals(case) else None, structure=structure)
         try:
             drawn = draw(case, seed, number - 1, attempt=attempt, variation=varied, sizes=sizes)
         except GradcheckError:

@@ -174,7 +174,8 @@ class Sampler:
         if is_input and reach is not None and not (shape and self.is_trial):
             of_trial = () if self.drawn.trial is None else (self.drawn.trial,)
             generator = stream(self.drawn.seed, f"{key}/moved", reach, self.drawn.attempt, *of_trial)
-            return moved(array.astype(self.dtype), generator, reach)
+            found, structure = moved(array.astype(self.dtype), generator, reach), self.drawn.variation.structure
+            return found if structure is None else structured(found, structure)
         if shape is None or not self.is_trial:
             return array
         if not isinstance(shape, tuple):

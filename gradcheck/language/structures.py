@@ -13,15 +13,31 @@ from typing import Any, Literal
 import numpy as np
 
 Structure = Literal[
-    "equal", "lowest", "highest", "ascending", "descending", "alternating", "counting", "whole", "close", "unit"
+    "lowest",
+    "highest",
+    "ascending",
+    "descending",
+    "alternating",
+    "close",
+    "tiny",
+    "huge",
+    "equal",
+    "counting",
+    "whole",
+    "unit",
+    "zero",
 ]
-STRUCTURES: tuple[Structure, ...] = (
-    *("equal", "lowest", "highest", "ascending", "descending", "alternating", "counting", "whole", "close", "unit"),
+#: Those in which no two numbers are equal, unless few are there to be drawn; and those in which many are.
+APART: tuple[Structure, ...] = (
+    *("lowest", "highest", "ascending", "descending", "alternating", "close", "tiny", "huge"),
 )
+STRUCTURES: tuple[Structure, ...] = (*APART, "equal", "counting", "whole", "unit", "zero")
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: How near to each other numbers are that are almost equal, relative to them.
 _CLOSE = 1e-8
+#: By what tiny and huge numbers are multiplied.
+_TINY, _HUGE = 1e-6, 40.0
 
 
 def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
@@ -95,4 +111,7 @@ _SIGNED: Mapping[str, Any] = {
     "alternating": lambda a: np.abs(a).ravel() * np.resize((1.0, -1.0), a.size),
     "whole": np.rint,
     "unit": _unit,
+    "zero": np.zeros_like,
+    "tiny": lambda a: _TINY * a,
+    "huge": lambda a: _HUGE * a,
 }

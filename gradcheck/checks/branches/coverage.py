@@ -57,6 +57,11 @@ class BranchCoverage:
         own = self._points[0].problem.sizes
         return all(size != 1 or own[word] == 1 for word, size in point.problem.sizes.items())
 
+    @property
+    def is_open(self) -> bool:
+        """Whether some claim compares anything that is not settled."""
+        return not {*self._graph, *self._settled} >= self._owners
+
     def sides_at(self, point: Point) -> dict[Site, set[int]]:
         """On which sides of each comparison some element of a point is, however far."""
         return sides(self._margins(point), near=False)

@@ -37,6 +37,9 @@ _SMOOTH = frozenset(
 )
 
 
+_OF_TWO = frozenset(("max", "min", "maximum", "minimum"))
+
+
 class SizeBranches:
     """Those of a case's formulas, with what was seen of them so far."""
 
@@ -136,9 +139,11 @@ def outcomes(
     """What each node, by its number, comes to there. Where there are `gradients` they, and names beside, have shapes
     alone."""
     found = set()
+    scope, gradients = {**(gradients or {}), **names}, gradients or {}
     for number, node in enumerate(nodes):
         try:
-            found.add((number, _outcome(evaluate(node, {**(gradients or {}), **names}, gradients=gradients or {}))))
+            value = evaluate(node, scope, gradients=gradients)
+            found.add((number, (_outcome(value), _chosen(node, value, scope))))
         except (GradcheckError, TypeError, ValueError, ArithmeticError):
             continue
     return found
@@ -184,6 +189,13 @@ def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
     except GradcheckError:
         return {}
     return {name: np.array(v.shape, dtype=int) for name, v in values.items() if isinstance(v, np.ndarray)}
+
+
+def _chosen(node: Expr, value: Any, scope: Mapping[str, Any]) -> tuple[bool, ...]:
+    """Which of two numbers the larger or the smaller one is."""
+    if not isinstance(node, Call) or node.op not in _OF_TWO or len(node.args) != 2 or np.size(value) != 1:
+        return ()
+    return tuple(bool(np.all(np.equal(evaluate(arg, scope), value))) for arg in node.args)
 
 
 def _outcome(value: Any) -> Any:

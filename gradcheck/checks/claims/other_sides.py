@@ -17,7 +17,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.facts import Fact, fact
-from gradcheck.language.structures import STRUCTURES, Structure
+from gradcheck.language.structures import APART, STRUCTURES, Structure
 
 #: So often numbers are drawn without a structure; at so many sizes that claims choose among.
 _PLAIN, _SIZES = 24, 3
@@ -70,20 +70,24 @@ class OtherSides:
                 yield goal
 
     def _drawn(self, coverage: BranchCoverage, goals: Sequence[Goal], sizes: Mapping[str, int]) -> list[Goal]:
-        """The sides of claims that numbers which are drawn are not on either, and those of the graph."""
+        """The sides of claims that numbers which are drawn are not on either, and those of the graph. Where a claim
+        that is not settled compares anything, numbers of each structure are looked at in any case: sides that no point
+        is on together are met there."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
         small = {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
-        for structure, attempt in _draws() if left else ():
-            point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)
-            if point is None or unusable(point) or not is_finite(point.want) or not is_telling(point):
-                continue
-            met = coverage.sides_at(point)
-            now = [(site, side) for site, side in left if side not in met.get(site, ())]
-            if len(now) < len(left) and self._looked_at(point):
-                coverage.visit([point])
-                left = now
-            if not left:
+        for structure, attempt in _draws():
+            if structure is None and not left:
                 break
+            in_any_case = structure in APART and coverage.is_open
+            if not left and not in_any_case:
+                continue
+            point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)
+            if point is None or unusable(point) or not is_finite(point.want):
+                continue
+            met = coverage.sides_at(point) if left else {}
+            now = [(site, side) for site, side in left if side not in met.get(site, ())]
+            if (in_any_case or len(now) < len(left)) and self._looked_at(point) and is_telling(point):
+                left = now
         return [goal for goal in goals if goal in left or goal[0].owner in self.case.graph]
 
     def _looked_at(self, point: Point) -> bool:

@@ -265,7 +265,9 @@ class _Elsewhere:
         from gradcheck.checks.claims.other_sides import OtherSides  # not for cases that claim nothing in general
 
         def look(point: Point) -> bool:
-            return self._add(point, self._under_incoming if point.problem.drawn.variation.incoming else self._beyond)
+            varied = point.problem.drawn.variation
+            of_claims = self._under_incoming if varied.incoming else self._moved if varied.structure else self._beyond
+            return self._add(point, of_claims)
 
         before = self.count
         failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
