@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from multiprocessing import get_context
 
@@ -93,7 +94,16 @@ def _asked(numbered: tuple[int, Graph], *, every: int, everything: bool, peers: 
 
 
 def _chosen(only: str) -> list[Graph]:
-    return [graph for graph in all_graphs() if only in graph.name or only == graph.theme]
+    """The graphs with this in their name, or of this theme. Raises LookupError, with the names near it."""
+    graphs = all_graphs()
+    found = [graph for graph in graphs if only in graph.name or only == graph.theme]
+    if not found:
+        names = [*dict.fromkeys(graph.theme for graph in graphs), *(graph.name for graph in graphs)]
+        words = {word: name for name in reversed(names) for word in (*name.split(), name)}
+        near = dict.fromkeys(words[word] for word in get_close_matches(only, words, 6, 0.6))
+        hint = f"; there are {', '.join(near)}" if near else ""
+        raise LookupError(f"no graph has {only!r} in its name, and no theme is called so{hint}")
+    return found
 
 
 def _ask(asked: Questions, results: Results, tools: dict[str, Tool], everything: bool) -> None:
@@ -231,6 +241,10 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--together", action="store_true", help="what is said otherwise of formulas that share a file")
     parser.add_argument("--jobs", type=int, default=1, help="in so many processes")
     chosen = parser.parse_args(arguments)
+    try:
+        _chosen(chosen.only)
+    except LookupError as error:
+        parser.error(str(error.args[0]))
     if chosen.together:
         return _neighbours(chosen.only)
     results = hold(chosen.sample, not chosen.alone, chosen.only, chosen.jobs)

@@ -13,31 +13,18 @@ from typing import Any, Literal
 import numpy as np
 
 Structure = Literal[
-    "lowest",
-    "highest",
-    "ascending",
-    "descending",
-    "alternating",
-    "close",
-    "tiny",
-    "huge",
-    "equal",
-    "counting",
-    "whole",
-    "unit",
-    "zero",
-]
-#: Those in which no two numbers are equal, unless few are there to be drawn; and those in which many are.
-APART: tuple[Structure, ...] = (
-    *("lowest", "highest", "ascending", "descending", "alternating", "close", "tiny", "huge"),
-)
-STRUCTURES: tuple[Structure, ...] = (*APART, "equal", "counting", "whole", "unit", "zero")
+    "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
+    "descending", "equal", "counting", "whole", "unit", "zero",
+]  # fmt: skip
+#: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
+APART: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
+STRUCTURES: tuple[Structure, ...] = (*APART, "descending", "equal", "counting", "whole", "unit", "zero")
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: How near to each other numbers are that are almost equal, relative to them.
 _CLOSE = 1e-8
 #: By what tiny and huge numbers are multiplied.
-_TINY, _HUGE = 1e-6, 40.0
+_TINY, _HUGE = 1e-6, 12.0
 
 
 def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:

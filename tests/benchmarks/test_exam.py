@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from benchmarks.exam import digits, report, slips, wrappers
+from benchmarks.exam import digits, report, slips, spellings, wrappers
 from benchmarks.exam.collect import BY_HAND, questions
 from benchmarks.exam.evaluator import evaluate, mentions
 from benchmarks.exam.graph import Graph, Item
@@ -176,3 +176,17 @@ def test_a_sample_is_held(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "exam: wrong formulas missed" in printed
     assert "torch, slow" in printed
+
+
+def test_what_no_graph_is_called_is_an_error_with_the_names_near_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        report.main(["--only", "relu7"])
+    assert "relu6" in capsys.readouterr().err
+
+
+def test_a_spelling_is_asked_under_every_option() -> None:
+    graph = next(graph for graph in GRAPHS if graph.spelled and graph.in_half_precision and not graph.steps)
+    item = next(spellings.spellings(graph))
+    kinds = [kind for kind, _ in spellings.under_each_option(item)]
+    assert kinds.count("seeds") == 14
+    assert {"float32", "float16", "bfloat16", "oracle numeric", "order 2", "mode both"} <= {*kinds}

@@ -89,11 +89,13 @@ class BranchCoverage:
         is_reached = False
         if site.whole:
             return
-        for search in self._searches:
+        for number, search in enumerate(self._searches):
             problem = search.find((site, side))
             if problem is not None:
                 is_reached = True
                 yield problem
+            elif number and not is_reached:  # from two points in vain
+                return
         for half in (1, 2) if is_reached else ():
             problem = self._searches[0].find((site, side), half=half)
             if problem is not None:

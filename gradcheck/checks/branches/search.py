@@ -132,10 +132,7 @@ class BranchSearch:
         is left."""
         if len(goals) > 1 or goals[0][0].op not in EQUAL or goals[0][0].sign_of(goals[0][1]):
             return None
-        arrays = {
-            part: self._bounded(part, np.rint(array * _GRID) / _GRID) if part in self._moving else array
-            for part, array in arrays.items()
-        }
+        arrays = {p: self._within(p, np.rint(a * _GRID) / _GRID) if p in self._moving else a for p, a in arrays.items()}
         for _ in range(2):
             tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
             leaves, met = self._at(goals, tensors)
@@ -153,7 +150,7 @@ class BranchSearch:
             at = int(np.argmax(np.abs(slope)))
             moved = arrays[part].copy()
             moved.flat[at] -= met[0].numbers.item() * slope.flat[at] / abs(slope.flat[at]) ** 2
-            arrays = {**arrays, part: self._bounded(part, moved)}
+            arrays = {**arrays, part: self._within(part, moved)}
         return None
 
     def _at(self, goals: Sequence[Goal], tensors: Mapping[Part, Tensor]) -> tuple[dict[str, Tensor], list[Margin]]:
@@ -216,10 +213,10 @@ class BranchSearch:
     def _moved(self, part: Part, array: np.ndarray, slope: np.ndarray | None, length: float) -> np.ndarray:
         if slope is None:
             return array
-        return self._bounded(part, array - length * slope).astype(array.dtype)
+        return self._within(part, array - length * slope).astype(array.dtype)
 
-    def _bounded(self, part: Part, array: np.ndarray) -> np.ndarray:
-        """The numbers, kept in the domain that their creator states."""
+    def _within(self, part: Part, array: np.ndarray) -> np.ndarray:
+        """The numbers, none of them beyond the bounds that their creator states."""
         return np.asarray(np.clip(array, *self._bounds[part]) if part in self._bounds else array)
 
     def _with(self, leaves: Mapping[str, Tensor], arrays: Mapping[Part, np.ndarray]) -> Problem:

@@ -13,6 +13,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -24,8 +25,9 @@ from gradcheck.oracles.numeric.gradient import NumericGradient, numeric_gradient
 
 
 def applies(context: Context) -> bool:
-    """Where the run asks for it."""
-    return context.options.oracle == "numeric" and context.can_be_judged
+    """Where the run asks for it, and there is something to differentiate."""
+    is_asked = context.options.oracle == "numeric" and context.can_be_judged
+    return is_asked and not is_nowhere_defined(context.points.own, context.points.own.last)
 
 
 def check(context: Context) -> Iterator[Comparison]:

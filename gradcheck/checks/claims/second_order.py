@@ -20,6 +20,7 @@ from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.rounding import judged
 from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engines
 from gradcheck.checks.context import Context
+from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.result import ClaimKind, Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
@@ -44,7 +45,8 @@ _FLOAT64 = np.dtype(np.float64)
 
 def applies(context: Context) -> bool:
     """Where the run asks for it, and the case has a backward pass."""
-    return context.options.order == 2 and context.can_be_judged and last_pass(context.points.own.problem) is not None
+    own, is_asked = context.points.own, context.options.order == 2 and context.can_be_judged
+    return is_asked and last_pass(own.problem) is not None and not is_nowhere_defined(own, own.last)
 
 
 def check(context: Context) -> Iterable[Comparison]:

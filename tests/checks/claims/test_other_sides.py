@@ -33,3 +33,11 @@ def test_a_proof_knows_nothing_of_single_points(check: Check) -> None:
 
 def test_a_right_one_passes(check: Check) -> None:
     assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * where(sign(x) == 1, 1, 0)'}}}}").status == "passed"
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_stated_bounds_are_kept(check: Check, size: int) -> None:
+    graph = (
+        f"dims: {{n: {size}}}, inputs: {{x: 'uniform(-3, -0.5, [n])'}}, graph: {{y: x**3}}, backward: {{y: 'randn(n)'}}"
+    )
+    assert check(f"{{{graph}, formulas: {{x: 'where(sqrt(x*x) == x, 5 + 0*x, 3*x**2) * grad(y)'}}}}").status == "passed"
