@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Points
-from gradcheck.checks.result import ClaimKind, Comparison, Failure
+from gradcheck.checks.result import Comparison, Failure
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 

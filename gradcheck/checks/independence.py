@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.derivation import simplifier
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.passes import names_at, pass_alone
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison
+from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact

@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks import own_dtype
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims import (
     certificates,
     combinations,
@@ -27,7 +28,7 @@ from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import kinks
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison, Failure
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact

@@ -61,13 +61,15 @@ def engine(name: str) -> Engine:
         return found
     if ":" in name:
         return from_spec(name)
-    if name in READY and util.find_spec(name) is not None:
+    if name in READY:
+        if util.find_spec(name) is None:
+            raise UsageError(f"the engine {name!r} is a library that is not installed", hint=f"pip install {name}")
         return from_spec(READY[name])
     offered = {point.name: point for point in metadata.entry_points(group=GROUP)}
     if name in offered:
         point = offered[name]
         return as_engine(_loading(point.name, point.load), point.name, point.value)
-    names = (*ENGINES, *(ready for ready in READY if util.find_spec(ready) is not None), *offered)
+    names = (*ENGINES, *READY, *offered)
     near = get_close_matches(name, names, n=1)
     known = f"{', '.join(names)}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
     hint = f"did you mean {near[0]!r}?" if near else f"there are {known}"

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from gradcheck.checks.result import CaseResult, CaseStatus, ClaimKind, Comparison, Failure
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.reports import Look
 from gradcheck.reports.causes import Member, members_of
 from gradcheck.reports.excerpt import SUGGESTION, excerpt

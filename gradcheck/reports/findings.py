@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, ClaimKind, Comparison
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
 

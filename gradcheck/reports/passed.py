@@ -9,7 +9,8 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind, Comparison
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.numbers import parties
 from gradcheck.reports.phrases.table import listed

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.errors import Hint, Place
 from gradcheck.reports.findings import BAD, findings, locate
 from gradcheck.reports.phrases import say

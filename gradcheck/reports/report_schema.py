@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from gradcheck.checks.result import CaseStatus, ClaimKind, Status
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseStatus, Status
 
 _TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 _COUNT = {"type": "integer", "minimum": 0}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.result import ClaimKind, Failure, Subject
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import Failure, Subject
 from gradcheck.facts import fact
 from tests.checks.build import context_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.hopeless_points import hopeless, says_something
-from gradcheck.checks.result import ClaimKind, Subject
+from gradcheck.checks.result import Subject
 from gradcheck.reports.phrases import say
 from tests.checks.build import context_of, point_of
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Options
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, RunResult, Subject
+from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
 from gradcheck.checks.run import Lacking, lacking, lacks_of, run
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core

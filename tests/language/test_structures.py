@@ -31,7 +31,7 @@ def test_the_support_is_kept(structure: str) -> None:
     assert made.max() <= drawn.max()
     whole = of_creator("randint", np.array([3, 1, 1]), (0, 5, [3]), structure)  # type: ignore[arg-type]
     assert whole.dtype.kind == "i"
-    assert set(whole.tolist()) <= {0, 1, 3, 4}
+    assert set(whole.tolist()) <= set(range(5))
     order = of_creator("randperm", np.array([2, 0, 1]), (3,), structure)  # type: ignore[arg-type]
     assert sorted(order.tolist()) == [0, 1, 2]
 

@@ -34,7 +34,7 @@ def content(value: Any) -> Any:
     if isinstance(value, Place):
         return None
     if is_dataclass(value) and not hasattr(value, "label"):
-        skipped = {"place", "places", "id", "verbatim"}
+        skipped = {"place", "places", "id", "verbatim"} | ({"text"} if type(value) is Value else set())
         return type(value).__name__, {
             f.name: content(getattr(value, f.name)) for f in fields(value) if f.name not in skipped
         }

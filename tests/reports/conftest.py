@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import (
-    CaseResult,
-    Cause,
-    ClaimKind,
-    Comparison,
-    Diagnosis,
-    Failure,
-    RunResult,
-    Subject,
-    Trial,
-)
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Cause, Comparison, Diagnosis, Failure, RunResult, Subject, Trial
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Subject, Trial
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Comparison, Subject, Trial
 from gradcheck.facts import fact
 from gradcheck.reports.passed import achievements, table
 

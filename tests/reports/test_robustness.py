@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import (
     CaseResult,
     CaseStatus,
     Cause,
-    ClaimKind,
     Comparison,
     Diagnosis,
     Failure,

@@ -14,11 +14,12 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
-from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite
 from gradcheck.checks.points import Point, unusable
-from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.language.case import Claim
 from gradcheck.language.trials import speaks_of_root
 

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.overflow import overflowed
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.regions import region
-from gradcheck.checks.result import UNSETTLED, ClaimKind, Comparison
+from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.facts import fact
 
 

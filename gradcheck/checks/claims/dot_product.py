@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import real_of, wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.pushed import Forward
 from gradcheck.checks.claims.tangents import blames, settled
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.rounding import at_most
 from gradcheck.checks.closeness.tolerance import Tolerance
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine
 from gradcheck.facts import Fact, fact
 

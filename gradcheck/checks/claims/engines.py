@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
 from gradcheck.checks.closeness.compare import compare_quietly
 from gradcheck.checks.closeness.rounding import allow_rounding
@@ -14,7 +15,7 @@ from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, Subject, Trial
+from gradcheck.checks.result import Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, StatedTolerance

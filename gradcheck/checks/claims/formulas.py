@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.stated import Claims, aligned, check_identity
 from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact

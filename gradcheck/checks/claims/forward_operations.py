@@ -13,6 +13,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.tangents import Judge
@@ -20,7 +21,7 @@ from gradcheck.checks.closeness.conditioning import allowances, is_low, most_all
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import between_engines, epsilon
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun

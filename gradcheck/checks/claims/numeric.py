@@ -10,12 +10,13 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.raised import raise_precision
 from gradcheck.errors import GradcheckError

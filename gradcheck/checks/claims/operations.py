@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly
@@ -24,7 +25,7 @@ from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, eps
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_all_nan
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, Operation, Subject, WrongOperation
+from gradcheck.checks.result import Comparison, Operation, Subject, WrongOperation
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gradcheck.checks.result import ClaimKind, Comparison, Failure, Status, Subject
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import Comparison, Failure, Status, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact

@@ -11,12 +11,13 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.claims.tangents import Judge
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, last_pass

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
@@ -21,7 +22,7 @@ from gradcheck.checks.closeness.rounding import judged
 from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder, last_pass

@@ -10,13 +10,14 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.rounding import allow_rounding, at_most
 from gradcheck.checks.closeness.tolerance import Tolerance, base, of_claim
 from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place

@@ -15,8 +15,9 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.random_rounding import Roundings
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import State
 from gradcheck.engines.core import Core

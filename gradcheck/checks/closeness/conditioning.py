@@ -23,9 +23,10 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.random_rounding import Roundings
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.beyond_rounding import RoughLook
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core

@@ -16,10 +16,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.tolerance import Tolerance, base
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.facts import fact
 

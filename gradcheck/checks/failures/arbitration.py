@@ -15,6 +15,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.tolerance import Tolerance
@@ -22,7 +23,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures.one_sided import at_a_kink
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison, WrongOperation
+from gradcheck.checks.result import Comparison, WrongOperation
 from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact

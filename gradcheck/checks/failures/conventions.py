@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.nearby import GraphNearby, Nearby, OpNearby
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.failures.subgradients import Subgradients
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 

@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.conventions import gradients_of
 from gradcheck.checks.failures.nearby import GraphNearby
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.raised import raise_precision
 from gradcheck.facts import Fact, fact
 from gradcheck.oracles.numeric.audit import refuted

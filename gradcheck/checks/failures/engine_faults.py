@@ -10,13 +10,14 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.evidence import evidence_of_accumulation
 from gradcheck.checks.failures.localize import Fault
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Points
-from gradcheck.checks.result import Cause, ClaimKind, Diagnosis, WrongOperation
+from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact

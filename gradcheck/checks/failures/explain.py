@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from gradcheck.checks.attempts import attempt
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.certificates import excused
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
@@ -25,7 +26,7 @@ from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
 from gradcheck.checks.failures.wrong_values import has_wrong_values
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Cause, ClaimKind, Comparison, WrongOperation
+from gradcheck.checks.result import Cause, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.forward_operations import directions_of
 from gradcheck.checks.claims.operations import operations_of
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import MOST, PointFailures, why
-from gradcheck.checks.result import Cause, ClaimKind, Comparison, Diagnosis
+from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.forward_mode import Pushforward, push_operations

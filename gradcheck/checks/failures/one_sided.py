@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.failures.conventions import FREE, undecided
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.audit import within
 from gradcheck.oracles.numeric.gradient import Estimate

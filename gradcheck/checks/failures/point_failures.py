@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Cause, ClaimKind, Comparison, Diagnosis
+from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

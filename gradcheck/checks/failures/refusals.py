@@ -11,10 +11,11 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import lookup
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.computable import Meant, nearest_computable
 from gradcheck.checks.failures.correction.shape_edits import shown
-from gradcheck.checks.result import ClaimKind, Failure
+from gradcheck.checks.result import Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import GradcheckError, Hint, Place, TensorError

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, real_of, wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
-from gradcheck.checks.result import Cause, ClaimKind, Comparison, Diagnosis
+from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

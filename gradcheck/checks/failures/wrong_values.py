@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.composition import parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import CANNOT, PointFailures, why
 from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import nearly
-from gradcheck.checks.result import Cause, ClaimKind, Diagnosis
+from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.facts import Fact, fact

@@ -11,6 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_general
 from gradcheck.checks.claims.operations import check_operations
@@ -30,7 +31,7 @@ from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.power import Mutant, Power
-from gradcheck.checks.result import UNSETTLED, CaseResult, ClaimKind
+from gradcheck.checks.result import UNSETTLED, CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.expr.printer import to_text

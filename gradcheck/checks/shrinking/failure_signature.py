@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.trials import is_general

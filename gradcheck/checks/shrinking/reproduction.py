@@ -10,9 +10,10 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.attempts import attempt
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Effort, Engines, Options
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure, Reproduction
+from gradcheck.checks.result import CaseResult, Comparison, Failure, Reproduction
 from gradcheck.checks.shrinking.case_edits import operations, pin
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
 from gradcheck.checks.shrinking.moves import without_unused

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.result import CaseResult, ClaimKind
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult
 from gradcheck.checks.shrinking.case_edits import numbers_in, operations
 from gradcheck.checks.shrinking.failure_signature import Signature, causes_of, signature_of
 from gradcheck.checks.shrinking.moves import (

@@ -148,7 +148,7 @@ def _is_complex(value: Any) -> bool:
 
 def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
     """The arguments with plain arrays; ops that want one dtype get complex numbers alone."""
-    alike = complex_step and not op.elementwise
+    alike = complex_step and (op.uniform or not op.elementwise)
 
     def plain(value: Any) -> Any:
         if complex_step and isinstance(value, np.dtype) and value.kind == "f":

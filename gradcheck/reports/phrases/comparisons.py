@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Comparison, Failure
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.reports.findings import TOGETHER

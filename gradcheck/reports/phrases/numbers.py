@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ulp
-from gradcheck.checks.result import ClaimKind, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.reports.phrases.table import say
 from gradcheck.reports.text import brief, count, pair, plain
 

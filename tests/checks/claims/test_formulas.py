@@ -48,7 +48,7 @@ def test_a_formula_that_cannot_be_evaluated_has_failed_and_says_why(check: Check
     mismatch = failed(case)[0].mismatch
     assert mismatch is not None
     assert mismatch["error"] == "shape_mismatch"
-    assert say(mismatch) == "shapes [3, 2] and [3, 2] cannot be multiplied"
+    assert say(mismatch) == "x of shape [3, 2] and x of shape [3, 2] cannot be multiplied: 2 columns, 3 rows"
     assert failed(case)[0].place.line == 5
 
 

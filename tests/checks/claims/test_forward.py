@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Options
-from gradcheck.checks.result import ClaimKind, RunResult
+from gradcheck.checks.result import RunResult
 from gradcheck.engines.torch import Torch, TorchHost
 from gradcheck.errors import UsageError
 from gradcheck.reports import render

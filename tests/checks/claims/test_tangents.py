@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.tangents import Judge, blames, settled
 from gradcheck.checks.closeness.tolerance import base
-from gradcheck.checks.result import ClaimKind, Subject
+from gradcheck.checks.result import Subject
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.tangents import Tangent
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness import conditioning
 from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.errors import GradcheckError
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithRules

@@ -8,9 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance, base
-from gradcheck.checks.result import ClaimKind, Comparison, Subject
+from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import fact
 
 SUBJECT = Subject(ClaimKind.GRADIENT, "x")

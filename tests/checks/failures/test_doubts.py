@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.doubts import contradict
-from gradcheck.checks.result import ClaimKind, Subject, Trial
+from gradcheck.checks.result import Subject, Trial
 from gradcheck.facts import fact
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those

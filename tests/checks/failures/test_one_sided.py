@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.failures.one_sided import at_a_kink
-from gradcheck.checks.result import ClaimKind, Subject
+from gradcheck.checks.result import Subject
 from gradcheck.oracles.numeric.gradient import Estimate
 
 FAILED = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch").failed()

@@ -11,6 +11,7 @@ from gradcheck.autograd.backward import Pull
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.mutation.core_mutations import (
@@ -37,7 +38,7 @@ from gradcheck.checks.mutation.measure import (
 )
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.power import Mutant, Power
-from gradcheck.checks.result import CaseResult, ClaimKind, Subject
+from gradcheck.checks.result import CaseResult, Subject
 from gradcheck.engines.core import Core
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, StatedTolerance

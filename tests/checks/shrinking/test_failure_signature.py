@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import CaseResult, Cause, ClaimKind, Comparison, Diagnosis, Failure, Subject, Trial
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Cause, Comparison, Diagnosis, Failure, Subject, Trial
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
 from gradcheck.facts import Fact, fact
 from tests.checks.conftest import Check

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.checks.result import CaseResult, ClaimKind, Subject
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Subject
 from gradcheck.checks.shrinking.failure_signature import Signature
 from gradcheck.checks.shrinking.shrinker import Budget, Shrinker
 from gradcheck.language.case import Case

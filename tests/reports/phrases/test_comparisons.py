@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import ClaimKind, Trial
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import Trial
 from gradcheck.reports.phrases.comparisons import (
     cause,
     consequences,
