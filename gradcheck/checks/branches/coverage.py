@@ -66,6 +66,11 @@ class BranchCoverage:
         """Whether some claim compares anything that is not settled."""
         return not {*self._graph, *self._settled} >= self._owners
 
+    @property
+    def asks_for_equality(self) -> bool:
+        """Whether some claim that is not settled asks whether numbers are equal."""
+        return any(s.op in EQUAL and s.owner not in self._graph and s.owner not in self._settled for s in self._visited)
+
     def sides_at(self, point: Point) -> dict[Site, set[int]]:
         """On which sides of each comparison some element of a point is, however far."""
         return sides(self._margins(point), near=False)

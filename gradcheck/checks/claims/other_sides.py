@@ -21,6 +21,8 @@ from gradcheck.language.structures import APART, STRUCTURES, Structure
 
 #: So often numbers are drawn without a structure; at so many sizes that claims choose among.
 _PLAIN, _SIZES = 24, 3
+#: Structures that are looked at in any case where a claim asks whether numbers are equal.
+_EXACT = (*APART, "whole", "zero")
 
 
 class OtherSides:
@@ -78,7 +80,7 @@ class OtherSides:
         for structure, attempt in _draws():
             if structure is None and not left:
                 break
-            in_any_case = structure in APART and coverage.is_open
+            in_any_case = structure in (_EXACT if coverage.asks_for_equality else APART) and coverage.is_open
             if not left and not in_any_case:
                 continue
             point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)

@@ -41,3 +41,15 @@ def test_stated_bounds_are_kept(check: Check, size: int) -> None:
         f"dims: {{n: {size}}}, inputs: {{x: 'uniform(-3, -0.5, [n])'}}, graph: {{y: x**3}}, backward: {{y: 'randn(n)'}}"
     )
     assert check(f"{{{graph}, formulas: {{x: 'where(sqrt(x*x) == x, 5 + 0*x, 3*x**2) * grad(y)'}}}}").status == "passed"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+@pytest.mark.parametrize("wrong", ["where(x == floor(x), 0*x, %s)", "%s * (1 + (2*x == floor(2*x)))"])
+def test_whole_numbers_within_a_clamp_are_looked_at(check: Check, wrong: str, dtype: str) -> None:
+    case = (
+        f"{{dtype: {dtype}, inputs: {{x: [0.8, -0.3, 2.0, -1.0]}}, graph: {{y: 'clamp(x, -0.5, 0.8)'}}, "
+        "backward: {y: [1.0, 2.0, 3.0, 4.0]}, formulas: {x: '%s'}}"
+    )
+    right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
+    assert check(case % (wrong % right)).status == "failed"
+    assert check(case % (wrong % right).replace("1 +", "1 + 0 *").replace("0*x", right)).status == "passed"
