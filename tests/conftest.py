@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +19,10 @@ gc.set_threshold(100_000, 20, 100)
 # How fast the machine is says nothing about what is tested.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# A shell starts what runs in the background with interrupts ignored, and processes that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WithRules = Callable[..., None]
 WithForward = Callable[[str, Callable[..., Any]], None]
