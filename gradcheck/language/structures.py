@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import real_of
+from gradcheck.autograd.exactness import DIGITS
+
 Structure = Literal[
     "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
     "descending", "equal", "counting", "whole", "unit", "zero",
@@ -76,10 +79,11 @@ def _whole(array: np.ndarray, low: int, high: int, structure: Structure) -> np.n
 
 
 def _close(array: np.ndarray) -> np.ndarray:
-    """Each second number almost the one before it."""
+    """Each second number almost the one before it, and another one in its dtype."""
     flat = array.ravel().copy()
     pairs = flat[: 2 * (flat.size // 2)].reshape(-1, 2)
-    pairs[:, 1] = pairs[:, 0] * (1 - _CLOSE)
+    nearest = 2.0 ** (3 - DIGITS.get(real_of(array.dtype), 53))
+    pairs[:, 1] = pairs[:, 0] * np.asarray(1 - max(_CLOSE, nearest), array.dtype)
     return flat
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.autograd.dtypes import BY_NAME
 from gradcheck.language.structures import STRUCTURES, of_creator, structured
 
 NORMAL = np.random.default_rng(0).standard_normal((3, 4))
@@ -45,3 +46,11 @@ def test_integers_reach_both_ends() -> None:
     assert of_creator("randint", drawn, (0, 9, [4]), "lowest").tolist() == [0, 0, 0, 0]
     assert of_creator("randint", drawn, (0, 9, [4]), "alternating").tolist() == [0, 8, 0, 8]
     assert structured(np.array([True, False]), "highest").tolist() == [True, True]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_numbers_that_are_close_are_not_equal(dtype: str) -> None:
+    made = structured(NORMAL.astype(BY_NAME[dtype]), "close")
+    assert made.dtype == BY_NAME[dtype]
+    assert made[0, 0] != made[0, 1]
+    assert abs(float(made[0, 0]) - float(made[0, 1])) < 0.1 * abs(float(made[0, 0]))
