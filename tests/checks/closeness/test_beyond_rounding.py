@@ -94,8 +94,10 @@ def test_where_rounding_is_large_it_is_measured(check: Check, measured: list[obj
 def test_a_structural_zero_is_none(check: Check) -> None:
     """Of one number the normalized one is 0, exactly for us, and what rounding leaves of it for torch."""
     case = check(
-        "{dims: {n: 7, d: 1}, inputs: {x: 'randn(n, d)', g: 'randn(d)', b: 'randn(d)'}, "
-        "graph: {y: 'layer_norm(x, [d], g, b)'}, backward: {y: 'randn(n, d)'}, formulas: {x: '0 * x'}, "
-        "generalize: false, seed: 1}"
+        "{dims: {n: 3, d: 4}, inputs: {x: 'randn(n, d)', g: 'randn(d)', b: 'randn(d)'}, "
+        "graph: {y: 'layer_norm(x, [d], g, b)'}, backward: {y: 'randn(n, d)'}, "
+        "let: {s: 'sqrt(x.var(1, unbiased=False, keepdim=True) + 1e-5)', xhat: '(x - x.mean(1, keepdim=True)) / s', "
+        "dh: 'grad(y) * g'}, "
+        "formulas: {x: '(dh - dh.mean(1, keepdim=True) - xhat * (dh * xhat).mean(1, keepdim=True)) / s'}, seed: 1}"
     )
     assert case.status == "passed", failed(case)
