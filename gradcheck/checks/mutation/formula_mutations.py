@@ -37,7 +37,7 @@ def mutations_of(formula: Expr, factor: float = 1.001) -> Iterator[tuple[Fact, E
 def _of_part(node: Expr) -> Iterator[tuple[Fact, Expr]]:
     if not isinstance(node, Call):
         return
-    if node.op in _SWAPPED:
+    if node.op in _SWAPPED and not _is_same_swapped(node):
         other = _SWAPPED[node.op]
         yield fact("op_swapped", old=node.op, new=other), Call(other, node.args, node.kwargs)
     if node.op in ("add", "sub") and len(node.args) == 2 and not node.kwargs:
@@ -54,6 +54,12 @@ def _of_part(node: Expr) -> Iterator[tuple[Fact, Expr]]:
     if node.op == "pow" and isinstance(node.args[1], Literal) and type(node.args[1].value) is int:
         yield fact("power_changed"), Call("pow", (node.args[0], Literal(node.args[1].value + 1)))
     yield from _other_dims(node)
+
+
+def _is_same_swapped(node: Call) -> bool:
+    """Whether it is a product with a sign, by which one may divide as well: only at 0 is that undefined."""
+    second = node.args[1] if node.op in ("mul", "div") else None
+    return isinstance(second, Call) and second.op in ("sign", "sgn")
 
 
 def _other_dims(node: Call) -> Iterator[tuple[Fact, Expr]]:

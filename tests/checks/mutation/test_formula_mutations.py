@@ -51,3 +51,9 @@ def test_no_mutant_is_the_formula_itself_or_another_one_again() -> None:
 def test_long_formulas_get_a_sample() -> None:
     formula = parse(" + ".join(f"x{i} * y{i}" for i in range(200)))
     assert MAX_PARTS < len(list(mutations_of(formula))) < 5 * MAX_PARTS
+
+
+def test_dividing_by_a_sign_is_no_mistake() -> None:
+    mutants = [to_text(wrong) for _, wrong in mutations_of(parse("x * sign(y)"))]
+    assert "x / sign(y)" not in mutants
+    assert "x / y" in [to_text(wrong) for _, wrong in mutations_of(parse("x * y"))]
