@@ -55,12 +55,7 @@ class Node(Operators):
     def wrap(cls, data: np.ndarray) -> Self:
         """A leaf that requires no gradient and shares `data`."""
         node = _new(cls)
-        node.data = data
-        node.grad = None
-        node.requires_grad = False
-        node.creation_op = None
-        node.first, node.second = (), UNPAIRED
-        node.freed = node.retains_grad = False
+        Node.__init__(node, data)
         return node
 
     @property

@@ -152,16 +152,14 @@ class Op(Signature):
         target: np.dtype | None = None
         if self.numeric and any(type(arg) is bool or getattr(arg, "dtype", None) == np.bool_ for arg in args[:2]):
             raise DtypeMismatch(f"{self.name} does not take booleans", hint="write ~ for 1 - mask, or mask.double()")
-        if self.elementwise and self.uniform:
-            require_one_dtype(self.name, *(arg for arg in args if isinstance(arg, ARRAYS)))
+        sequence = () if self.sequence is None else args[self.sequence]
+        if self.uniform:
+            require_one_dtype(self.name, *(value for value in (*args, *sequence) if isinstance(value, ARRAYS)))
         if self.elementwise:
             target = promote(self.name, args, int(self.masked), len(self.rules), floating=self.floating)
             if "bifc"[category(target)] not in self.takes:
                 raise DtypeMismatch(f"{self.name} does not take {target}")
-        sequence = () if self.sequence is None else args[self.sequence]
         arrays = [value for value in (*args, *sequence) if isinstance(value, ARRAYS)]
-        if self.uniform:
-            require_one_dtype(self.name, *arrays)
         if self.rounds or not any(array.dtype in HALVES for array in arrays):
             result = self.forward(*args)
             return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)

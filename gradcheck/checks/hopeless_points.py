@@ -60,6 +60,11 @@ def is_nowhere_defined(point: Point, step: int) -> bool:
     return bool(roots) and all(is_all_nan(root) for root in roots)
 
 
+def nothing_claimed(c: Comparison) -> Comparison:
+    """What differs in a gradient of what is NaN differs in nothing."""
+    return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("graph_is_nan"))
+
+
 def is_all_nan(array: np.ndarray | None) -> bool:
     """Whether there are numbers, and none of them is one."""
     return array is not None and array.dtype.kind in "fcV" and array.size > 0 and bool(np.isnan(wide(array)).all())

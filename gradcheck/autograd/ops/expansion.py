@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
+from gradcheck.autograd.ops.common.arguments import total
 from gradcheck.autograd.ops.common.dims import canonical, integer, sizes_or_rest
 from gradcheck.autograd.ops.shape_casts import ravel, reshape
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
@@ -83,7 +84,7 @@ def sum_to_size(input: Any, size: Any) -> Any:
     axes = [i + lead for i, new in enumerate(target) if new == 1 and input.shape[i + lead] != 1]
     if input.dtype.kind == "b":
         raise DtypeMismatch("sum_to_size does not take booleans")
-    return np.add.reduce(input, axis=(*range(lead), *axes), keepdims=True).reshape(target)
+    return total(input, (*range(lead), *axes), True).reshape(target)
 
 
 def _repeats(ndim: int, repeats: Any) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.arguments import total
 from gradcheck.autograd.ops.common.dims import axes, canonical, restored
 from gradcheck.errors import DtypeMismatch
 
@@ -35,11 +36,11 @@ def _along(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, 
 
 def _normalized(scores: Any, axis: int) -> Any:
     raised = np.exp(scores)
-    return raised / np.add.reduce(raised, axis, keepdims=True)
+    return raised / total(raised, axis, True)
 
 
 def _log_normalized(scores: Any, axis: int) -> Any:
-    return scores - np.log(np.add.reduce(np.exp(scores), axis, keepdims=True))
+    return scores - np.log(total(np.exp(scores), axis, True))
 
 
 @op(

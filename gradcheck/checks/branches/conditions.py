@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.checks.branches.comparison import Site
+from gradcheck.checks.branches.comparison import EQUAL, Site
 from gradcheck.checks.branches.sites import claims_of, margins_at
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
@@ -21,7 +21,6 @@ from gradcheck.language.expr.printer import to_text
 #: At so many points the numbers are looked at; of more tensors, the others are not.
 _POINTS, _MOST = 3, 64
 _RELATIONS = {-2: "<", -1: "<", 0: "==", 1: ">", 2: ">"}
-_EQUAL = ("eq", "ne")
 
 
 def condition(points: Sequence[Point], site: Site, side: int) -> str:
@@ -30,7 +29,7 @@ def condition(points: Sequence[Point], site: Site, side: int) -> str:
     for name, sign in _names(seen):
         threshold = _threshold(seen, name, sign)
         if threshold is not None:
-            relation = "!=" if site.op in _EQUAL and side == 1 else _RELATIONS[side * sign]
+            relation = "!=" if site.op in EQUAL and side == 1 else _RELATIONS[side * sign]
             return f"{name} {relation} {threshold:.6g}{' everywhere' if abs(side) == 2 else ''}"
     return _as_written(points[0].problem.case, site)
 

@@ -13,7 +13,7 @@ from gradcheck.checks.closeness.compare import compare_quietly
 from gradcheck.checks.closeness.rounding import allow_rounding
 from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_nowhere_defined
+from gradcheck.checks.hopeless_points import is_nowhere_defined, nothing_claimed
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
@@ -43,10 +43,8 @@ def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> 
 
 
 def _where_defined(point: Point, c: Comparison) -> Comparison:
-    """What differs in a gradient of what is NaN differs in nothing."""
-    if c.status != "failed" or c.what is not ClaimKind.GRADIENT or not is_nowhere_defined(point, c.step):
-        return c
-    return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("graph_is_nan"))
+    is_gradient = c.status == "failed" and c.what is ClaimKind.GRADIENT
+    return nothing_claimed(c) if is_gradient and is_nowhere_defined(point, c.step) else c
 
 
 def compare_evaluations(

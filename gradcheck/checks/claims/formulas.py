@@ -11,7 +11,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.stated import Claims, aligned, check_identity
 from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_nowhere_defined
+from gradcheck.checks.hopeless_points import is_nowhere_defined, nothing_claimed
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
@@ -54,9 +54,7 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
         return found
     conditioning = claims.point.conditioning
     if is_nowhere_defined(claims.point, claims.step):
-        return found.subject.passed(shape=found.shape, dtype=found.dtype, elements=found.elements).noted(
-            fact("graph_is_nan")
-        )
+        return nothing_claimed(found)
     if conditioning.rough.is_claim_beyond(found, difference_of(name, claim)):
         return found
     if what is ClaimKind.FORMULA or conditioning.may_explain(found):

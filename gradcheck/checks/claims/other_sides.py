@@ -77,10 +77,11 @@ class OtherSides:
         is on together are met there."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
         small = {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
+        always = () if not coverage.is_open else _EXACT if coverage.asks_for_equality else APART
         for structure, attempt in _draws():
             if structure is None and not left:
                 break
-            in_any_case = structure in (_EXACT if coverage.asks_for_equality else APART) and coverage.is_open
+            in_any_case = structure in always
             if not left and not in_any_case:
                 continue
             point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)

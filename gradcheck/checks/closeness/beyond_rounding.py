@@ -91,7 +91,7 @@ class RoughLook:
 
     def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
         """Whether rounding moves such a claim wherever it is off, if by far less than that; None where it is not known
-        to be plainly beyond rounding.."""
+        to be plainly beyond rounding."""
         noise = self._noise_of_claim(failed.step, differences)
         if noise is None or failed.mask is None or not is_beyond_rounding(failed, noise):
             return None

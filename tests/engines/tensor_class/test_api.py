@@ -11,19 +11,9 @@ import pytest
 from gradcheck.engines.tensor_class.api import Api, method_of
 from gradcheck.engines.tensor_class.discovery import api_of
 from gradcheck.errors import Unsupported
+from tests.engines.tensor_class.plain import Plain
 
 X = np.array([1.0, 2.0])
-
-
-class Plain:
-    """A Tensor class with little in it."""
-
-    def __init__(self, data: Any) -> None:
-        self.data, self.grad = np.asarray(data), None
-
-    def sum(self) -> None: ...
-
-    def backward(self, gradient: Any = None) -> None: ...
 
 
 def test_what_it_is_made_of_is_a_copy() -> None:

@@ -9,19 +9,9 @@ import pytest
 
 from gradcheck.engines.tensor_class.discovery import api_of
 from gradcheck.errors import UsageError
+from tests.engines.tensor_class.plain import Plain
 
 X = np.array([1.0, 2.0])
-
-
-class Plain:
-    """A Tensor class with little in it."""
-
-    def __init__(self, data: Any) -> None:
-        self.data, self.grad = np.asarray(data), None
-
-    def sum(self) -> None: ...
-
-    def backward(self, gradient: Any = None) -> None: ...
 
 
 def test_what_is_found_out() -> None:

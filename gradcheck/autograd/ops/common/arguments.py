@@ -42,8 +42,8 @@ def accumulate(function: Callable[[Any], Any], input: Any, dtype: Any) -> Any:
     return np.asanyarray(function(converted(input, work))).astype(target, copy=False)
 
 
-def total(input: Any, run: tuple[int, ...], keepdim: Any) -> Any:
-    """The sum over the dimensions `run`, by the ufunc itself: `np.sum` takes twice as long for a few numbers."""
+def total(input: Any, run: int | tuple[int, ...], keepdim: Any) -> Any:
+    """The sum over these dimensions, by the ufunc itself: `np.sum` takes twice as long for a few numbers."""
     return np.add.reduce(input, axis=run, keepdims=keepdim)
 
 
