@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.baseline import Baseline
+from gradcheck.checks.limits import today
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
@@ -70,8 +71,8 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. What is in the `baseline` is known to fail. Where an
-    override is for a case, its choices hold for it; of several, the last.
+    Neither changes what is found. What is in the `baseline` is known to fail. Where an override is for a case, its
+    choices hold for it; of several, the last. `today` (ISO 8601) is past the date of an `xfail`, or not.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -96,6 +97,7 @@ class Options:
     executor: str | Callable[[], Executor] | None = None
     baseline: Baseline | None = None
     overrides: tuple[Override, ...] = ()
+    today: str = field(default_factory=today)
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:

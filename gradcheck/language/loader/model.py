@@ -32,6 +32,7 @@ Shape = Annotated[Any, WithJsonSchema({"x-ref": "Shape"})]
 Tolerances = Annotated[Any, WithJsonSchema({"x-ref": "StatedTolerance"})]
 Size = Annotated[int, Field(ge=0, le=100_000_000)]
 Text = Annotated[str, Field(min_length=1)]
+DATE = r"^\d{4}-\d{2}-\d{2}$"
 
 
 def _roots(value: Any) -> Any:
@@ -97,6 +98,24 @@ class Generalize(Strict):
     )
 
 
+class Xfail(Strict):
+    """That the case must fail, in which claims alone, and until when."""
+
+    reason: Text = Field(description="Why the case must fail.")
+    only: Annotated[list[Text], Field(min_length=1)] = Field(
+        default_factory=list,
+        description="The claims that must fail, and no others: W1 for any about it, 'formula of b', check, or a text.",
+    )
+    until: Annotated[str, Field(pattern=DATE, json_schema_extra={"format": "date"})] = Field(
+        default="", description="The last day on which it may fail, such as 2027-01-31."
+    )
+
+
+def _xfail(value: Any) -> Any:
+    """`xfail: why` is short for `xfail: {reason: why}`."""
+    return {"reason": value} if isinstance(value, str) else value
+
+
 class Case(Strict):
     """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
 
@@ -142,7 +161,9 @@ class Case(Strict):
     tolerance: dict[str, Tolerances] = Field(default_factory=dict, description="For what the file claims.")
     only: list[Text] = Field(default_factory=list, description="The engines that the case is meant for. Default: all.")
     skip: Text = Field(default="", description="Why the case is not to be run.")
-    xfail: Text = Field(default="", description="Why the case must fail.")
+    xfail: Annotated[Xfail, BeforeValidator(_xfail, json_schema_input_type=Text | Xfail)] = Field(
+        default=cast(Any, None), description="Why the case must fail; or in which claims alone, and until when."
+    )
 
 
 _LIST = {
