@@ -69,10 +69,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class StatedTolerance:
-    """`None` leaves the dtype's own."""
+    """`None` leaves the dtype's own. A run that asks how near two come that agree has it `measured`."""
 
     rtol: float | None = None
     atol: float | None = None
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

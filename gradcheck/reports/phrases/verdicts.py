@@ -101,6 +101,7 @@ phrases(
             "marked xfail for certain claims alone, and fails elsewhere too: " + _some(found["claims"])
         ),
         "past_its_date": "marked xfail until {until}, which is past: {reason}",
+        "has_drifted": "drift: {claim} agreed to {was:.0e}, and now to {now:.0e}",
         # Of an engine as a whole, and where there is no cause
         "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
         "deeper than Python's stack",
