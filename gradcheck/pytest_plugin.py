@@ -115,8 +115,7 @@ def _checks(config: pytest.Config) -> Callable[[Any], CaseResult]:
 
         def alone(work: Any) -> CaseResult:
             with ready(options, engines):
-                found = check(work)
-            return found if options.baseline is None else options.baseline.judged(found)
+                return options.judged(check(work))
 
         config.stash[_CHECKS] = alone
     return config.stash[_CHECKS]

@@ -1,11 +1,15 @@
 """Known failures: claims that failed when a baseline was written do not fail a run again; others do, and so does a
-claim that no longer fails, until it is taken out."""
+claim that no longer fails, until it is taken out. And how near to each other those came that hold: what has drifted
+apart since is told."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from gradcheck.checks.drift import agreements, drifted
 from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison, Failure, RunResult
 from gradcheck.facts import fact
 
@@ -31,16 +35,35 @@ class KnownClaim:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is known to fail, by the ids of cases and the names of files that cannot be read; and where that is written
-    down."""
+    """What is known to fail, by the ids of cases and the names of files that cannot be read, as they are seen from the
+    folder of the `file` that it is written down in; and how near claims came that held, by the same ids. Drift is
+    `measured` where it is asked for."""
 
     file: str
     claims: Mapping[str, frozenset[KnownClaim]] = field(default_factory=dict)
+    agreement: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    measured: bool = False
 
-    def judged(self, found: CaseResult) -> CaseResult:
+    def key(self, id: str) -> str:
+        """How the baseline calls a case, wherever the run began."""
+        file, colons, name = id.partition("::")
+        seen = os.path.relpath(file, os.path.dirname(self.file) or ".") if file else file
+        return f"{seen.replace(os.sep, '/')}{colons}{name}"
+
+    def judged(self, found: CaseResult, fail_on_drift: bool = False) -> CaseResult:
         """The result as one that was expected, if all that fails was known; as an unexpected pass, if some of what was
-        known holds now. As it is, where anything else fails."""
-        known = self.claims.get(found.id)
+        known holds now. As it is, where anything else fails. What has drifted is told, or fails it."""
+        id = self.key(found.id)
+        judged = self._judged(found, self.claims.get(id))
+        drift = drifted(found, self.agreement.get(id, {}))
+        if not drift:
+            return judged
+        if not fail_on_drift or judged.status not in ("passed", "xfailed"):
+            return replace(judged, drift=drift)
+        errors = tuple(Failure("drift", one, found.place) for one in drift)
+        return replace(judged, status="failed", known=None, errors=(*judged.errors, *errors))
+
+    def _judged(self, found: CaseResult, known: frozenset[KnownClaim] | None) -> CaseResult:
         if not known or found.status not in ("passed", *_BAD):
             return found
         now = failing(found)
@@ -52,15 +75,28 @@ class Baseline:
         return replace(found, status="xfailed", known=fact("known_failure", file=self.file))
 
     def gone(self, result: RunResult) -> list[str]:
-        """The ids of cases, in files of which cases ran, that are no more."""
-        files, ids = {case.file for case in result.cases}, {case.id for case in result.cases}
-        return sorted(one for one in self.claims if one not in ids and one.partition("::")[0] in files)
+        """The ids of cases that fail, in files of which cases ran, that are no more."""
+        return sorted(self.claims.keys() & self._vanished(result))
 
-    def updated(self, result: RunResult, stays: Collection[str]) -> Baseline:
-        """What fails in this result, which knows of no baseline; of what did not run, the ids in `stays`."""
-        ran = {case.id: failing(case) for case in result.cases}
-        kept = {one: claims for one, claims in self.claims.items() if one in stays and one not in ran}
-        return replace(self, claims=kept | {one: claims for one, claims in ran.items() if claims})
+    def _vanished(self, result: RunResult) -> set[str]:
+        files = {self.key(case.file) for case in result.cases}
+        ids = {self.key(case.id) for case in result.cases}
+        known = self.claims.keys() | self.agreement.keys()
+        return {one for one in known if one not in ids and one.partition("::")[0] in files}
+
+    def updated(self, result: RunResult, whole: bool, is_there: Callable[[str], bool]) -> Baseline:
+        """What fails and what agrees in this result, which knows of no baseline. What did not run stays, where its
+        file `is_there`; but not what is no more in files of which `whole` says that all cases ran."""
+        ran = {self.key(case.id): case for case in result.cases}
+        gone = {*ran, *(self._vanished(result) if whole else ())}
+        failures = {id: failing(case) for id, case in ran.items()}
+        agree = {id: agreements(case, self.agreement.get(id, {})) for id, case in ran.items()}
+
+        def merged(known: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+            stays = (id for id in known if id not in gone and is_there(id.partition("::")[0]))
+            return {id: known[id] for id in stays} | {id: found for id, found in new.items() if found}
+
+        return replace(self, claims=merged(self.claims, failures), agreement=merged(self.agreement, agree))
 
 
 def failing(case: CaseResult) -> frozenset[KnownClaim]:

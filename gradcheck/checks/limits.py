@@ -1,7 +1,8 @@
 """The time that a case may take, and how long before it is over.
 
 It is the only clock that decides anything, and only where `--timeout` or an engine that may never return (its
-`timeout`, in seconds) has set it. A case that runs into it is reported as out of time, never as wrong or right.
+`timeout`, in seconds) has set it; and the calendar, where a case says until when it may fail. A case that runs into a
+limit is reported as out of time, never as wrong or right.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ AGAIN = 0.5
 #: The least that a timer can be set to.
 _SOON = 1e-6
 _HAS_TIMER = hasattr(signal, "setitimer")
+
+
+def today() -> str:
+    """The day, everywhere on earth the same, as in ISO 8601: until when a case may fail that says until when."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 class OutOfTime(BaseException):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.baseline import Baseline
+from gradcheck.checks.limits import today
+from gradcheck.checks.result import CaseResult
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
@@ -70,8 +72,9 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. What is in the `baseline` is known to fail. Where an
-    override is for a case, its choices hold for it; of several, the last.
+    Neither changes what is found. What is in the `baseline` is known to fail; what has drifted since it was
+    written is told, and with `fail_on_drift` fails. Where an override is for a case, its
+    choices hold for it; of several, the last. `today` (ISO 8601) is past the date of an `xfail`, or not.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -95,7 +98,9 @@ class Options:
     jobs: int = 1
     executor: str | Callable[[], Executor] | None = None
     baseline: Baseline | None = None
+    fail_on_drift: bool = False
     overrides: tuple[Override, ...] = ()
+    today: str = field(default_factory=today)
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:
@@ -118,7 +123,13 @@ class Options:
     @property
     def tolerance(self) -> StatedTolerance | None:
         """What replaces every tolerance; None where the run says nothing."""
-        return None if self.rtol is None and self.atol is None else StatedTolerance(self.rtol, self.atol)
+        measured = self.baseline is not None and self.baseline.measured
+        silent = self.rtol is None and self.atol is None and not measured
+        return None if silent else StatedTolerance(self.rtol, self.atol, measured)
+
+    def judged(self, found: CaseResult) -> CaseResult:
+        """The result as the baseline, if there is one, would have it."""
+        return found if self.baseline is None else self.baseline.judged(found, self.fail_on_drift)
 
     def of(self, case: Case) -> Options:
         """Those that hold for one case."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradcheck.checks import workers
+from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
 from gradcheck.checks.in_turn import Work, checker, ready
 from gradcheck.checks.options import Engines, Options, engines_of
@@ -168,7 +169,7 @@ class _CasesAndEngines(Sequence[Any]):
 
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
-    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=None)
+    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=_bare(options.baseline))
     own = [engine for engine in (*options.engines, options.reference) if not isinstance(engine, str)]
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in own):
@@ -177,6 +178,11 @@ def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     except Exception as error:
         hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
         raise UsageError(f"an engine cannot be sent to another process: {error}", hint=hint) from error
+
+
+def _bare(known: Baseline | None) -> Baseline | None:
+    """Whether drift is measured, which is all that a worker needs of it."""
+    return None if known is None else Baseline(known.file, measured=known.measured)
 
 
 # In a worker ------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from gradcheck.checks.claims import (
 )
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
+from gradcheck.checks.expected_failure import judged
 from gradcheck.checks.failures import kinks
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
@@ -78,7 +79,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
             context = examine(case, options, engines)
         except InvalidCase as error:
             return _not_drawn(case, options, error)
-    return _judged(context, case, time.perf_counter() - start)
+    return judged(_verdict(context, case, time.perf_counter() - start), case, options.today)
 
 
 def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
@@ -141,10 +142,10 @@ def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:
     if not error.shown_by_running:
         raise error
     failure = Failure(error.kind, fact("said", text=error.message), error.place, error.hint)
-    return result(case, options, _expected(case, "failed"), reason=case.xfail or "", errors=(failure,))
+    return judged(result(case, options, "failed", errors=(failure,)), case, options.today)
 
 
-def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
+def _verdict(context: Context, case: Case, seconds: float) -> CaseResult:
     statuses = {comparison.status for comparison in context.found}
     compared = any(c.what in (ClaimKind.GRADIENT, ClaimKind.JVP) for c in context.found)
     status: CaseStatus = "passed"
@@ -160,14 +161,7 @@ def _judged(context: Context, case: Case, seconds: float) -> CaseResult:
         "incomplete": tuple(context.lost),
         "seconds": seconds,
     }
-    return result(case, context.options, _expected(case, status), reason=case.xfail or "", **found)
-
-
-def _expected(case: Case, status: CaseStatus) -> CaseStatus:
-    """The status where `xfail` says that the case must fail."""
-    if case.xfail is None or status not in ("failed", "passed"):
-        return status
-    return "xfailed" if status == "failed" else "xpassed"
+    return result(case, context.options, status, **found)
 
 
 def result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:

@@ -122,6 +122,7 @@ class Comparison:
     max_abs: float | None = None
     max_rel: float | None = None
     max_ulp: float | None = None
+    agreement: float | None = None  # where it is measured: the relative error of what is within the base tolerance
     mismatched: int = 0
     worst_index: tuple[int, ...] | None = None
     got: float | complex | None = None
@@ -239,7 +240,8 @@ class CaseResult:
     power: Power | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
     warnings: tuple[Fact, ...] = ()  # what libraries warned of meanwhile, each once
-    known: Fact | None = None  # what a baseline has to do with its status
+    known: Fact | None = None  # what a baseline, or `xfail`, has to do with its status
+    drift: tuple[Fact, ...] = ()  # what agrees less well than a baseline remembers
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
 
     @property

@@ -104,7 +104,7 @@ def _in_turn(
     has not come."""
     place = failed = 0
     for at, found in arrived:
-        early[at] = found if options.baseline is None else options.baseline.judged(found)
+        early[at] = options.judged(found)
         while place in early:
             result = early.pop(place)
             yield result

@@ -1,9 +1,11 @@
-"""`--baseline FILE`: known failures, a line each, so that version control shows what comes and goes."""
+"""`--baseline FILE`: known failures, a line each, so that version control shows what comes and goes; and a line
+for each case, of how near its claims come."""
 
 from __future__ import annotations
 
 import json
-import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +21,30 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _HINT = "name the file that --update-baseline has written"
+_CONFLICT = re.compile(r"^(<{7}|>{7}|={7})", re.MULTILINE)
+_MERGE = "keep the lines of both sides, or run --update-baseline after removing it"
 
 
 def read_baseline(path: Path, update: bool) -> Baseline:
     """What the file holds; nothing, where it is yet to be written. Raises UsageError."""
     try:
-        data = json.loads(path.read_bytes())
+        text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         if update:
-            return Baseline(path.as_posix())
+            return Baseline(path.as_posix(), measured=True)
         raise UsageError(f"there is no baseline '{path}'", hint="--update-baseline writes it") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read the baseline '{path}': {error}", hint=_HINT) from error
+    if _CONFLICT.search(text):
+        raise UsageError(f"the baseline '{path}' has the marks of a merge in it", hint=_MERGE)
     try:
-        return Baseline(path.as_posix(), _claims(data))
-    except (KeyError, TypeError, ValueError) as error:
+        data = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"cannot read the baseline '{path}': {error}", hint=_HINT) from error
+    try:
+        agreement = {str(id): {str(name): float(near) for name, near in of.items()} for id, of in _agreement(data)}
+        return Baseline(path.as_posix(), _claims(data), agreement, measured=update or bool(agreement))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"'{path}' is no baseline of gradcheck", hint=_HINT) from error
 
 
@@ -41,26 +52,35 @@ def _claims(data: Any) -> dict[str, frozenset[KnownClaim]]:
     if data["gradcheck-baseline"] != _VERSION:
         raise ValueError
     found: dict[str, frozenset[KnownClaim]] = {}
-    for entry in data["failures"]:
+    for entry in filter(None, data["failures"]):
         id = str(entry.pop("case"))
         found[id] = found.get(id, frozenset()) | {KnownClaim(**entry)}
     return found
 
 
+def _agreement(data: Any) -> Iterator[tuple[Any, Any]]:
+    for entry in filter(None, data.get("agreement", ())):
+        yield entry["case"], entry["to"]
+
+
 def write_baseline(known: Baseline) -> None:
-    """In an order that is always the same. Raises UsageError."""
+    """In an order that is always the same, every line ending alike, so that version control can merge what two people
+    have added. Raises UsageError."""
     entries = [(id, claim) for id, claims in sorted(known.claims.items()) for claim in sorted(claims)]
-    lines = [json.dumps({"case": id} | {k: v for k, v in asdict(claim).items() if v}) for id, claim in entries]
-    text = ",\n".join(lines)
-    write_file(Path(known.file), f'{{"gradcheck-baseline": {_VERSION}, "failures": [\n{text}\n]}}\n')
+    failures = [{"case": id} | {k: v for k, v in asdict(claim).items() if v} for id, claim in entries]
+    agreement = [{"case": id, "to": dict(sorted(of.items()))} for id, of in sorted(known.agreement.items())]
+    text = f'{{"gradcheck-baseline": {_VERSION}, "failures": [\n{_lines(failures)}null], "agreement": [\n'
+    write_file(Path(known.file), f"{text}{_lines(agreement)}null]}}\n")
+
+
+def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(entry, ensure_ascii=False)},\n" for entry in entries)
 
 
 def updated(known: Baseline, result: RunResult, whole: bool) -> RunResult:
     """Write down what fails now, and see it so. Where files ran as a `whole`, what did not run in them is no more."""
-    stays = [id for id in known.claims if os.path.exists(id.partition("::")[0])]
-    ran = {case.id for case in result.cases}
-    gone = set(known.gone(result) if whole else ())
-    now = known.updated(result, [id for id in stays if id not in ran | gone])
+    folder = Path(known.file).parent
+    now = known.updated(result, whole, lambda file: (folder / file).exists())
     write_baseline(now)
     failures = sum(map(len, now.claims.values()))
     write_stderr(f"wrote {count(failures, 'known failure')} to {plain(now.file)}")

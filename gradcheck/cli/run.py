@@ -57,7 +57,7 @@ def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
 
     which = Which.of(paths, chosen)
     known, update, fix = chosen.pop("baseline"), chosen.pop("update_baseline"), chosen.pop("fix")
-    chosen["baseline"] = _baseline(known, update)
+    chosen["baseline"] = _baseline(known, update, chosen["fail_on_drift"])
     chosen["derived"] = outputs.verbosity > 0
     chosen["shrink"] = _effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
@@ -94,10 +94,11 @@ def _overrides() -> tuple[Override, ...]:
     return tuple(Override(patterns, choices) for patterns, choices in found)
 
 
-def _baseline(file: Path | None, update: bool) -> Baseline | None:
+def _baseline(file: Path | None, update: bool, strict: bool) -> Baseline | None:
     if file is None:
-        if update:
-            raise UsageError("--update-baseline needs to know where", hint="name the file: --baseline FILE")
+        if update or strict:
+            asked = "--update-baseline" if update else "--fail-on-drift"
+            raise UsageError(f"{asked} needs to know where", hint="name the file: --baseline FILE")
         return None
     from gradcheck.cli.known import read_baseline
 
@@ -108,10 +109,10 @@ def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
     """The run of which every failure becomes a known one."""
     from gradcheck.cli.known import updated
 
-    known = given.pop("baseline")
+    known = given["baseline"]
     selection = which()
     outputs.spare(selection)
-    result = _run(selection, {**given, "shrink": None})
+    result = _run(selection, {**given, "baseline": replace(known, claims={}, agreement={}), "shrink": None})
     result = updated(known, result, _is_whole(which, given, result))
     outputs.write(result)
     return result.exit_code

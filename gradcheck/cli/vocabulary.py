@@ -59,5 +59,5 @@ def print_schema(of_report: bool) -> None:
     if of_report:
         from gradcheck.reports.report_schema import report_schema as schema
     else:
-        from gradcheck.language.loader.model import schema
+        from gradcheck.language.loader.schema import schema
     write_stdout(json.dumps(schema(), indent=2) + "\n")

@@ -69,10 +69,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class StatedTolerance:
-    """`None` leaves the dtype's own."""
+    """`None` leaves the dtype's own. A run that asks how near two come that agree has it `measured`."""
 
     rtol: float | None = None
     atol: float | None = None
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,23 @@ class Generalize:
 
     trials: int = 3
     dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+#: What a claim may be called in `only` of `xfail`, with ` of NAME` behind it or alone: as reports name its kind.
+CLAIMS = (
+    *("raises", "value", "expected_value", "node", "gradient", "expected", "formula"),
+    *("node_jvp", "jvp", "dot_product", "gradient2", "wrong_formula", "check"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFailure:
+    """That a case must fail, and why: in all of these claims and no others, where any are named (`formula of b`, `b`
+    for any claim about it, `check`, a text of the file); until the end of a day, where there is one (ISO 8601)."""
+
+    reason: str
+    only: tuple[str, ...] = ()
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +147,14 @@ class Case:
     engine_tolerance: StatedTolerance | None = None
     only: tuple[str, ...] = ()
     skip: str | None = None
-    xfail: str | None = None
+    xfail: ExpectedFailure | None = None
     #: Where keys stand that have no place of their own: "expected.x" -> Place.
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+
+    @property
+    def fails_as_a_whole(self) -> bool:
+        """Whether it must fail, wherever that be: then nobody asks what mends it."""
+        return self.xfail is not None and not self.xfail.only
 
     def steps_of(self, formula: Expr) -> tuple[str, ...]:
         """The names of `let` that a formula is made of, directly or by others, in the file's order."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.language.case import Case, Claim, Generalize, StatedTolerance, Step, Value
+from gradcheck.language.case import Case, Claim, ExpectedFailure, Generalize, StatedTolerance, Step, Value
 from gradcheck.language.expr.nodes import Call, Dtype, Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
@@ -37,7 +37,7 @@ def _lines(case: Case) -> Iterator[str]:
         "tags": case.tags and _words(case.tags),
         "only": case.only and _words(case.only),
         "skip": case.skip and _text(case.skip),
-        "xfail": case.xfail and _text(case.xfail),
+        "xfail": case.xfail and _xfail(case.xfail),
         "dtype": case.dtype if case.dtype != "float64" else "",
         "seed": case.seed,
     }
@@ -55,6 +55,14 @@ def _lines(case: Case) -> Iterator[str]:
     yield from _section("shapes", {name: _shape(shape) for name, shape in case.shapes.items()})
     yield from _generalize(case)
     yield from _tolerances(case)
+
+
+def _xfail(said: ExpectedFailure) -> str:
+    if not said.only and not said.until:
+        return _text(said.reason)
+    only = f", only: {_words(said.only)}" if said.only else ""
+    until = f", until: {said.until}" if said.until else ""
+    return f"{{reason: {_text(said.reason, flow=True)}{only}{until}}}"
 
 
 def _section(title: str, entries: Mapping[str, str]) -> Iterator[str]:

@@ -92,7 +92,7 @@ _CONDITIONS = ("undefined_at", "needs_sizes")
 
 def remarks(case: CaseResult) -> list[Problem]:
     """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, on
-    what condition formulas hold, what libraries warned of, and what could not be found out."""
+    what condition formulas hold, what libraries warned of, what has drifted, and what could not be found out."""
     told: dict[object, Problem] = {}
     for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
         if c.blames_reference and not (c.what is ClaimKind.NODE and told):
@@ -105,5 +105,9 @@ def remarks(case: CaseResult) -> list[Problem]:
                 told.setdefault((about, note), Problem(locate(case, c.place), f"{about}{plain(say(note))}"))
     for warning in case.warnings:
         told.setdefault(warning, Problem(locate(case, case.place), plain(say(warning))))
+    for drift in case.drift:
+        told.setdefault(
+            drift, Problem(locate(case, case.place), plain(say(drift)), rule="drift", subject=drift["claim"])
+        )
     lost = (Problem(locate(case, error.place), error_line(error)) for error in case.incomplete)
     return [*told.values(), *lost]

@@ -112,6 +112,7 @@ _CASE = _of(
     },
     incomplete=_list(_ERROR),
     known=_TEXT,
+    drift=_list(_of({"claim": _TEXT, "was": _NUMBER, "now": _NUMBER})),
     power=_POWER,
     smallest=_SMALLEST,
 )

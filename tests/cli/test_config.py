@@ -125,6 +125,7 @@ EVERY = {
     "fix": ("true", "true"),
     "baseline": ("'known.json'", "known.json"),
     "update-baseline": ("true", "true"),
+    "fail-on-drift": ("true", "true"),
     "verbose": ("1", "1"),
     "durations": ("5", "5"),
     "quiet": ("1", "1"),

@@ -19,7 +19,7 @@ def test_what_fails_now_is_known_until_it_is_mended(wrong: Path, bad: Path, grad
     outcome = gradcheck("run", *QUICK, "--update-baseline")
     assert (outcome.code, outcome.err) == (0, "wrote 3 known failures to known.json\n")
     written = Path("known.json").read_text()
-    assert len(written.splitlines()) == 5
+    assert len(written.splitlines()) == 9
     assert '"what": "formula", "tensor": "x", "engine": "case", "formula": "3 * x"}' in written
     outcome = gradcheck("run", *QUICK, "-x")
     assert (outcome.code, statuses(outcome)) == (0, ["xfailed", "passed", "passed", "xfailed"])
@@ -29,7 +29,7 @@ def test_what_fails_now_is_known_until_it_is_mended(wrong: Path, bad: Path, grad
     assert json.loads(outcome.out)["cases"][3]["known"].startswith("formula of x fails no more, and known.json still")
     bad.unlink()
     assert gradcheck("run", *QUICK, "--update-baseline").code == 0
-    assert Path("known.json").read_text() == '{"gradcheck-baseline": 1, "failures": [\n\n]}\n'
+    assert Path("known.json").read_text().startswith('{"gradcheck-baseline": 1, "failures": [\nnull], "agreement": [\n')
 
 
 def test_a_file_that_can_be_read_again_must_leave(bad: Path, gradcheck: Any) -> None:
@@ -51,6 +51,48 @@ def test_what_is_not_selected_stays(wrong: Path, gradcheck: Any) -> None:
     gradcheck("run", *QUICK, "--update-baseline")
     after = Path("known.json").read_text()
     assert ("another" in after, "the third" in after, after.count("\n")) == (False, True, before.count("\n"))
+
+
+def test_it_is_the_same_wherever_the_run_begins(wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gradcheck("run", *QUICK, "--update-baseline")
+    before = Path("known.json").read_text()
+    monkeypatch.chdir("cases")
+    words = ("run", ".", "--output-format", "json", "--baseline", "../known.json")
+    outcome = gradcheck(*words)
+    assert (outcome.code, "xfailed" in statuses(outcome), outcome.err) == (0, True, "")
+    gradcheck(*words, "--update-baseline")
+    assert Path("../known.json").read_text() == before
+
+
+def test_two_branches_that_add_lines_can_be_merged(wrong: Path, gradcheck: Any) -> None:
+    """As `git merge-file --union` does, which is what `merge=union` in .gitattributes asks for; and without conflict
+    where lines stand apart, since every line ends alike."""
+    gradcheck("run", *QUICK, "--update-baseline")
+    lines = Path("known.json").read_text().splitlines(keepends=True)
+    end = lines.index('null], "agreement": [\n')
+    assert all(line.endswith("},\n") for line in lines[1:end])
+    doubled = [*lines[:end], *lines[1:end], *lines[end:]]
+    Path("known.json").write_text("".join(doubled))
+    assert gradcheck("run", *QUICK).code == 0
+    Path("known.json").write_text("<<<<<<< HEAD\n" + "".join(lines))
+    outcome = gradcheck("run", *QUICK)
+    assert (outcome.code, outcome.err.startswith("gradcheck: the baseline 'known.json' has the marks of a merge")) == (
+        2, True,
+    )  # fmt: skip
+
+
+def test_drift_is_told_and_fails_where_that_is_asked(cases: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK, "--update-baseline")
+    text = Path("known.json").read_text()
+    Path("known.json").write_text(text.replace("1e-14", "1e-19"))
+    outcome = gradcheck("run", *QUICK)
+    assert (outcome.code, {"passed"}) == (0, set(statuses(outcome)))
+    assert '"drift": [{"claim": "' in outcome.out
+    outcome = gradcheck("run", *QUICK, "--fail-on-drift")
+    assert (outcome.code, {"failed"}) == (1, set(statuses(outcome)))
+    assert gradcheck("run", "--fail-on-drift").err == (
+        "gradcheck: --fail-on-drift needs to know where; name the file: --baseline FILE\n"
+    )
 
 
 @pytest.mark.parametrize(

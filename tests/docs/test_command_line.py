@@ -50,6 +50,7 @@ def document() -> Any:
         smallest=Reproduction("graph: {}", 1),
         power=Power((), 0, {}),
         known=fact("known_failure", file="known.json"),
+        drift=(fact("has_drifted", claim="value of y by core", was=1e-15, now=1e-11),),
     )
     return json.loads(render(make_run(case, *make_everything().cases), "json"))
 
@@ -81,6 +82,7 @@ def test_the_rows_name_what_lies_below() -> None:
     assert words(top["lacking"]) == {key for one in document()["lacking"] for key in one}
     assert words(case["errors"]) == keys_below("errors")
     assert words(case["smallest"]) == keys_below("smallest")
+    assert words(case["drift"]) == keys_below("drift")
     assert words(case["power"]) == keys_below("power") | {"kind", "where"}
     assert words(comparison["trial"]) == {key for c in comparisons() for key in c["trial"] or ()}
 

@@ -17,6 +17,8 @@ from gradcheck.facts import Fact, fact
 _FLOAT64 = np.dtype(np.float64)
 _WIDE = (_FLOAT64, np.dtype(np.complex128))
 _INFINITY = float("inf")
+#: So many roundings are nobody's loss, where it is asked how near two come that agree.
+_ROUNDINGS = 16.0
 #: By what part errors may differ and count as the same where the worst is looked for.
 _ALIKE = 1e-3
 
@@ -48,7 +50,7 @@ def compare_quietly(
         return _without(got, want, subject)
     if got.shape != want.shape or got.dtype != want.dtype:
         return _unlike(got, want, subject)
-    if slack is None and agree(got, want, tolerance):
+    if slack is None and not tolerance.measured and agree(got, want, tolerance):
         return Comparison(subject, "passed", want.shape, _name(want), want.size)
     return _examine(got, want, tolerance, subject, slack)
 
@@ -146,6 +148,7 @@ def _examine(
         max_abs=float(error.max()),
         max_rel=float(np.where(np.isin(error, (0.0, _INFINITY)), error, error / magnitude).max()),
         max_ulp=_ulps(error, magnitude, want.dtype),
+        agreement=_agreement(error, want, tolerance) if tolerance.measured else None,
         mismatched=int(mask.sum()),
         worst_index=worst,
         got=_number(got[worst]),
@@ -156,6 +159,15 @@ def _examine(
         want_array=want if failed else None,
         mask=mask if failed else None,
     )
+
+
+def _agreement(error: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> float:
+    """The largest relative error, at least some roundings, of all elements but those that the rounding of what cancels
+    explains."""
+    magnitude = np.abs(wide(want))
+    near = (error <= tolerance.rtol * magnitude) & (error > 0)
+    largest = float((error[near] / magnitude[near]).max()) if near.any() else 0.0
+    return max(largest, _ROUNDINGS * epsilon(want.dtype))
 
 
 def _errors(

@@ -13,10 +13,12 @@ from gradcheck.language.case import StatedTolerance
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """`rtol` is relative to each element; `atol` is absolute, and 0 unless somebody asks for it."""
+    """`rtol` is relative to each element; `atol` is absolute, and 0 unless somebody asks for it. `measured` asks how
+    near two come that agree, too."""
 
     rtol: float
     atol: float = 0.0
+    measured: bool = False
 
     def allowed(self, magnitude: np.ndarray, slack: np.ndarray | None = None) -> np.ndarray:
         """What `|got - want|` may be: `rtol * |want| + atol`, and `slack` on top, which is absolute.
@@ -96,5 +98,6 @@ def _stated(dtype: np.dtype, *tolerances: StatedTolerance | None) -> Tolerance:
             known = Tolerance(
                 known.rtol if stated.rtol is None else stated.rtol,
                 known.atol if stated.atol is None else stated.atol,
+                known.measured or stated.measured,
             )
     return known

@@ -56,7 +56,7 @@ def explain(context: Context) -> None:
     looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining)}
     if any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in context.found):
         looks["part"] = partial(_tell_refused, context)
-    if context.options.corrected and not context.case.xfail:
+    if context.options.corrected and not context.case.fails_as_a_whole:
         looks |= {"suggestion": partial(suggest, context, explaining), "counterexample": partial(refute, context)}
     for part, look in looks.items():
         if not attempt(part, look, context.lost):

@@ -48,7 +48,7 @@ class WrongStep:
 def blame_steps(context: Context, points: ExplainingPoints) -> None:
     """Add a comparison for each step that is wrong, as the cause of the formulas that follow from it."""
     case = context.case
-    if not case.let or case.xfail or not context.points.own.is_complete:
+    if not case.let or case.fails_as_a_whole or not context.points.own.is_complete:
         return
     failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
     claims = claims_at(context, points)

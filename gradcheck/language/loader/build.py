@@ -10,6 +10,7 @@ from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.loader import model
 from gradcheck.language.loader.circular import Circular
 from gradcheck.language.loader.document import Document, Limits, Path, way
+from gradcheck.language.loader.expected_failure import expected_failure
 from gradcheck.language.loader.expressions import Expressions
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
@@ -97,7 +98,7 @@ class _Reader:
             engine_tolerance=engine_tolerance,
             only=tuple(said.only),
             skip=said.skip or None,
-            xfail=said.xfail or None,
+            xfail=expected_failure(self.scope, said),
             places=self._places(),
         )
 
@@ -271,8 +272,8 @@ class _Reader:
     def _places(self) -> dict[str, Place]:
         """Where each key stands: `backward`, `expected.x`."""
         places = self.document.key_places(())
-        for section in ("expected", "values"):
-            if section in places:
+        for section in ("expected", "values", "xfail"):
+            if section in places and isinstance(self.document.data.get(section), dict):
                 found = self.document.key_places((section,))
                 places.update({f"{section}.{name}": place for name, place in found.items()})
         return places

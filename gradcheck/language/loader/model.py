@@ -1,4 +1,5 @@
-"""The shape of a case: its keys, their types and what they mean. It checks documents, and makes the schema for editors.
+"""The shape of a case: its keys, their types and what they mean. It checks documents, and `schema` makes of it what
+editors read.
 
 Values and expressions are only passed on here: what they say is checked where they are read, with better messages.
 """
@@ -8,9 +9,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic.json_schema import GenerateJsonSchema
-
-from gradcheck.autograd import dtypes
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
 ErrorKind = Literal[
@@ -32,6 +30,7 @@ Shape = Annotated[Any, WithJsonSchema({"x-ref": "Shape"})]
 Tolerances = Annotated[Any, WithJsonSchema({"x-ref": "StatedTolerance"})]
 Size = Annotated[int, Field(ge=0, le=100_000_000)]
 Text = Annotated[str, Field(min_length=1)]
+DATE = r"^\d{4}-\d{2}-\d{2}$"
 
 
 def _roots(value: Any) -> Any:
@@ -71,175 +70,165 @@ class Step(Strict):
     """One action, and what must then be true."""
 
     backward: Roots = Field(
-        default_factory=dict, description="Run the backward pass from these roots; gradients accumulate."
+        default_factory=dict,
+        description="Run the backward pass from these roots; gradients accumulate.",
+        examples=["z", {"z": [0.1, 1.0, 0.0001]}],
     )
     zero_grad: Annotated[_Names, BeforeValidator(_names, json_schema_input_type=Text | _Names)] = Field(
-        default_factory=list, description="Forget the gradients of a name, of a list of names, or of `all`."
+        default_factory=list,
+        description="Forget the gradients of a name, of a list of names, or of `all`.",
+        examples=["x", ["x", "w"], "all"],
     )
     forward: dict[str, Value] = Field(
-        default_factory=dict, description="Evaluate the graph again, optionally with new values of inputs."
+        default_factory=dict,
+        description="Evaluate the graph again, optionally with new values of inputs.",
+        examples=[{}, {"x": [1, 2, 3]}],
     )
-    retain_graph: bool = Field(default=True, description="Of `backward`: keep the graph for another pass.")
-    raises: ErrorKind = Field(default=cast(Any, None), description="The kind of error that every engine must raise.")
-    values: dict[str, Value] = Field(default_factory=dict, description="Forward values that must then have come out.")
+    retain_graph: bool = Field(
+        default=True, description="Of `backward`: keep the graph for another pass.", examples=[False]
+    )
+    raises: ErrorKind = Field(
+        default=cast(Any, None),
+        description="The kind of error that every engine must raise.",
+        examples=["backward_twice"],
+    )
+    values: dict[str, Value] = Field(
+        default_factory=dict, description="Forward values that must then have come out.", examples=[{"loss": 1.5}]
+    )
     expected: dict[str, MaybeValue] = Field(
-        default_factory=dict, description="Gradients accumulated by then; null for none."
+        default_factory=dict,
+        description="Gradients accumulated by then; null for none.",
+        examples=[{"x": [2, 4], "w": None}],
     )
-    checks: list[Expression] = Field(default_factory=list, description="Identities that must then hold.")
+    checks: list[Expression] = Field(
+        default_factory=list, description="Identities that must then hold.", examples=[["grad(x) == 2 * x"]]
+    )
 
 
 class Generalize(Strict):
     """How claims are verified again, with other values and sizes."""
 
-    trials: int = Field(default=3, ge=1, le=1000, description="How often.")
+    trials: int = Field(default=3, ge=1, le=1000, description="How often.", examples=[3])
     dims: dict[str, Annotated[list[Size], Field(min_length=2, max_length=2)]] = Field(
-        default_factory=dict, description="The lowest and the highest size, inclusive, for each symbolic size."
+        default_factory=dict,
+        description="The lowest and the highest size, inclusive, for each symbolic size.",
+        examples=[{"n": [1, 7]}],
     )
+
+
+class Xfail(Strict):
+    """That the case must fail, in which claims alone, and until when."""
+
+    reason: Text = Field(description="Why the case must fail.", examples=["det is wrong at a singular matrix"])
+    only: Annotated[list[Text], Field(min_length=1)] = Field(
+        default_factory=list,
+        description="The claims that must fail, and no others: W1 for any about it, 'formula of b', check, or a text.",
+        examples=[["W1", "formula of b"]],
+    )
+    until: Annotated[str, Field(pattern=DATE, json_schema_extra={"format": "date"})] = Field(
+        default="", description="The last day on which it may fail, such as 2027-01-31.", examples=["2027-01-31"]
+    )
+
+
+def _xfail(value: Any) -> Any:
+    """`xfail: why` is short for `xfail: {reason: why}`."""
+    return {"reason": value} if isinstance(value, str) else value
 
 
 class Case(Strict):
     """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
 
-    name: Text = Field(default="", description="Default: the file's stem. Unique within the file.")
-    description: str = Field(default="", description="What the case shows.")
-    source: str = Field(default="", description="Where the numbers or the derivation come from.")
-    tags: list[Text] = Field(default_factory=list, description="Words for selection.")
-    dtype: Dtype = Field(default="float64", description="Of inputs, of floating constants, and of the whole run.")
-    seed: int = Field(default=0, description="For random creators; each name draws from its own stream.")
-    dims: dict[str, Size] = Field(
-        default_factory=dict, description="Symbolic sizes, usable as integers in any expression."
+    name: Text = Field(
+        default="", description="Default: the file's stem. Unique within the file.", examples=["chain of four matrices"]
     )
-    inputs: dict[str, Value] = Field(default_factory=dict, description="Leaves that require a gradient.")
+    description: str = Field(
+        default="", description="What the case shows.", examples=["A sum over a product, with respect to each factor."]
+    )
+    source: str = Field(
+        default="",
+        description="Where the numbers or the derivation come from.",
+        examples=["hand derivation, notebook 2"],
+    )
+    tags: list[Text] = Field(default_factory=list, description="Words for selection.", examples=[["slow", "mlp"]])
+    dtype: Dtype = Field(
+        default="float64", description="Of inputs, of floating constants, and of the whole run.", examples=["float32"]
+    )
+    seed: int = Field(default=0, description="For random creators; each name draws from its own stream.", examples=[0])
+    dims: dict[str, Size] = Field(
+        default_factory=dict,
+        description="Symbolic sizes, usable as integers in any expression.",
+        examples=[{"n": 4, "d": 3}],
+    )
+    inputs: dict[str, Value] = Field(
+        default_factory=dict,
+        description="Leaves that require a gradient.",
+        examples=[{"x": [[1, 2], [3, 4]], "w": "randn(n, d)"}],
+    )
     constants: dict[str, Value] = Field(
-        default_factory=dict, description="Leaves that require none: indices, masks, labels, data."
+        default_factory=dict,
+        description="Leaves that require none: indices, masks, labels, data.",
+        examples=[{"t": "randint(0, 5, [n])", "mask": [True, False]}],
     )
     graph: dict[str, Expression] = Field(
-        default_factory=dict, description="The tensors computed, in order, each from those above it."
+        default_factory=dict,
+        description="The tensors computed, in order, each from those above it.",
+        examples=[{"h": "tanh(x @ w)", "loss": "h.sum()"}],
     )
     backward: Roots = Field(
-        default_factory=dict, description="Where the backward pass starts. Default: the last name of `graph`."
+        default_factory=dict,
+        description="Where the backward pass starts. Default: the last name of `graph`.",
+        examples=["loss", {"h": "randn_like(h)"}],
     )
     steps: Annotated[list[Step], Field(min_length=1)] = Field(
-        default_factory=list, description="Instead of `backward`: several passes, in order."
+        default_factory=list,
+        description="Instead of `backward`: several passes, in order.",
+        examples=[[{"backward": "loss"}, {"zero_grad": "all"}]],
     )
-    values: dict[str, Value] = Field(default_factory=dict, description="Forward values that must come out.")
+    values: dict[str, Value] = Field(
+        default_factory=dict, description="Forward values that must come out.", examples=[{"loss": 1.5}]
+    )
     expected: dict[str, MaybeValue] = Field(
-        default_factory=dict, description="Gradients that must come out; null for none."
+        default_factory=dict,
+        description="Gradients that must come out; null for none.",
+        examples=[{"x": [2, 4], "w": None}],
     )
     formulas: dict[str, Derivations] = Field(
-        default_factory=dict, description="Gradients derived by hand, each to be verified."
+        default_factory=dict,
+        description="Gradients derived by hand, each to be verified.",
+        examples=[{"w": "x.T @ grad(h)"}],
     )
     wrong_formulas: dict[str, Derivations] = Field(
-        default_factory=dict, description="Derivations that must be refuted."
+        default_factory=dict, description="Derivations that must be refuted.", examples=[{"w": "x @ grad(h)"}]
     )
-    let: dict[str, Expression] = Field(default_factory=dict, description="Intermediate steps of a derivation.")
-    checks: list[Expression] = Field(default_factory=list, description="Identities over values and gradients.")
-    shapes: dict[str, Shape] = Field(default_factory=dict, description="Symbolic shapes of tensors given as literals.")
+    let: dict[str, Expression] = Field(
+        default_factory=dict, description="Intermediate steps of a derivation.", examples=[{"dh": "grad(y) @ W.T"}]
+    )
+    checks: list[Expression] = Field(
+        default_factory=list,
+        description="Identities over values and gradients.",
+        examples=[["(grad(x) * x).sum() == loss"]],
+    )
+    shapes: dict[str, Shape] = Field(
+        default_factory=dict,
+        description="Symbolic shapes of tensors given as literals.",
+        examples=[{"x": ["n", "d"], "s": "uniform(0.1, 2, [n])"}],
+    )
     generalize: Annotated[Generalize, BeforeValidator(_generalize, json_schema_input_type=bool | Generalize)] = Field(
         default_factory=Generalize,
         description="Whether and how to verify with other values and sizes. Default: where there are claims.",
+        examples=[False, {"trials": 5, "dims": {"n": [1, 7]}}],
     )
-    tolerance: dict[str, Tolerances] = Field(default_factory=dict, description="For what the file claims.")
-    only: list[Text] = Field(default_factory=list, description="The engines that the case is meant for. Default: all.")
-    skip: Text = Field(default="", description="Why the case is not to be run.")
-    xfail: Text = Field(default="", description="Why the case must fail.")
-
-
-_LIST = {
-    "type": "array",
-    "items": {"anyOf": [{"type": ["number", "boolean", "string"]}, {"$ref": "#/definitions/List"}]},
-}
-_EXPRESSION_TEXT = "An expression over creators, sizes and the names above: randn(n, 3), zeros(2), a @ a.T."
-
-#: What the model only names, since it is read elsewhere.
-DEFINITIONS: dict[str, Any] = {
-    "List": {**_LIST, "description": "Nested lists of numbers (complex ones as '1+2j'), or of booleans."},
-    "Value": {
-        "description": "A tensor: a number, nested lists, an expression, or {values, shape, dtype}.",
-        "anyOf": [
-            {"type": ["number", "boolean"]},
-            {"type": "string", "minLength": 1, "description": _EXPRESSION_TEXT},
-            {"$ref": "#/definitions/List"},
-            {"$ref": "#/definitions/Form"},
-        ],
-    },
-    "Form": {
-        "description": "A tensor whose shape or dtype cannot be read off its list.",
-        "type": "object",
-        "additionalProperties": False,
-        "minProperties": 1,
-        "anyOf": [{"required": ["values"]}, {"required": ["shape"]}],
-        "properties": {
-            "values": {"anyOf": [{"type": ["number", "boolean", "string"]}, {"$ref": "#/definitions/List"}]},
-            "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 64},
-            "dtype": {"enum": [*dtypes.BY_NAME, *dtypes.ALIASES, *(f"torch.{name}" for name in dtypes.BY_NAME)]},
-        },
-    },
-    "MaybeValue": {"anyOf": [{"$ref": "#/definitions/Value"}, {"type": "null"}]},
-    "Expression": {
-        "description": "One line of the case language, as a PyTorch user writes it: (x @ y).sum(dim=0).",
-        "type": ["string", "number", "boolean"],
-        "minLength": 1,
-    },
-    "Derivations": {
-        "description": "An expression, or a list of them, each verified on its own.",
-        "anyOf": [
-            {"$ref": "#/definitions/Expression"},
-            {"type": "array", "items": {"$ref": "#/definitions/Expression"}, "minItems": 1},
-        ],
-    },
-    "Shape": {
-        "description": "Sizes, each a word or an integer, or a creator: [a, b], uniform(0.1, 2, [a, b]).",
-        "anyOf": [
-            {"type": "string", "minLength": 1},
-            {
-                "type": "array",
-                "items": {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}]},
-            },
-        ],
-    },
-    "Bounds": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "rtol": {"type": "number", "minimum": 0, "description": "Relative to each element."},
-            "atol": {"type": "number", "minimum": 0, "description": "Absolute, as in NumPy; 0 unless given."},
-        },
-    },
-    "StatedTolerance": {"anyOf": [{"type": "number", "minimum": 0}, {"$ref": "#/definitions/Bounds"}]},
-}
-
-
-def schema() -> dict[str, Any]:
-    """The schema of one YAML document of a case file."""
-    made = Case.model_json_schema(ref_template="#/definitions/{model}", schema_generator=_Draft7)
-    definitions = {**made.pop("$defs", {}), **DEFINITIONS}
-    made["required"] = ["inputs", "graph"]
-    for section in ("inputs", "graph"):
-        made["properties"][section]["minProperties"] = 1
-    made["not"] = {"required": ["backward", "steps"]}
-    definitions["Step"]["oneOf"] = [{"required": [action]} for action in ("backward", "zero_grad", "forward")]
-    made["properties"]["tolerance"]["properties"] = {
-        name: {"type": "number", "minimum": 0} for name in ("rtol", "atol")
-    }
-    made |= {"title": "gradcheck case", "definitions": dict(sorted(definitions.items()))}
-    return cast(dict[str, Any], _clean({"$schema": "http://json-schema.org/draft-07/schema#", **made}))
-
-
-class _Draft7(GenerateJsonSchema):
-    """pydantic's generator, less the titles that only repeat the keys."""
-
-    def get_title_from_name(self, name: str) -> str:
-        return ""
-
-
-def _clean(node: Any) -> Any:
-    """`x-ref` as a reference; empty defaults and titles left out. The schema is shallow: it is ours, not a user's."""
-    if isinstance(node, list):
-        return [_clean(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "x-ref" in node:
-        return {"$ref": f"#/definitions/{node['x-ref']}"}
-    empty = {key for key in ("title", "default") if key in node and (not node[key] or isinstance(node[key], dict))}
-    return {key: _clean(value) for key, value in node.items() if key not in empty}
+    tolerance: dict[str, Tolerances] = Field(
+        default_factory=dict, description="For what the file claims.", examples=[{"rtol": 1e-6}, {"x": {"atol": 1e-9}}]
+    )
+    only: list[Text] = Field(
+        default_factory=list,
+        description="The engines that the case is meant for. Default: all.",
+        examples=[["core", "mine"]],
+    )
+    skip: Text = Field(default="", description="Why the case is not to be run.", examples=["needs a GPU"])
+    xfail: Annotated[Xfail, BeforeValidator(_xfail, json_schema_input_type=Text | Xfail)] = Field(
+        default=cast(Any, None),
+        description="Why the case must fail; or in which claims alone, and until when.",
+        examples=["torch is wrong here", {"reason": "a bug", "only": ["formula of b"], "until": "2027-01-31"}],
+    )

@@ -16,8 +16,12 @@ from gradcheck.language.loader.slips import in_text
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.model_fields)
-_STEP_KEYS = tuple(model.Step.model_fields)
-_GENERALIZE_KEYS = tuple(model.Generalize.model_fields)
+#: The keys of mappings that are no case, by the key that they stand under.
+_KEYS_BELOW = {
+    "steps": tuple(model.Step.model_fields),
+    "generalize": tuple(model.Generalize.model_fields),
+    "xfail": tuple(model.Xfail.model_fields),
+}
 _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
 #: The words that a key takes, where it takes nothing else.
 _CHOICES: dict[Any, tuple[str, ...]] = {"dtype": get_args(model.Dtype), "raises": get_args(model.ErrorKind)}
@@ -139,6 +143,9 @@ class _Explanation:
         loc, found = detail["loc"], detail["input"]
         if detail["type"] == "extra_forbidden":
             return self._unknown_key(loc)
+        if detail["type"] == "missing":
+            message = f"{way(loc[:-1])} needs a '{loc[-1]}'"
+            return InvalidCase(message, place=self.document.key_place(loc[:-1]), hint=f"it begins with {loc[-1]}: …")
         what, hint = _expectation(detail)
         slip = self._slip(loc, found, what)
         if slip is not None:
@@ -178,7 +185,7 @@ class _Explanation:
     def _unknown_key(self, loc: tuple[str | int, ...]) -> InvalidCase:
         """The error for the key that ends `loc`, which the model does not have there."""
         key, is_top = str(loc[-1]), len(loc) == 1
-        known = _CASE_KEYS if is_top else _STEP_KEYS if loc[0] == "steps" else _GENERALIZE_KEYS
+        known = _CASE_KEYS if is_top else _KEYS_BELOW[str(loc[0])]
         meant = _SYNONYMS.get(key.lower(), ()) if is_top else ()
         close = nearest(key, known) if self.hints > 0 and not meant else ""
         hint = ""
@@ -251,7 +258,7 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
 def _expectation(detail: ErrorDetails) -> tuple[str, str]:
     """What is taken there, and what to try."""
     kind, key, context = detail["type"], detail["loc"][-1], detail.get("ctx", {})
-    if kind.endswith("_type") and key in _FORMS:
+    if kind.endswith(("_type", "_mismatch")) and key in _FORMS:
         return _FORMS[key]
     if kind == "literal_error":
         *words, last = _CHOICES[key]
@@ -274,7 +281,8 @@ def _counted(number: int) -> str:
 _FORMS: dict[str | int, tuple[str, str]] = {
     "backward": ("a name or a mapping", "write 'backward: z', or 'backward: {z: gradient}'"),
     "skip": ("text", "say why, as in 'skip: needs a GPU'"),
-    "xfail": ("text", "say why, as in 'xfail: det is wrong at a singular matrix'"),
+    "xfail": ("text or a mapping", "say why, as in 'xfail: det is wrong at a singular matrix'"),
+    "until": ("a date", "write it as 2027-01-31"),
     "zero_grad": ("a name, a list of names, or 'all'", ""),
     "tolerance": ("a mapping", "write {rtol: 1e-6, atol: 1e-9}"),
     "generalize": ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}"),

@@ -160,4 +160,4 @@ def _tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> StatedToler
                 scope.refuse(message, (*path, key), "write it like 1e-6")
         else:
             numbers[key] = float(value)
-    return StatedTolerance(**numbers)
+    return StatedTolerance(numbers.get("rtol"), numbers.get("atol"))

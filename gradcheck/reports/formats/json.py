@@ -67,6 +67,7 @@ def of_case(case: CaseResult) -> dict[str, Any]:
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],
         **({"incomplete": [_error(error) for error in case.incomplete]} if case.incomplete else {}),
+        **({"drift": [dict(one.data) for one in case.drift]} if case.drift else {}),
         **({"known": say(case.known)} if case.known is not None else {}),
         **_power(case),
         **_smallest(case),

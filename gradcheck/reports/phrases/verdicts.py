@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.table import phrases, say
+from gradcheck.reports.phrases.table import listed, phrases, say
 
 
 def _among_operations(found: Fact) -> str:
@@ -25,6 +25,12 @@ def _put_together_wrongly(found: Fact) -> str:
     if operations == 1:
         return f"{shown}; the operation is right on its own"
     return f"{shown}; all {operations} operations are right on their own"
+
+
+def _some(claims: tuple[str, ...]) -> str:
+    """The first of them, as `only` would have them."""
+    more = len(claims) - 5
+    return listed(claims) if more <= 0 else f"{', '.join(claims[:5])} and {more} more"
 
 
 phrases(
@@ -89,6 +95,13 @@ phrases(
         "known_failure": "known: {file} has it",
         "known_no_more": "{claims:list} {claims:one fails|fail} no more, and {file} still has "
         "{claims:one it|them}; --update-baseline takes {claims:one it|them} out",
+        "fails_until": "{reason} (until {until})",
+        "holds_again": "{claims:list} {claims:one passes|pass}, though marked xfail",
+        "fails_elsewhere": lambda found: (
+            "marked xfail for certain claims alone, and fails elsewhere too: " + _some(found["claims"])
+        ),
+        "past_its_date": "marked xfail until {until}, which is past: {reason}",
+        "has_drifted": "drift: {claim} agreed to {was:.0e}, and now to {now:.0e}",
         # Of an engine as a whole, and where there is no cause
         "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
         "deeper than Python's stack",

@@ -1,0 +1,76 @@
+"""`xfail`: a case that must fail. That passes for a success, unless it fails elsewhere than it says, no longer fails
+there, or its date is past."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison, Failure
+from gradcheck.errors import Place
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
+
+
+def judged(found: CaseResult, case: Case, today: str) -> CaseResult:
+    """The result, as what the case says of itself makes of it; `today` as in ISO 8601."""
+    said = case.xfail
+    if said is None or found.status not in ("failed", "passed"):
+        return found
+    found = replace(found, reason=said.reason)
+    if found.status == "passed":
+        return replace(found, status="xpassed")
+    if said.only:
+        elsewhere, held = _elsewhere(found, case), _held(found, case)
+        if elsewhere:
+            return _with(found, case, "xfail.only", fact("fails_elsewhere", claims=elsewhere))
+        if held:
+            return replace(found, status="xpassed", known=fact("holds_again", claims=held))
+    if said.until and today > said.until:
+        return _with(found, case, "xfail.until", fact("past_its_date", until=said.until, reason=said.reason))
+    known = fact("fails_until", reason=said.reason, until=said.until) if said.until else None
+    return replace(found, status="xfailed", known=known)
+
+
+def _unsettled(found: CaseResult) -> list[Comparison]:
+    return [c for c in found.comparisons if c.status in UNSETTLED]
+
+
+def _held(found: CaseResult, case: Case) -> tuple[str, ...]:
+    """The names of claims of which none fails."""
+    raised = {error.kind for error in found.errors}
+    names = (name for name in _only(case) if name not in raised)
+    return tuple(name for name in names if not any(_is_called(name, c, case) for c in _unsettled(found)))
+
+
+def _only(case: Case) -> tuple[str, ...]:
+    return case.xfail.only if case.xfail is not None else ()
+
+
+def _elsewhere(found: CaseResult, case: Case) -> tuple[str, ...]:
+    """All that fails and is not named: each as it would be named. Where a step raises what it should not, its error
+    says so, not the comparison beside it."""
+    only = _only(case)
+    names = {_name(c): None for c in _unsettled(found) if not any(_is_called(name, c, case) for name in only)}
+    if any(error.kind in only for error in found.errors):
+        names = {name: None for name in names if not name.startswith("raises")}
+    return (*names, *(error.kind for error in found.errors if error.kind not in only))
+
+
+def _is_called(name: str, c: Comparison, case: Case) -> bool:
+    if name in (c.tensor, c.tensor.partition("[")[0]):
+        return bool(name)
+    is_tensor = name in case.graph or name in case.inputs or name in case.constants
+    if name == " ".join(c.formula.split()) and not is_tensor:
+        return True
+    kind, _, tensor = name.partition(" of ")
+    return kind.replace(" ", "_") in (c.what, c.what.subject) and tensor in ("", c.tensor)
+
+
+def _name(c: Comparison) -> str:
+    kind = c.what.replace("_", " ")
+    return f"{kind} of {c.tensor}" if c.tensor else c.formula or kind
+
+
+def _with(found: CaseResult, case: Case, key: str, told: Fact) -> CaseResult:
+    place = case.places.get(key) or case.places.get("xfail") or Place()
+    return replace(found, errors=(*found.errors, Failure("xfail", told, place)))

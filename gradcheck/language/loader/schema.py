@@ -1,0 +1,142 @@
+"""The JSON Schema of a case, made from the model: what editors check, explain and complete.
+
+`gradcheck.schema.json` is what it comes to; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from gradcheck.autograd import dtypes
+from gradcheck.language.loader.model import Case
+
+#: Ops that are written `x.T` alone.
+_ATTRIBUTES = ("T", "H", "mT", "mH")
+_LIST = {
+    "type": "array",
+    "items": {"anyOf": [{"type": ["number", "boolean", "string"]}, {"$ref": "#/definitions/List"}]},
+}
+_CREATORS = ["randn(n, m)", "rand(n)", "uniform(0.1, 2, [n])", "randint(0, 5, [n])", "zeros(n)", "ones(n)", "eye(n)"]
+_EXPRESSION_TEXT = "An expression over creators, sizes and the names above: randn(n, 3), zeros(2), a @ a.T."
+
+_RTOL, _ATOL = "Relative to each element.", "Absolute, as in NumPy; 0 unless given."
+
+#: What the model only names, since it is read elsewhere.
+DEFINITIONS: dict[str, Any] = {
+    "List": {**_LIST, "description": "Nested lists of numbers (complex ones as '1+2j'), or of booleans."},
+    "Value": {
+        "description": "A tensor: a number, nested lists, an expression, or {values, shape, dtype}.",
+        "anyOf": [
+            {"type": ["number", "boolean"]},
+            {"type": "string", "minLength": 1, "description": _EXPRESSION_TEXT, "examples": _CREATORS},
+            {"$ref": "#/definitions/List"},
+            {"$ref": "#/definitions/Form"},
+        ],
+    },
+    "Form": {
+        "description": "A tensor whose shape or dtype cannot be read off its list.",
+        "type": "object",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "anyOf": [{"required": ["values"]}, {"required": ["shape"]}],
+        "properties": {
+            "values": {
+                "description": "The numbers.",
+                "anyOf": [{"type": ["number", "boolean", "string"]}, {"$ref": "#/definitions/List"}],
+                "examples": [[]],
+            },
+            "shape": {
+                "description": "Its sizes.",
+                "type": "array",
+                "items": {"type": "integer", "minimum": 0},
+                "maxItems": 64,
+                "examples": [[0, 3]],
+            },
+            "dtype": {
+                "description": "Of constants, any; of inputs, the case's.",
+                "enum": [*dtypes.BY_NAME, *dtypes.ALIASES, *(f"torch.{name}" for name in dtypes.BY_NAME)],
+                "examples": ["int64"],
+            },
+        },
+    },
+    "MaybeValue": {"anyOf": [{"$ref": "#/definitions/Value"}, {"type": "null"}]},
+    "Expression": {
+        "description": "One line of the case language, as a PyTorch user writes it: (x @ y).sum(dim=0).",
+        "type": ["string", "number", "boolean"],
+        "minLength": 1,
+    },
+    "Derivations": {
+        "description": "An expression, or a list of them, each verified on its own.",
+        "anyOf": [
+            {"$ref": "#/definitions/Expression"},
+            {"type": "array", "items": {"$ref": "#/definitions/Expression"}, "minItems": 1},
+        ],
+    },
+    "Shape": {
+        "description": "Sizes, each a word or an integer, or a creator: [a, b], uniform(0.1, 2, [a, b]).",
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {
+                "type": "array",
+                "items": {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}]},
+            },
+        ],
+    },
+    "Bounds": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "rtol": {"type": "number", "minimum": 0, "description": _RTOL, "examples": [1e-6]},
+            "atol": {"type": "number", "minimum": 0, "description": _ATOL, "examples": [1e-9]},
+        },
+    },
+    "StatedTolerance": {"anyOf": [{"type": "number", "minimum": 0}, {"$ref": "#/definitions/Bounds"}]},
+}
+
+
+def schema() -> dict[str, Any]:
+    """The schema of one YAML document of a case file."""
+    made = Case.model_json_schema(ref_template="#/definitions/{model}", schema_generator=_Draft7)
+    definitions = {**made.pop("$defs", {}), **DEFINITIONS}
+    made["required"] = ["inputs", "graph"]
+    for section in ("inputs", "graph"):
+        made["properties"][section]["minProperties"] = 1
+    made["not"] = {"required": ["backward", "steps"]}
+    definitions["Step"]["oneOf"] = [{"required": [action]} for action in ("backward", "zero_grad", "forward")]
+    made["properties"]["tolerance"]["properties"] = DEFINITIONS["Bounds"]["properties"]
+    definitions["Expression"] = {**DEFINITIONS["Expression"], "examples": calls()}
+    made |= {"title": "gradcheck case", "definitions": dict(sorted(definitions.items()))}
+    return cast(dict[str, Any], _clean({"$schema": "http://json-schema.org/draft-07/schema#", **made}))
+
+
+def calls() -> list[str]:
+    """Every op as it is called, `softmax(input, dim)`: what an editor offers where an expression stands."""
+    import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
+    from gradcheck.autograd.op import TABLE
+
+    return [
+        f"{name}({', '.join(p.name for p in op.parameters if p.required or p.name == op.variadic)})"
+        for name, op in sorted(TABLE.items())
+        if name not in _ATTRIBUTES
+    ]
+
+
+class _Draft7(GenerateJsonSchema):
+    """pydantic's generator, less the titles that only repeat the keys."""
+
+    def get_title_from_name(self, name: str) -> str:
+        return ""
+
+
+def _clean(node: Any) -> Any:
+    """`x-ref` as a reference; empty defaults and titles left out. The schema is shallow: it is ours, not a user's."""
+    if isinstance(node, list):
+        return [_clean(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "x-ref" in node:
+        return {"$ref": f"#/definitions/{node['x-ref']}"}
+    empty = {key for key in ("title", "default") if key in node and (not node[key] or isinstance(node[key], dict))}
+    return {key: _clean(value) for key, value in node.items() if key not in empty}
