@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 
 BENCHMARKS = (
-    *("chain", "scale", "matmul", "files", "peers", "diagnosis"),
+    *("chain", "scale", "matmul", "files", "peers", "diagnosis", "probing"),
     *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz"),
 )
 #: Where a benchmark stands, if not in a module of its name.
@@ -17,7 +17,7 @@ ELSEWHERE = {"spellings": "exam.spellings"}
 
 
 def main(names: list[str]) -> int:
-    if names[:1] in (["exam"], ["fuzz"]) and names[1:]:  # with options of its own
+    if names[:1] in (["exam"], ["fuzz"], ["probing"]) and names[1:]:  # with options of its own
         return int(import_module(f"benchmarks.{names[0]}").main(names[1:]))
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:

@@ -150,23 +150,24 @@ class Op(Signature):
 
     def _promoted(self, args: list[Any]) -> Any:
         target: np.dtype | None = None
-        if self.numeric and any(type(arg) is bool or getattr(arg, "dtype", None) == np.bool_ for arg in args[:2]):
+        listed = () if self.sequence is None else args[self.sequence]
+        operands = (*args[:2], *listed)
+        if self.numeric and any(type(arg) is bool or getattr(arg, "dtype", None) == np.bool_ for arg in operands):
             raise DtypeMismatch(f"{self.name} does not take booleans", hint="write ~ for 1 - mask, or mask.double()")
-        sequence = () if self.sequence is None else args[self.sequence]
         if self.uniform:
-            require_one_dtype(self.name, *(value for value in (*args, *sequence) if isinstance(value, ARRAYS)))
+            require_one_dtype(self.name, *(value for value in (*args, *listed) if isinstance(value, ARRAYS)))
         if self.elementwise:
             target = promote(self.name, args, int(self.masked), len(self.rules), floating=self.floating)
             if "bifc"[category(target)] not in self.takes:
                 raise DtypeMismatch(f"{self.name} does not take {target}")
-        arrays = [value for value in (*args, *sequence) if isinstance(value, ARRAYS)]
+        arrays = [value for value in (*args, *listed) if isinstance(value, ARRAYS)]
         if self.rounds or not any(array.dtype in HALVES for array in arrays):
             result = self.forward(*args)
             return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)
         if target is None:
             target = result_dtype([array for array in arrays if array.dtype.kind in "fVc"])
         if self.sequence is not None:
-            args[self.sequence] = list(sequence)
+            args[self.sequence] = list(listed)
         return rounded_to(target, self.forward(*in_single(args)))
 
 

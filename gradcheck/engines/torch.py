@@ -30,10 +30,11 @@ _DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_N
 _ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
 
-def _settle(dtype: torch.dtype, threads: int, recording: bool) -> None:
+def _settle(dtype: torch.dtype, threads: int, recording: bool, warning: bool) -> None:
     torch.set_default_dtype(dtype)
     torch.set_num_threads(threads)
     torch.set_grad_enabled(recording)
+    torch.set_warn_always(warning)
 
 
 class Torch(DefineByRun):
@@ -49,9 +50,13 @@ class Torch(DefineByRun):
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
-        """The case's dtype is torch's default, gradients are recorded; all of it is restored afterwards."""
-        known = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
-        mine = _DEFAULTS[dtype], 1, True
+        """The case's dtype is torch's default, gradients are recorded, warnings given each time; all of it is restored
+        afterwards."""
+        known = (
+            *(torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()),
+            torch.is_warn_always_enabled(),
+        )
+        mine = _DEFAULTS[dtype], 1, True, True  # what it warns of belongs to each case, not to the first alone
         self._freed = set()
         if mine != known:
             _settle(*mine)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.checks.limits import OutOfTime
 from gradcheck.checks.options import QUICK
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
@@ -158,6 +159,21 @@ def test_libraries_have_one_thread_in_a_worker(workers: Workers) -> None:
 def test_what_a_fork_was_given_is_not_sent() -> None:
     with Workers(1, forked=(lambda x: x + 1,)) as worker:
         assert worker.submit(call_given, 0, 2).result() == 3
+
+
+def test_a_limit_holds_within_a_second_of_the_beginning_of_the_call() -> None:
+    start, begun = time.perf_counter(), multiprocessing.get_context("fork").Value("d", 0.0)
+
+    def one_long_call() -> None:
+        begun.value = time.perf_counter()
+        in_one_call()
+
+    with Workers(1, limit=0.3, forked=(one_long_call,)) as worker:
+        error = worker.submit(call_given, 0).exception()
+        ended = time.perf_counter()
+    assert isinstance(error, OutOfTime)
+    assert start < begun.value
+    assert 0.3 < ended - begun.value < 1.3
 
 
 def test_workers_that_are_sent_home_leave_their_work() -> None:

@@ -14,6 +14,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import complex_of
 from gradcheck.autograd.op import composite, elementwise, op
 from gradcheck.autograd.ops.comparison_where import where
+from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 _Z = "complex(randn(2, 3), randn(2, 3))"
@@ -85,6 +86,7 @@ def complex(real: Any, imag: Any) -> Any:
 @composite(method=False, samples="polar(uniform(0.5, 2, [3]), randn(3))")
 def polar(abs: Any, angle: Any) -> Any:
     """The complex numbers of these lengths and angles."""
+    require_one_dtype("polar", abs, angle)
     return complex(abs * ops.cos(angle), abs * ops.sin(angle))
 
 

@@ -136,6 +136,7 @@ def _einsum_elements(equation: str, operands: Any) -> int:
 @op(
     (None, _einsum_rule),
     sequence=1,
+    numeric=True,
     variadic="tensors",
     method=False,
     elements=_einsum_elements,
@@ -165,7 +166,7 @@ def einsum(equation: str, tensors: Any) -> Any:
 def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dimensions of `a` and of `b` that `tensordot` contracts, counted from the front."""
     if isinstance(dims, (tuple, list)):
-        if len(dims) != 2:
+        if len(dims) != 2 or not all(isinstance(listed, (tuple, list)) for listed in dims):
             raise ArgumentError(f"tensordot takes a number of dimensions or two lists of them, not {dims}")
         return canonical_all(dims[0], a.ndim), canonical_all(dims[1], b.ndim)
     count = integer(dims, "the number of dimensions")
@@ -191,6 +192,7 @@ def _tensordot_elements(a: Any, b: Any, dims: Any) -> int:
 )
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions given."""
+    require_one_dtype("tensordot", a, b)
     first, second = _contracted(a, b, dims)
     if len(first) != len(second):
         raise ShapeMismatch(f"tensordot: {len(first)} dimensions of one against {len(second)} of the other")

@@ -17,6 +17,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional
+from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 # Windows -------------------------------------------------------------------------------------------
@@ -112,6 +113,9 @@ def _check_convolution(dims: int, input: Any, weight: Any, bias: Any, groups: in
     channels, out = input.shape[-dims - 1], weight.shape[0]
     if groups < 1:
         raise ArgumentError(f"conv{dims}d takes at least 1 group, not {groups}")
+    require_one_dtype(f"conv{dims}d", *(tensor for tensor in (input, weight, bias) if tensor is not None))
+    if not out or 0 in input.shape[-dims:]:
+        raise ShapeMismatch(f"conv{dims}d: {list(input.shape)} and {list(weight.shape)} leave nothing to compute")
     if channels != weight.shape[1] * groups or out % groups:
         grouped = f"{channels} channels in {groups} groups"
         raise ShapeMismatch(f"conv{dims}d: {grouped} do not fit weights {list(weight.shape)}")

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import op
 from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.functional import functional, one_dtype, reduced, same_shape
+from gradcheck.autograd.ops.common.functional import fits_into, functional, one_dtype, reduced, same_shape
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
@@ -31,7 +31,7 @@ def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
     if list(target.shape) != expected:
         needed = f"for scores of shape {list(input.shape)} it must be {expected}"
         raise ShapeMismatch(f"{name}: the target has shape {list(target.shape)}; {needed}")
-    if target.dtype not in (np.int64, np.uint8):
+    if target.dtype not in ((np.int64, np.uint8) if target.ndim < 2 else (np.int64,)):
         raise DtypeMismatch(f"{name}: class indices must be int64, not {target.dtype}")
     _check_weight(name, input, weight)
 
@@ -143,11 +143,13 @@ def cross_entropy(
         raise ArgumentError(f"cross_entropy takes a label_smoothing from 0 to 1, not {label_smoothing}")
     dim = _class_dim(input)
     if target.shape == input.shape:
-        if target.dtype.kind in "biu":
+        if target.dtype.kind in "biuc":
             raise DtypeMismatch(f"cross_entropy: class probabilities must be floating, not {target.dtype}")
         _check_weight("cross_entropy", input, weight)
         return _of_probabilities(ops.log_softmax(input, dim), target, weight, reduction, label_smoothing)
     _check_classes("cross_entropy", input, target, weight)
+    if label_smoothing and target.dtype != np.int64:
+        raise DtypeMismatch(f"cross_entropy: with label_smoothing class indices must be int64, not {target.dtype}")
     logs = ops.log_softmax(input, dim)
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
@@ -195,6 +197,8 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
     """`-(target * log(input) + (1 - target) * log(1 - input))`, each logarithm at least -100 as in torch."""
     same_shape("binary_cross_entropy", input, target, "target")
     one_dtype("binary_cross_entropy", input, target, weight)
+    if weight is not None:
+        fits_into("binary_cross_entropy", input, weight, "weight")
     if input.dtype.kind == "f" and not ((input >= 0) & (input <= 1)).all():
         raise DomainError("binary_cross_entropy takes probabilities, from 0 to 1")
     with np.errstate(divide="ignore"):
@@ -217,6 +221,9 @@ def binary_cross_entropy_with_logits(
     """`binary_cross_entropy` of `sigmoid(input)`, stable for large scores; `pos_weight` weighs the positive class."""
     same_shape("binary_cross_entropy_with_logits", input, target, "target")
     one_dtype("binary_cross_entropy_with_logits", input, target)
+    for given, what in ((weight, "weight"), (pos_weight, "pos_weight")):
+        if given is not None:
+            fits_into("binary_cross_entropy_with_logits", input, given, what)
     log_probability = ops.logsigmoid(input)
     if pos_weight is not None:
         log_probability = log_probability * (1 + (pos_weight - 1) * target)

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.functional import functional
+from gradcheck.autograd.ops.common.functional import fits_into, functional
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch, Unsupported
 
@@ -30,7 +30,9 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias`, for weights of shape (out, in)."""
     require_one_dtype("linear", *(tensor for tensor in (input, weight, bias) if tensor is not None))
-    product = input @ ops.t(weight)
+    product, outputs = input @ ops.t(weight), tuple(weight.shape[:-1])
+    if bias is not None and tuple(bias.shape) not in ((), (1,), outputs, (1, *outputs)):
+        raise ShapeMismatch(f"linear: the bias has shape {list(bias.shape)}, expected {list(outputs)}")
     return product if bias is None else product + bias
 
 
@@ -112,10 +114,14 @@ def _masked(scores: Any, attn_mask: Any, is_causal: bool) -> Any:
         attn_mask = ops.arange(scores.shape[-1]) <= ops.unsqueeze(ops.arange(scores.shape[-2]), -1)
     if attn_mask is None:
         return scores
-    if attn_mask.dtype.kind == "b":
-        return ops.where(attn_mask, scores, -np.inf)
     if attn_mask.dtype.kind in "iu":
         raise DtypeMismatch(f"the attention mask must be bool or floating, not {attn_mask.dtype}")
+    if not is_causal:
+        fits_into("scaled_dot_product_attention", scores, attn_mask, "mask")
+    if attn_mask.dtype.kind == "b":
+        return ops.where(attn_mask, scores, -np.inf)
+    if attn_mask.dtype != np.float32:
+        require_one_dtype("scaled_dot_product_attention", scores, attn_mask)
     return scores + attn_mask
 
 

@@ -12,7 +12,14 @@ from math import log, pi
 from typing import Any
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.functional import functional, joint_elements, reduced, same_shape
+from gradcheck.autograd.ops.common.functional import (
+    fits_into,
+    floating_one_of,
+    functional,
+    joint_elements,
+    reduced,
+    same_shape,
+)
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 _loss = partial(functional, elements=joint_elements)
@@ -37,6 +44,7 @@ def _weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> 
 )
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
     """The squared error; with `weight` the mean divides by the sum of the weights."""
+    floating_one_of("mse_loss", input, target)
     return _weighted("mse_loss", ops.square(input - target), input, weight, reduction)
 
 
@@ -66,8 +74,9 @@ def _huber(error: Any, delta: Any) -> Any:
 )
 def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
     """The squared error over `2 * beta` where it is below `beta`, the absolute error less `beta / 2` beyond."""
-    if beta < 0:
+    if not beta >= 0:
         raise ArgumentError(f"smooth_l1_loss takes a beta of at least 0, not {beta}")
+    floating_one_of("smooth_l1_loss", input, target)
     error = input - target
     return reduced(_huber(error, beta) / beta if beta else ops.abs(error), reduction)
 
@@ -84,7 +93,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
     Unlike those of `mse_loss`, the mean of weighted errors divides by their number.
     """
-    if delta <= 0:
+    if not delta > 0:
         raise ArgumentError(f"huber_loss takes a delta above 0, not {delta}")
     loss = _huber(input - target, delta)
     if weight is not None:
@@ -159,6 +168,7 @@ def gaussian_nll_loss(
 )
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """`log(1 + exp(-target * input))`, for targets of -1 and 1."""
+    fits_into("soft_margin_loss", input, target, "target")
     return reduced(ops.log1p(ops.exp(-target * input)), reduction)
 
 
@@ -234,6 +244,9 @@ def triplet_margin_loss(
 
     With `swap`, the negative's distance from the positive counts where that is smaller.
     """
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        found = f"{anchor.ndim}, {positive.ndim} and {negative.ndim}"
+        raise ShapeMismatch(f"triplet_margin_loss takes three tensors of as many dimensions, not {found}")
     if margin <= 0:
         raise ArgumentError(f"triplet_margin_loss takes a margin above 0, not {margin}")
     near = ops.pairwise_distance(anchor, positive, p, eps)

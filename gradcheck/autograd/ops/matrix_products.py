@@ -53,6 +53,7 @@ def _product_elements(input: Any, other: Any) -> int:
 @op(
     (_matmul_left, _matmul_right),
     uniform=True,
+    numeric=True,
     aliases=("linalg.matmul",),
     elements=_product_elements,
     samples="""

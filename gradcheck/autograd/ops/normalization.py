@@ -115,6 +115,9 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise IndexOutOfRange(f"batch_norm takes at least 2 dimensions, (N, C, …), not {input.ndim}")
+    if (running_mean is None) != (running_var is None):
+        raise ArgumentError("batch_norm takes both running_mean and running_var, or neither")
+    one_dtype("batch_norm", input, running_mean, running_var, weight, bias)
     if eps < 0 or (training and eps == 0):
         raise ArgumentError(f"batch_norm takes an eps of at least 0, and above 0 in training, not {eps}")
     weight, bias = _channels(weight, input, "weight"), _channels(bias, input, "bias")
@@ -140,6 +143,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     """Mean 0 and variance 1 over each of `num_groups` groups of channels, then scaled and shifted by channel."""
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeMismatch(f"group_norm: {num_groups} groups of the channels of {list(input.shape)}")
+    one_dtype("group_norm", input, weight, bias)
     parted = ops.reshape(input, (input.shape[0], num_groups, -1))
     normal = ops.reshape(_standardized(parted, (2,), eps), input.shape)
     return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
@@ -150,6 +154,9 @@ def instance_norm(input: Any, *, weight: Any = None, bias: Any = None, eps: floa
     """Mean 0 and variance 1 for each channel of each instance."""
     if input.ndim < 3:
         raise ShapeMismatch(f"instance_norm takes at least 3 dimensions, (N, C, …), not {input.ndim}")
+    if prod(int(size) for size in input.shape[2:]) == 1:
+        raise ShapeMismatch(f"instance_norm needs more than 1 value a channel, not shape {list(input.shape)}")
+    one_dtype("instance_norm", input, weight, bias)
     normal = _standardized(input, tuple(range(2, input.ndim)), eps)
     return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 

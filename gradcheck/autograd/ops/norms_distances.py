@@ -70,15 +70,21 @@ def _norm_rule(g: Any, y: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype:
 def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """`sum(abs(x)**ord)**(1 / ord)`; for inf the largest size, for -inf the smallest, for 0 how many are not 0."""
     target = named(dtype, x.dtype)
-    require_floating("linalg.vector_norm", target)
-    if np.promote_types(x.dtype, target) != target:
-        raise DtypeMismatch(f"linalg.vector_norm: {x.dtype} does not fit into {target}")
+    require_floating("linalg.vector_norm", x.dtype)
+    _check_dtype("linalg.vector_norm", x.dtype, target)
     work = np.dtype(np.float32) if target in HALVES else target
     size = np.abs(x.astype(work, copy=False))
     run = axes(dim, x.ndim)
     if any_empty(x, run) and (ord < 0 or math.isinf(ord)):
         raise ShapeMismatch(f"linalg.vector_norm: no elements have no norm of order {ord}")
     return accumulate(lambda a: _norm_of_sizes(a, ord, run, keepdim), size, real_of(target))
+
+
+def _check_dtype(name: str, dtype: Any, target: Any) -> None:
+    """Raise DtypeMismatch unless numbers of this dtype fit into those of `target`, real ones into real ones."""
+    is_real = dtype.kind != "c" and target.kind != "c"
+    if dtype != target and (not is_real or np.promote_types(dtype, target) != target):
+        raise DtypeMismatch(f"{name}: {dtype} does not fit into {target}")
 
 
 def _norm_of_sizes(size: Any, ord: float, run: tuple[int, ...], keepdim: bool) -> Any:
@@ -118,6 +124,8 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     """A norm of matrices: "fro", "nuc" (the sum of singular values), 2 (the largest), 1 (the largest column sum), inf
     (the largest row sum); with a minus, the smallest."""
     rows, columns = _plane("linalg.matrix_norm", dim, A.ndim)
+    if dtype is not None:
+        _check_dtype("linalg.matrix_norm", A.dtype, dtype)
     matrix = A if dtype is None else to(A, dtype)
     if ord == "fro":
         return vector_norm(matrix, 2, (rows, columns), keepdim)
@@ -131,6 +139,8 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
 
 
 def _spectral(matrix: Any, ord: Any, rows: int, columns: int, keepdim: bool) -> Any:
+    if matrix.dtype in HALVES:
+        raise DtypeMismatch(f"linalg.matrix_norm of order {ord!r} does not take {matrix.dtype}", hint="x.float()")
     values = svdvals(movedim(matrix, (rows, columns), (-2, -1)))
     found = ops.sum(values, -1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
     if keepdim:
@@ -154,9 +164,13 @@ def _spectral(matrix: Any, ord: Any, rows: int, columns: int, keepdim: bool) -> 
 )
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of a vector, or of a matrix where `ord` is given and there are two dimensions; else of all elements."""
+    if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2):
+        raise ShapeMismatch(f"linalg.norm runs over one or two dimensions, not over {len(dim)}")
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
     pair = isinstance(dim, (tuple, list)) and len(dim) == 2
+    if isinstance(ord, str) and not pair and (dim is not None or A.ndim > 2):
+        raise ShapeMismatch(f"linalg.norm of order {ord!r} runs over two dimensions", hint="give dim=(-2, -1)")
     if pair or (dim is None and A.ndim == 2) or isinstance(ord, str):
         return matrix_norm(A, ord, dim if pair else (-2, -1), keepdim, dtype=dtype)
     if dim is None and A.ndim != 1:
@@ -175,6 +189,8 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 )
 def torch_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """`linalg.vector_norm` of order `p` over all dimensions or those of `dim`, whatever their number; or "nuc"."""
+    if p == "nuc" and dim is None and input.ndim != 2:
+        raise ShapeMismatch(f"norm of order 'nuc' takes matrices, not {input.ndim} dimensions", hint="dim=(-2, -1)")
     if p == "nuc":
         return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
@@ -210,6 +226,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms count as at least `eps`."""
     shape = _joint(x1.shape, x2.shape)
     axis = canonical(dim, len(shape)) - len(shape)
+    if not eps >= 0:
+        raise ArgumentError(f"cosine_similarity takes an eps of at least 0, not {eps}")
     spread = [x if tuple(x.shape) == shape else ops.broadcast_to(x, shape) for x in (x1, x2)]
     norms = [ops.clamp(ops.norm(x, 2, axis, True), min=eps) for x in spread]
     return ops.sum((x1 / norms[0]) * (x2 / norms[1]), axis)
@@ -239,7 +257,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
     """The p-norm distance of each row of `x1`, (…, m, d), from each row of `x2`, (…, n, d): (…, m, n)."""
     one_dtype("cdist", x1, x2)
-    if p < 0:
+    if not p >= 0:
         raise ArgumentError(f"cdist takes a p of at least 0, not {p}")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeMismatch(f"cdist: rows of shapes {list(x1.shape)} and {list(x2.shape)} have no distance")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import elementwise, row
-from gradcheck.errors import DomainError
+from gradcheck.errors import DomainError, DtypeMismatch
 
 
 def _of_floats(rounded: Any, input: Any) -> Any:
@@ -39,6 +39,8 @@ row(
 )
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Rounded to the nearest, halves to the even one; to `decimals` places."""
+    if decimals and input.dtype.kind in "iu":
+        raise DtypeMismatch(f"round to decimals takes floating numbers, not {input.dtype}")
     if isinstance(decimals, int):
         decimals = min(max(decimals, -400), 400)  # no float has more places, and NumPy would count them one by one
     return np.round(input, decimals)

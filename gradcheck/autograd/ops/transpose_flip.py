@@ -10,7 +10,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
 from gradcheck.autograd.ops.common.dims import canonical, canonical_all, integer
 from gradcheck.autograd.ops.shape_casts import reshape
-from gradcheck.errors import ShapeMismatch
+from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 @linear(lambda g, y, x: g.T, torch="Tensor.T", samples="randn(2, 3).T; randn(0, 3).T")
@@ -101,6 +101,8 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 )
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """The dimensions `source` moved to `destination`, the others in their order."""
+    if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
+        raise ArgumentError(f"movedim takes two dimensions or two lists of them, not {source} and {destination}")
     here, there = canonical_all(source, input.ndim), canonical_all(destination, input.ndim)
     if len(here) != len(there):
         raise ShapeMismatch(f"movedim: {len(here)} dimensions {source} to move to {len(there)} places {destination}")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError
-from gradcheck.language.evaluation import scalars
+from gradcheck.language.evaluation import argument_dtypes, scalars
 from gradcheck.language.evaluation.budget import shape_of
 from gradcheck.language.evaluation.scalars import ARITHMETIC, PLAIN
 
@@ -28,6 +28,7 @@ class Argument(NamedTuple):
     place: int
     parameter: Parameter
     kind: str
+    dtypes: str  # a letter for each that a tensor there may have (see `argument_dtypes`); empty where all are taken
 
 
 #: Kinds by the parameter's name, where no default tells; a flag has a default that is one.
@@ -51,8 +52,6 @@ tensor: scaled_dot_product_attention.value index_add.source index_add.index gath
 tensor: scatter_add.src index_select.index take.index lerp.end isclose.other where.condition
 tensor: complex.real complex.imag polar.abs polar.angle
 operand: masked_fill.value scatter.src where.input clamp_min.min clamp_max.max rsub.other
-floating: celu.input huber_loss.input huber_loss.target kl_div.input kl_div.target nanmean.input l1_loss.input
-floating: soft_margin_loss.input dist.input dist.other pairwise_distance.x1 pairwise_distance.x2 l1_loss.target
 integer: narrow.start linspace.steps aminmax.dim linalg.vecdot.dim
 number: linspace.start linspace.end arange.start arange.end arange.step
 plain: add.alpha sub.alpha rsub.alpha addr.alpha addr.beta
@@ -94,8 +93,11 @@ def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[Argument]
         kind = _kind(op, op.parameters.index(parameter), parameter)
         if place >= positional and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
             kind = "integer"
-        if kind != _ANYTHING or f"{op.name}.{parameter.name}" in _NEVER_NONE:
-            yield Argument(place, parameter, kind)
+        elif place >= positional and parameter.name == "dim" and kind == _ANYTHING:
+            kind = "dimension"  # by position, `var` takes a boolean there, which it takes for another parameter
+        dtypes = argument_dtypes.taken(op.name, parameter.name)
+        if kind != _ANYTHING or dtypes or f"{op.name}.{parameter.name}" in _NEVER_NONE:
+            yield Argument(place, parameter, kind, dtypes)
 
 
 def _kind(op: Op, place: int, parameter: Parameter) -> str:
@@ -115,13 +117,17 @@ def _takes_tensors_alone(op: Op, place: int) -> bool:
 
 def check_kinds(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
     """Refuse an argument of another kind than torch takes. Raises ArgumentError."""
-    for place, parameter, kind in kinds:
+    for place, parameter, kind, dtypes in kinds:
         value = given[place]
         if value is None and f"{op.name}.{parameter.name}" in _NEVER_NONE:
             raise _error(op, f"{op.name} takes no None as {parameter.name}")
         is_default = value is None and parameter.default is None
         if kind != _ANYTHING and not is_default and not _TESTS[kind](value, given):
             raise _refusal(op, place, parameter, kind, value)
+        if dtypes and (kind == "dtype" or shape_of(value) is not None) and not argument_dtypes.fits(value, dtypes):
+            words, found = argument_dtypes.words(dtypes), argument_dtypes.name_of(value)
+            message = f"{op.name} takes {words} as {parameter.name}, not {found}"
+            raise DtypeMismatch(message, hint=argument_dtypes.hint(value))
     if op.name in _ALIKE:
         _check_alike(op, kinds, given)
 
@@ -148,10 +154,6 @@ def _is_complex(value: Any) -> bool:
     return "complex" in str(getattr(value, "dtype", ""))
 
 
-def _is_floating(value: Any) -> bool:
-    return not any(word in str(value.dtype) for word in ("int", "bool"))
-
-
 def _is_integer(value: Any, given: list[Any]) -> bool:
     try:
         operator.index(value)
@@ -171,8 +173,8 @@ _TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
     "real": lambda value, given: type(value) is not complex and _is_number(value, given),
     "plain": lambda value, given: type(value) is not bool and _is_number(value, given),
     "flag": lambda value, given: type(value) is bool,
-    "floating": lambda value, given: hasattr(value, "dtype") and _is_floating(value),
     "integer": _is_integer,
+    "dimension": lambda value, given: type(value) is not bool,
     "list": lambda value, given: isinstance(value, (list, tuple)),
     "sizes": lambda value, given: isinstance(value, (list, tuple)),
     "dtype": _is_dtype,
@@ -186,6 +188,7 @@ _WORDS = {
     "plain": "a number other than True and False",
     "flag": "True or False",
     "integer": "an integer",
+    "dimension": "a dimension",
     "list": "a list of tensors",
     "sizes": "a list of sizes",
     "dtype": "a dtype",
@@ -202,14 +205,12 @@ def _error(op: Op, message: str, hint: str = "") -> ArgumentError:
 
 def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) -> TensorError:
     what = _what(value)
-    if kind == "floating" and shape_of(value) is not None:
-        return DtypeMismatch(f"{op.name} takes floating numbers as {parameter.name}, not {_dtype_name(value)}")
     if kind == "operand":
         return _error(op, f"{op.name} takes tensors and numbers, not {what}", _instead_of_list(value))
     if kind == "list":
         what = "one tensor" if shape_of(value) is not None else what
         return ArgumentError(f"{op.name} takes a list of tensors, not {what}", hint=f"write {op.name}([x, y])")
-    if kind in ("tensor", "floating"):
+    if kind == "tensor":
         message = f"{op.name} takes a tensor as its {_ordinal(place)} argument, not {what}"
         return _error(op, message, _instead_of_list(value) or _instead_of_number(op, parameter, value))
     if kind == "integer" and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
@@ -217,10 +218,6 @@ def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) ->
     if getattr(value, "requires_grad", False) and shape_of(value) == ():
         return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not a tensor that needs a gradient")
     return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not {what}")
-
-
-def _dtype_name(value: Any) -> str:
-    return str(value.dtype).removeprefix("torch.")
 
 
 def _what(value: Any) -> str:

@@ -322,6 +322,8 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     except ArgumentError as error:
         instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else {}
         raise site.error(error.message, instead.get(op.name, error.hint)) from None
+    if op.name in ("sort", "argsort") and positional > 1 and "stable" in keys:
+        raise site.error(f"{op.name} takes dim by its name beside stable", f"write {op.name}(x, dim=0, stable=True)")
     if op.name in _DIM_FIRST and positional == 1 and "keepdim" in keys and "dim" not in keys:
         raise site.error(f"{op.name} keeps a dimension that it is told", f"write {op.name}(x, dim=0, keepdim=True)")
     return Call(op.name, args, kwargs, at=site.at)

@@ -182,6 +182,7 @@ def test_kinds_are_known_of_the_arguments_that_are_given() -> None:
     assert [(one.place, one.parameter.name, one.kind) for one in kinds] == [
         (0, "input", "tensor"),
         (1, "keepdim", "flag"),
+        (2, "dim", "dimension"),
     ]
     check_kinds(op, kinds, [np.ones(2), True, 0])
 

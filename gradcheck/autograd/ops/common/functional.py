@@ -12,6 +12,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.op import Op, composite
+from gradcheck.autograd.ops.common.dims import broadcast_shape
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
@@ -62,6 +63,19 @@ def same_shape(name: str, input: Any, other: Any, what: str) -> None:
     """Raise ShapeMismatch unless both have one shape; `what` is the other one's role."""
     if tuple(input.shape) != tuple(other.shape):
         raise ShapeMismatch(f"{name}: the {what} has shape {list(other.shape)}, the input {list(input.shape)}")
+
+
+def fits_into(name: str, input: Any, other: Any, what: str) -> None:
+    """Raise ShapeMismatch unless `other` broadcasts against `input` without making it larger."""
+    if broadcast_shape(name, tuple(input.shape), tuple(other.shape)) != tuple(input.shape):
+        shapes = f"{list(other.shape)}, the input {list(input.shape)}"
+        raise ShapeMismatch(f"{name}: the {what} is larger than the input: it has shape {shapes}")
+
+
+def floating_one_of(name: str, *tensors: Any) -> None:
+    """Raise DtypeMismatch where all are integers, and no mean can be taken."""
+    if all(tensor.dtype.kind in "biu" for tensor in tensors):
+        raise DtypeMismatch(f"{name} takes floating tensors, not {tensors[0].dtype}")
 
 
 def one_dtype(name: str, *tensors: Any) -> None:

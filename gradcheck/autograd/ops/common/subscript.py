@@ -68,6 +68,8 @@ def _entry(item: Any) -> Any:
         array = array.astype(np.int64)
     if array.dtype.kind not in _INDEX_KINDS:
         raise IndexError(f"an index is made of integers or booleans, not of {array.dtype}")
+    if array.dtype in (np.int8, np.int16):
+        raise IndexError(f"an index is int64, int32 or bool, not {array.dtype}")
     if array.dtype == np.uint8:
         return array.astype(bool)  # in torch, bytes are masks
     return int(array) if array.ndim == 0 and array.dtype.kind != "b" else array

@@ -1,0 +1,91 @@
+"""Which dtypes torch takes as an argument, where it does not take all: ops that have no kernel for complex numbers or
+booleans, indices that must be of one kind of integer.
+
+As in `argument_kinds`, hosts are asked for nothing, so that what is refused is told in the same words for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: A letter for each dtype: booleans, small integers with and without sign, int32, int64, bfloat16, float16, other
+#: floats, complex numbers.
+_LETTERS = {
+    **dict.fromkeys(("int8", "int16"), "i"),
+    **dict.fromkeys(("float32", "float64"), "f"),
+    **dict.fromkeys(("complex64", "complex128"), "c"),
+    **dict(zip(("bool", "uint8", "int32", "int64", "bfloat16", "float16"), "buwlgh", strict=True)),
+}
+_WORDS = {
+    "ghf": "real floating numbers",
+    "ghfc": "floating numbers",
+    "f": "numbers of float32 or float64",
+    "hf": "real floating numbers other than bfloat16",
+    "fc": "floating numbers that are not of half precision",
+    "uiwlghf": "real numbers",
+    "buiwlghf": "real numbers and booleans",
+    "uiwlghfc": "numbers other than booleans",
+    "wl": "int64 or int32",
+    "l": "int64",
+}
+_HINTS = dict.fromkeys("gh", "convert it: x.float()") | {
+    "b": "convert it: mask.double()",
+    "c": "take its real part: z.real",
+}
+_TABLE = """
+ghf: batch_norm.input instance_norm.input group_norm.input layer_norm.input
+ghf: binary_cross_entropy.input binary_cross_entropy_with_logits.input binary_cross_entropy_with_logits.target
+ghf: binary_cross_entropy_with_logits.weight binary_cross_entropy_with_logits.pos_weight cosine_similarity.x1
+ghf: cosine_similarity.x2 scaled_dot_product_attention.query kl_div.input kl_div.target
+ghf: gaussian_nll_loss.var hinge_embedding_loss.input huber_loss.input huber_loss.target soft_margin_loss.input
+ghf: avg_pool1d.input polar.abs polar.angle nanmean.input celu.input margin_ranking_loss.input1
+ghf: margin_ranking_loss.input2
+f: cdist.x1 cdist.x2
+hf: complex.real complex.imag view_as_complex.input
+fc: linalg.svdvals.A linalg.pinv.input
+ghfc: l1_loss.input l1_loss.target dist.input dist.other pairwise_distance.x1 pairwise_distance.x2 linalg.vecdot.x
+ghfc: linalg.vecdot.y lerp.input lerp.end
+uiwlghf: mse_loss.input mse_loss.target smooth_l1_loss.input smooth_l1_loss.target topk.input argmax.input argmin.input
+uiwlghf: max_pool2d.input avg_pool2d.input
+uiwlghfc: tensordot.a tensordot.b mm.input mm.mat2 bmm.input bmm.mat2 mv.input mv.vec dot.input dot.tensor vdot.input
+uiwlghfc: vdot.other inner.input inner.other linear.input addmm.mat1 addmv.mat addbmm.batch1
+uiwlghfc: baddbmm.batch1 trace.input conv1d.input conv2d.input addcmul.tensor1 addcdiv.tensor1
+buiwlghf: soft_margin_loss.target cosine_embedding_loss.target
+wl: gather.index scatter.index scatter_add.index index_select.index index_add.index
+l: take.index take_along_dim.indices
+ghfc: mean.dtype linalg.vector_norm.dtype
+ghf: softmax.dtype log_softmax.dtype softmin.dtype nanmean.dtype
+uiwlghfc: cumsum.dtype cumprod.dtype linspace.dtype
+uiwlghf: arange.dtype max_pool1d.input
+buiwlghf: cross_entropy.input nll_loss.input nansum.dtype softmax.input log_softmax.input softmin.input
+"""
+_TAKEN = {
+    name: letters
+    for letters, names in (line.split(": ") for line in _TABLE.split("\n") if line)
+    for name in names.split()
+}
+
+
+def taken(op: str, parameter: str) -> str:
+    """A letter for each dtype that torch takes as this parameter; empty where it takes all, or refuses some itself."""
+    return _TAKEN.get(f"{op}.{parameter}", "")
+
+
+def name_of(value: Any) -> str:
+    """A tensor's dtype, or a dtype itself, by its name."""
+    return str(getattr(value, "dtype", value)).removeprefix("torch.")
+
+
+def fits(value: Any, letters: str) -> bool:
+    """Whether a tensor, whosoever it is, has one of these dtypes, or one that nobody knows."""
+    return _LETTERS.get(name_of(value), letters) in letters
+
+
+def words(letters: str) -> str:
+    """These dtypes, for a sentence."""
+    return _WORDS[letters]
+
+
+def hint(value: Any) -> str:
+    """What to write for a tensor that is not taken."""
+    return _HINTS.get(_LETTERS.get(name_of(value), ""), "")
