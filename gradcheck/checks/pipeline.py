@@ -120,6 +120,10 @@ def _compared(case: Case, options: Options, engines: Engines) -> Context:
             # a stage may amend what was found before it
             found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
             context.found += found
+    if any(c.status == "failed" for c in context.found):
+        from gradcheck.checks.failures.repeated import excuse_unrepeated
+
+        excuse_unrepeated(context)
     return context
 
 

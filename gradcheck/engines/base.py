@@ -15,7 +15,8 @@ the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_err
 failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
 
 Optional are `timeout`, `own_dtype`, `conventions`, `output`, `session` and `parts`, which `time_limit`, `own_dtype`,
-`conventions`, `take_output`, `session` and `parts_of` below read, and `Evaluation.changed`. A define-by-run engine
+`conventions`, `take_output`, `session` and `parts_of` below read, `evaluate_bare` and `gives` (see
+`tensor_class.bare`), and `Evaluation.changed`. A define-by-run engine
 whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `DefineByRun`, whose `evaluate` can also
 record ops.
 """

@@ -36,7 +36,8 @@ def taken_apart(
 
 def _inside(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[int]:
     """Adds what is wrong inside of an op; its places."""
-    found = [_in(one, c) for c in _wrong_parts(failures, engine, one)]
+    _, wrong = wrong_parts(failures, engine, one)
+    found = [_in(one, c) for c in wrong]
     first = len(failures.comparisons)
     failures.comparisons.extend(found)
     return list(range(first, first + len(found)))
@@ -47,15 +48,18 @@ def _in(outer: WrongOperation, c: Comparison) -> Comparison:
     return replace(c, operation=replace(c.operation, number=outer.number, inside=outer.application.op.name))
 
 
-def _wrong_parts(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[Comparison]:
-    """On tensors of their own; what is right there, where two of its arguments are one tensor."""
+def wrong_parts(
+    failures: PointFailures, engine: Engine, one: WrongOperation
+) -> tuple[tuple[Application, ...], list[Comparison]]:
+    """What is called in an op's place, and what of it is wrong: on tensors of their own; what is right there, where two
+    of its arguments are one tensor."""
     called, run = parts(failures, engine, one.application).called, failures.context.options.tolerance
     if not called:
-        return []
+        return called, []
     found = wrong_alone(failures.point, engine, [replace(part, shared=False) for part in called], run)
     wrong = {c.operation.number for c in found if c.operation is not None}
     shared = [part for number, part in enumerate(called) if part.shared and number not in wrong]
-    return found + (wrong_alone(failures.point, engine, shared, run) if shared else [])
+    return called, found + (wrong_alone(failures.point, engine, shared, run) if shared else [])
 
 
 def parts(failures: PointFailures, engine: Engine, application: Application) -> Parts:

@@ -6,6 +6,7 @@ dialect is one more entry there. Nothing here knows what a case claims, or anoth
 dialects      what Tensor classes differ in, a table for each difference
 api           how one class is made, read and asked for gradients; `discovery` finds out
 capabilities  what its backward pass takes and keeps; `learning` finds that out by gradients, from `hypotheses`
+bare          a problem again as a few lines of Python would run it, before anybody is blamed
 conventions   what of that is worth a line at the top of a report
 call_forms    how an op might be called; `op_lookup` finds out which of these a class understands
 foreign       what is the same for every library that gradcheck did not write, and its tensors, wrapped

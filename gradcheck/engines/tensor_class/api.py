@@ -171,6 +171,10 @@ class Api:
         if keep is not None:
             keep()
 
+    def is_told_to_keep(self, tensor: Any) -> bool:
+        """Whether a tensor that is no leaf keeps its gradient only if it is told to."""
+        return method_of(tensor, dialects.KEEPING) is not None
+
     def is_view(self, tensor: Any) -> bool:
         """Whether it shares another's memory, and gradient."""
         return any(self.is_tensor(getattr(tensor, name, None)) for name in dialects.BASES)

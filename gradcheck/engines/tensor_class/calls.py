@@ -152,7 +152,7 @@ class Calls:
 def _div(input: Any, other: Any, rounding_mode: Any) -> Any:
     if rounding_mode is not None:
         return NotImplemented
-    return input * (1 / other) if isinstance(other, (int, float)) and other else input * other**-1
+    return input * (1 / other) if isinstance(other, (int, float)) and other else input * other**-1.0
 
 
 def _mean(input: Any, dim: Any, keepdim: Any, dtype: Any) -> Any:
@@ -191,12 +191,12 @@ DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "expand": _expand,
     "squeeze": _squeeze,
     "unsqueeze": _unsqueeze,
-    "neg": lambda input: input * -1,
-    "positive": lambda input: input * 1,
-    "clone": lambda input: input * 1,
-    "contiguous": lambda input: input * 1,
+    "neg": lambda input: input * -1.0,
+    "positive": lambda input: input * 1.0,
+    "clone": lambda input: input * 1.0,
+    "contiguous": lambda input: input * 1.0,
     "square": lambda input: input * input,
-    "reciprocal": lambda input: input**-1,
+    "reciprocal": lambda input: input**-1.0,
     "sqrt": lambda input: input**0.5,
     "rsqrt": lambda input: input**-0.5,
 }

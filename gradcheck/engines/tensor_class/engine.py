@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Sequence
 from functools import reduce
 from importlib import import_module
 from pkgutil import iter_modules
@@ -13,17 +14,21 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import Op
+from gradcheck.engines.base import Evaluation
+from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
 from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
-from gradcheck.engines.tensor_class.guard import ANYTHING, Output, translating
+from gradcheck.engines.tensor_class.guard import ANYTHING, EngineError, Output, translating
 from gradcheck.engines.tensor_class.learning import capabilities_of
 from gradcheck.errors import NonScalarBackward, Unsupported
 from gradcheck.facts import Fact
+from gradcheck.language.problem import Problem
 
 Seeds = list[np.ndarray | None]
 
@@ -39,6 +44,7 @@ class TensorClassEngine(ForeignEngine):
         self._started: list[WrappedTensor] = []  # where passes over this graph have begun
         self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
+        self._bare = False  # whether nothing is asked of the class but what the case takes
 
     @property
     def capabilities(self) -> Capabilities:
@@ -59,6 +65,31 @@ class TensorClassEngine(ForeignEngine):
         if (self.api.flag, self.api.flag_if_wanted) != flag:
             self.api.flag, self.api.flag_if_wanted = flag
             self.calls.forget()
+
+    def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
+        """As any engine does. Where ops had to be tried, the graph is run again without that; and what is raised must be
+        raised on the bare graph, too."""
+        known = self.calls.lookup.known
+        found = super().evaluate(problem, recorder)
+        if self.calls.lookup.known != known:
+            found = super().evaluate(problem, recorder)
+        if self._bare or found.error is None or found.error.kind != EngineError.kind:
+            return found
+        again = self.evaluate_bare(problem)
+        return found if again.error is not None and again.error.kind == found.error.kind else again
+
+    def evaluate_bare(self, problem: Problem) -> Evaluation:
+        """The same problem as a few lines of Python would run it: see `bare`."""
+        self._bare = True
+        try:
+            return evaluated_bare(self, problem)
+        finally:
+            self._bare = False
+
+    def gives(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+        """Whether roots of these values get these incoming gradients: see `bare`."""
+        with self.output.capturing():
+            return gives(self, roots, seeds)
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -139,8 +170,11 @@ class TensorClassEngine(ForeignEngine):
         """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is."""
         if tensor.tensor is None:
             return
-        with translating("retain_grad()"):
-            self.api.keep_gradient(tensor.tensor)
+        if self._bare:
+            tensor.unread = tensor.unread or self.api.is_told_to_keep(tensor.tensor)
+        else:
+            with translating("retain_grad()"):
+                self.api.keep_gradient(tensor.tensor)
         is_its_bases = self.api.is_view(tensor.tensor)
         tensor.unread = tensor.unread or is_its_bases or not self.capabilities.keeps_intermediates
 
@@ -149,7 +183,7 @@ class TensorClassEngine(ForeignEngine):
     def backward(self, roots: list[WrappedTensor], seeds: Seeds, retain_graph: bool) -> None:
         """One pass from all roots at once; where `backward` takes no gradient, from the sum of root times gradient."""
         self._refuse(roots, retain_graph)
-        roots, seeds = self._starts(roots, seeds)
+        roots, seeds = self.starts(roots, seeds)
         keep = retain_graph if self.api.retaining else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
@@ -194,7 +228,7 @@ class TensorClassEngine(ForeignEngine):
         if any(root.tensor is None for root in roots):
             raise Unsupported("a backward pass from what is no tensor of the engine", lacks="passes from constants")
 
-    def _starts(self, roots: list[WrappedTensor], seeds: Seeds) -> tuple[list[WrappedTensor], Seeds]:
+    def starts(self, roots: list[WrappedTensor], seeds: Seeds) -> tuple[list[WrappedTensor], Seeds]:
         """Roots and seeds as the class takes them: as they are, or one total."""
         if all(seed is None for seed in seeds) and len(roots) == 1:
             if roots[0].array.size != 1 and self.api.scalar:

@@ -47,6 +47,11 @@ class OpLookup:
         self._engine = engine
         self._known: dict[Any, Form | str] = {}  # a text says why there is none
 
+    @property
+    def known(self) -> int:
+        """How many forms have been looked for so far."""
+        return len(self._known)
+
     def form(self, op: Op, bound: Sequence[Any]) -> Form:
         """How the op is called with arguments of these kinds. Raises NoForm where the library has no such thing."""
         key = (op, *[_kind(value) for value in bound])

@@ -32,6 +32,10 @@ phrases(
         "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
         "keeps_no_graph": "a graph is good for one pass",
         "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",
+        # What fails, and is not the class's own.
+        "right_on_the_bare_graph": "not understood: it is right where the graph runs with its leaves alone",
+        "made_of_others": "it has no such op; what stands in its place is made of ops that are right alone",
+        "incoming_cannot_be_given": "no incoming gradient can be given: a root times one is wrong already",
         # What mutants have wrong, and where.
         "rule_negated": "negated",
         "rule_scaled": "factor",
