@@ -20,6 +20,8 @@ from gradcheck.language.case import STDIN, Case, StatedTolerance
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from gradcheck.cache.cache import Cache
+
 #: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
 ORACLES = ("auto", "numeric", "none")
 #: Which derivatives of engines are compared: gradients, Jacobian-vector products, or both, and with each other.
@@ -70,8 +72,8 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. What is in the `baseline` is known to fail. Where an
-    override is for a case, its choices hold for it; of several, the last.
+    Neither changes what is found. What is in the `baseline` is known to fail; what is in the `cache` need not be
+    computed again. Where an override is for a case, its choices hold for it; of several, the last.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -96,6 +98,7 @@ class Options:
     executor: str | Callable[[], Executor] | None = None
     baseline: Baseline | None = None
     overrides: tuple[Override, ...] = ()
+    cache: Cache | None = None
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:
