@@ -11,11 +11,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import Further, check_one, unreadable
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.errors import InvalidCase
-from gradcheck.language.case import Case
-
-#: A case, or all errors of one file.
-Work = Case | list[InvalidCase]
+from gradcheck.language.case import Case, Work
 
 
 def in_turn(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:

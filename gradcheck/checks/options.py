@@ -22,6 +22,8 @@ from gradcheck.language.case import STDIN, Case, StatedTolerance
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from gradcheck.cache.cache import Cache
+
 #: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
 ORACLES = ("auto", "numeric", "none")
 #: Which derivatives of engines are compared: gradients, Jacobian-vector products, or both, and with each other.
@@ -73,8 +75,9 @@ class Options:
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
     Neither changes what is found. What is in the `baseline` is known to fail; what has drifted since it was
-    written is told, and with `fail_on_drift` fails. Where an override is for a case, its
-    choices hold for it; of several, the last. `today` (ISO 8601) is past the date of an `xfail`, or not.
+    written is told, and with `fail_on_drift` fails; what is in the `cache` need not be computed again. Where an
+    override is for a case, its choices hold for it; of several, the last. `today` (ISO 8601) is past the date of an
+    `xfail`, or not.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -101,6 +104,7 @@ class Options:
     fail_on_drift: bool = False
     overrides: tuple[Override, ...] = ()
     today: str = field(default_factory=today)
+    cache: Cache | None = None
 
     def __post_init__(self) -> None:
         if self.oracle not in ORACLES:

@@ -16,7 +16,7 @@ from typing import Any
 from gradcheck.checks import workers
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
-from gradcheck.checks.in_turn import Work, checker, ready
+from gradcheck.checks.in_turn import checker, ready
 from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import broken, unreadable
@@ -24,7 +24,7 @@ from gradcheck.checks.transport import Transport
 from gradcheck.checks.workers import THREADED, CannotStart, Workers, can_fork, serve_forks
 from gradcheck.engines.resolve import ENGINES
 from gradcheck.errors import UsageError
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Work
 
 #: The most cases that go out together; and how many chunks each worker should get, so that none ends much later.
 _CHUNK, _CHUNKS = 16, 8
@@ -169,7 +169,8 @@ class _CasesAndEngines(Sequence[Any]):
 
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
-    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=_bare(options.baseline))
+    known = _bare(options.baseline)
+    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=known, cache=None)
     own = [engine for engine in (*options.engines, options.reference) if not isinstance(engine, str)]
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in own):

@@ -243,6 +243,7 @@ class CaseResult:
     known: Fact | None = None  # what a baseline, or `xfail`, has to do with its status
     drift: tuple[Fact, ...] = ()  # what agrees less well than a baseline remembers
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
+    cached: bool = False  # whether an earlier run came to it
 
     @property
     def wrong_references(self) -> tuple[str, ...]:
@@ -267,6 +268,11 @@ class RunResult:
         """What engines do otherwise by design, with the engine's name, each once."""
         told = (told for case in self.cases for told in case.conventions)
         return tuple(dict.fromkeys((engine, one) for engine, found in told for one in found))
+
+    @property
+    def cached(self) -> int:
+        """Of how many cases an earlier run has found the result."""
+        return sum(case.cached for case in self.cases)
 
     def count(self, status: CaseStatus) -> int:
         """How many cases came out so."""

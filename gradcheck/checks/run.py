@@ -1,4 +1,7 @@
-"""A run: which cases, one after the other, and what is told of them beyond their verdicts. Prints nothing."""
+"""A run: which cases, one after the other, and what is told of them beyond their verdicts. Prints nothing.
+
+What computes is imported where something is to be computed: a run of which everything is known does without.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ import os
 import platform
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import PurePath
@@ -17,12 +19,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcheck.checks.in_turn import Work, in_turn, ready
 from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.runner import check_one
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.case import Case, Loaded
+from gradcheck.language.case import Case, Loaded, Work
 from gradcheck.language.loader import load
 
 
@@ -59,7 +59,7 @@ def run(
     start = time.perf_counter()
     chosen = Options(**choices) if options is None else replace(options, **choices)
     engines = cache(lambda: engines_of(chosen))
-    if chosen.jobs == 1 and chosen.executor is None:
+    if chosen.jobs == 1 and chosen.executor is None and chosen.cache is None:
         engines()  # what is wrong with them is told at once
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
@@ -86,6 +86,28 @@ def run(
 def _results(
     work: Sequence[Work], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
+    """Each result with its place in the work: those that are known from earlier runs, and those that are found out."""
+    if options.cache is None:
+        yield from _computed(work, options, engines)
+        return
+    from gradcheck.checks.remembered import Remembered
+
+    memory = Remembered(options.cache, options, work)
+    yield from memory.known.items()
+    rest = [at for at in range(len(work)) if at not in memory.known]
+    if not rest:
+        return
+    try:
+        with closing(_computed([work[at] for at in rest], options, engines)) as arrived:
+            for number, found in arrived:
+                yield rest[number], memory.told(rest[number], found)
+    finally:
+        memory.keep()
+
+
+def _computed(
+    work: Sequence[Work], options: Options, engines: Callable[[], Engines]
+) -> Generator[tuple[int, CaseResult], None, None]:
     """Each result with its place in the work: one after another here, or by others as they come."""
     if options.jobs > 1 or options.executor is not None or options.timeout is not None:
         from gradcheck.checks.parallel import in_parallel, plan_of
@@ -94,6 +116,8 @@ def _results(
         if plan is not None:
             yield from in_parallel(work, options, engines, plan)
             return
+    from gradcheck.checks.in_turn import in_turn
+
     yield from enumerate(in_turn(work, options, engines()))
 
 
@@ -121,6 +145,8 @@ def _shrunk(
     results = [found for _, found in done]
     if not any(found.status in ("failed", "crashed") for found in results):
         return results
+    from gradcheck.checks.in_turn import ready
+    from gradcheck.checks.runner import check_one
     from gradcheck.checks.shrinking.reproduction import Reproductions, quick, thorough
 
     fast, slow, engines = quick(options), thorough(options), make()
@@ -183,45 +209,3 @@ def _in_order(selected: Selected) -> list[Work]:
 
 def _position(place: Place) -> tuple[tuple[str, ...], int]:
     return PurePath(place.file).parts, place.line
-
-
-# What engines could not express --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """One engine's missing ops and abilities, those first that stand alone in the way of most cases; `unlocks` says of
-    how many, by the word."""
-
-    engine: str
-    words: tuple[str, ...]
-    unsupported: int  # cases that it could not run
-    cases: int  # cases that it was asked to run
-    unlocks: Mapping[str, int]
-
-
-def lacking(result: RunResult) -> list[Lacking]:
-    """Every engine that could not express something, in the order in which they come up."""
-    missing: dict[str, list[tuple[str, ...]]] = {}
-    asked: Counter[str] = Counter()
-    for case in result.cases:
-        asked.update({comparison.engine for comparison in case.comparisons})
-        for engine, words in lacks_of(case).items():
-            missing.setdefault(engine, []).append(words)
-    return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
-
-
-def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lacking:
-    needed = Counter(word for words in missing for word in words)
-    alone = Counter(words[0] for words in missing if len(words) == 1)
-    ordered = sorted(needed, key=lambda word: (-alone[word], -needed[word]))
-    return Lacking(engine, tuple(ordered), len(missing), asked, {word: alone[word] for word in ordered})
-
-
-def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:
-    """What each engine lacks for one case."""
-    found: dict[str, dict[str, None]] = {}
-    for comparison in case.comparisons:
-        if comparison.status == "unsupported" and comparison.lacks:
-            found.setdefault(comparison.engine, {})[comparison.lacks] = None
-    return {engine: tuple(words) for engine, words in found.items()}

@@ -21,16 +21,16 @@ from gradcheck.autograd.tensor import Tensor
 
 
 class Transport:
-    """`shared` is what both sides have, in the same order."""
+    """`shared` is what both sides have, in the same order; what is of one of the types in `left` stays behind."""
 
-    def __init__(self, shared: Sequence[Any] = ()) -> None:
-        self._shared = shared
+    def __init__(self, shared: Sequence[Any] = (), left: tuple[type, ...] = ()) -> None:
+        self._shared, self._left = shared, (Tensor, *left)
         self._places = {id(one): place for place, one in enumerate(shared)}
 
     def pack(self, thing: Any) -> bytes:
         """Raises what pickle does."""
         buffer = io.BytesIO()
-        _Pickler(buffer, self._places).dump(thing)
+        _Pickler(buffer, self._places, self._left).dump(thing)
         return buffer.getvalue()
 
     def unpack(self, data: bytes) -> Any:
@@ -48,9 +48,9 @@ _here = threading.local()
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, places: dict[int, int]) -> None:
+    def __init__(self, file: io.BytesIO, places: dict[int, int], left: tuple[type, ...]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._places = places
+        self._places, self._left = places, left
 
     def reducer_override(self, obj: Any) -> Any:
         """How an object travels: a call that makes it anew."""
@@ -60,7 +60,7 @@ class _Pickler(pickle.Pickler):
         kind: Any = type(obj)
         if kind is Op:
             return _op, (obj.name,)
-        if kind is Tensor:
+        if kind in self._left:
             return _nothing, ()
         values = _parts(kind)
         return NotImplemented if values is None else (_made, (kind, values(obj)))

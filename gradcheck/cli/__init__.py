@@ -21,7 +21,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     atexit.register(gc.freeze)
     # pydantic would search every installed package for plugins to it, for a tenth of the time that a command has.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    # Who calls this with arguments is a program, which may have changed what is computed: it uses no cache.
+    code = _code() if arguments is None and _may_run(words) else None
     from gradcheck.cli.group import gradcheck, guarded
 
-    words = sys.argv[1:] if arguments is None else arguments
-    sys.exit(guarded(gradcheck, words))
+    sys.exit(guarded(gradcheck, words, code))
+
+
+def _may_run(words: Sequence[str]) -> bool:
+    """Whether these call for a run: by its name, or by what it is to run."""
+    first = words[0] if words else ""
+    return (first in ("run", "-") or os.path.exists(first.partition("::")[0])) and not {"-h", "--help"} & set(words)
+
+
+def _code() -> str | None:
+    """gradcheck's own files, before more of them is imported: what is kept of a run is known by them."""
+    from gradcheck.cache.surroundings import code
+
+    return code()

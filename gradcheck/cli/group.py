@@ -107,10 +107,11 @@ def gradcheck() -> None:
     """
 
 
-def guarded(command: click.Command, arguments: Sequence[str]) -> int:
-    """Run a click command; the exit code, whatever happens. No user mistake shows a traceback."""
+def guarded(command: click.Command, arguments: Sequence[str], begun_with: str | None = None) -> int:
+    """Run a click command; the exit code, whatever happens. No user mistake shows a traceback. What the process has
+    `begun_with` of gradcheck's own code is the context's object: without it, no command uses a cache."""
     try:
-        code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False)
+        code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=begun_with)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code

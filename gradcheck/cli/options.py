@@ -188,6 +188,12 @@ RUN: tuple[Option, ...] = (
         "[default: reverse]",
     ),
     Option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too."),
+    Option(
+        "--cache/--no-cache",
+        default=True,
+        help="Whether what passed is known to the next run, as long as nothing changes that it depends on. "
+        "[default: cache]",
+    ),
     Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
     Option(
         "--shrink/--no-shrink",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from gradcheck.cache.folder import FOLDER, prepare
 from gradcheck.cli.files import prepare_file, refuse_inputs, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports import Look, render
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from gradcheck.language.case import Loaded
 
 WIDTH = 80
-#: What a run leaves for people and for the next run; never for version control.
-CACHE = Path(".gradcheck_cache")
 
 
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
@@ -149,14 +148,6 @@ class Outputs:
             write_stderr(f"cannot write to GITHUB_STEP_SUMMARY '{path}': {error.strerror}")
 
 
-def prepare_cache() -> None:
-    """Make the folder of what a run leaves. Raises OSError."""
-    CACHE.mkdir(exist_ok=True)
-    ignored = CACHE / ".gitignore"
-    if not ignored.exists():
-        ignored.write_text("*\n", encoding="utf-8")
-
-
 def keep(id: str, case: str) -> str:
     """Write a case file that reproduces a failure of the case with this id; its path, empty where it cannot be written.
 
@@ -165,9 +156,9 @@ def keep(id: str, case: str) -> str:
     import hashlib  # here, since help does without
 
     words = "-".join(re.findall(r"[A-Za-z0-9]+", id.rpartition("::")[2]))[:60] or "case"
-    path = CACHE / "smallest" / f"{words}-{hashlib.sha256(id.encode()).hexdigest()[:6]}.yaml"
+    path = FOLDER / "smallest" / f"{words}-{hashlib.sha256(id.encode()).hexdigest()[:6]}.yaml"
     try:
-        prepare_cache()
+        prepare()
         path.parent.mkdir(exist_ok=True)
         write_file(path, case)
     except (OSError, UsageError):  # a folder that is not ours to write in; the report has the case all the same

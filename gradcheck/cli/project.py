@@ -11,7 +11,7 @@ from gradcheck.cli.config import configured
 from gradcheck.cli.known import read_baseline
 
 #: What concerns a run as the command line does it, and not what is found.
-_NOT_HERE = ("jobs", "executor", "shrink", "maxfail")
+_NOT_HERE = ("jobs", "executor", "shrink", "maxfail", "cache")
 
 
 def project_options(folder: Path | None = None, **choices: Any) -> Options:

@@ -7,15 +7,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradcheck.cache.folder import FOLDER, prepare
 from gradcheck.cli.files import write_file
-from gradcheck.cli.output import CACHE, prepare_cache, write_stderr
+from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Loaded
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
-_FILE = CACHE / "last-failed.json"
+_FILE = FOLDER / "last-failed.json"
 _FAILED = ("crashed", "invalid", "failed", "xpassed")
 
 
@@ -37,7 +38,7 @@ def remember(result: RunResult) -> None:
     if now == known:
         return
     try:
-        prepare_cache()
+        prepare()
         write_file(Path(_FILE), json.dumps(sorted(now), indent=0) + "\n")
     except (OSError, UsageError):
         return

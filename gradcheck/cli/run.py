@@ -13,11 +13,13 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
+from gradcheck.engines.libraries import libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
 from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
+    from gradcheck.cache.cache import Cache
     from gradcheck.checks.baseline import Baseline
     from gradcheck.checks.options import Effort, Override
     from gradcheck.checks.result import CaseResult, RunResult
@@ -35,6 +37,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     pyproject.toml are taken, else cases/.
     """
     chosen["overrides"] = _overrides()
+    chosen["cache"] = _cache(chosen, click.get_current_context().find_root().obj)
     if not chosen.pop("watch"):
         return _checked(paths, chosen)
     from gradcheck.cli.group import guarded
@@ -66,7 +69,7 @@ def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     given = {name: value for name, value in chosen.items() if value not in unset}
     if update:
         return _updated(which, given, outputs)
-    if given.get("jobs", 1) > 1:
+    if given.get("jobs", 1) > 1 and chosen["cache"] is None:
         _preload(given)
     selection = which()
     outputs.spare(selection)
@@ -83,6 +86,16 @@ def _preload(given: dict[str, Any]) -> None:
     from gradcheck.checks.parallel import preload
 
     preload(Options(**given))
+
+
+def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
+    """None where it was not chosen, or nothing may be kept. `code` is what the process has begun with."""
+    libraries = libraries_of((*chosen["engines"], chosen["reference"] or "torch"))
+    if not chosen["cache"] or code is None or libraries is None:
+        return None
+    from gradcheck.cache.cache import cache_of
+
+    return cache_of(code, libraries)
 
 
 def _overrides() -> tuple[Override, ...]:

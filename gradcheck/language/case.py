@@ -177,3 +177,7 @@ class Loaded(NamedTuple):
 
     cases: tuple[Case, ...]
     errors: tuple[InvalidCase, ...]
+
+
+#: What a run takes up: a case, or all errors of one file.
+Work = Case | list[InvalidCase]

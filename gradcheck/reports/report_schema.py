@@ -100,6 +100,7 @@ _CASE = _of(
         "line": _LINE,
         "name": _TEXT,
         "status": {"enum": list(get_args(CaseStatus))},
+        "cached": _FLAG,
         "seconds": {"type": "number", "minimum": 0},
         "seed": _WHOLE,
         "reproduce": _TEXT,
@@ -119,7 +120,7 @@ _CASE = _of(
 _LACKING = _of(
     {"engine": _TEXT, "lacks": _list(_TEXT), "unsupported": _COUNT, "cases": _COUNT, "unlocks": _map(_COUNT)}
 )
-_SUMMARY = ("cases", *get_args(CaseStatus), "reference_wrong")
+_SUMMARY = ("cases", *get_args(CaseStatus), "reference_wrong", "cached")
 
 
 def report_schema() -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gradcheck.checks.lacking import Lacking, lacking, lacks_of
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
-from gradcheck.checks.run import Lacking, lacking, lacks_of
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain
 
@@ -27,10 +27,11 @@ _MOST_LACKING = 8
 
 
 def summary(result: RunResult) -> str:
-    """`3 failed, 1997 passed, 1 invalid in 4.2s`; `5 passed (torch is wrong in 1 case) in 0.1s`."""
+    """`3 failed, 1997 passed, 1 invalid in 4.2s`; `5 passed (torch is wrong in 1 case) in 0.1s, 4 from the cache`."""
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
     nothing = ": nothing was checked" if result.cases and result.checked_nothing else ""
     line = f"{', '.join(counts) or 'no cases'}{nothing}{_wrong_references(result)} in {duration(result.seconds)}"
+    line += f", {result.cached} from the cache" if result.cached else ""
     if not result.interrupted:
         return line
     ran = f"{len(result.cases)} of {result.selected} ran: " if result.selected else ""

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Options
-from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
-from gradcheck.checks.run import Lacking, lacking, lacks_of, run
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.run import run
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
@@ -228,42 +227,3 @@ def test_any_integer_is_a_seed(check: Callable[..., CaseResult], seed: int) -> N
     """)
     assert case.status == "passed", case.errors
     assert case.reproduce.endswith(f" --seed {seed}")
-
-
-# What engines could not express --------------------------------------------------------------------------
-
-
-def comparison(engine: str, lacks: str = "") -> Comparison:
-    return Comparison(Subject(ClaimKind.RAISES, "x", engine=engine), "unsupported" if lacks else "passed", lacks=lacks)
-
-
-def case(*comparisons: Comparison) -> CaseResult:
-    return CaseResult("", "", "", "unsupported", comparisons=comparisons)
-
-
-CASES = (
-    case(comparison("mine", "softmax"), comparison("yours")),
-    case(comparison("mine", "matmul"), comparison("mine", "softmax")),
-    case(comparison("mine")),
-    case(comparison("yours", "matmul")),
-)
-
-
-def test_each_word_once_those_first_that_stand_in_the_way_of_most() -> None:
-    assert lacking(RunResult(CASES, 0.0, {})) == [
-        Lacking("mine", ("softmax", "matmul"), unsupported=2, cases=3, unlocks={"softmax": 1, "matmul": 0}),
-        Lacking("yours", ("matmul",), unsupported=1, cases=2, unlocks={"matmul": 1}),
-    ]
-
-
-def test_what_alone_would_let_most_cases_run_comes_first() -> None:
-    """`a` is needed by most, but never enough; `c` twice is."""
-    needed = (("a", "b"), ("a", "b"), ("a", "c"), ("c",), ("c",), ("d",))
-    cases = tuple(case(*(comparison("mine", word) for word in words)) for words in needed)
-    (found,) = lacking(RunResult(cases, 0.0, {}))
-    assert found.words == ("c", "d", "a", "b")
-    assert found.unlocks == {"c": 2, "d": 1, "a": 0, "b": 0}
-
-
-def test_one_case_has_each_word_once() -> None:
-    assert lacks_of(case(*[comparison("mine", "softmax")] * 2, comparison("yours"))) == {"mine": ("softmax",)}

@@ -120,6 +120,7 @@ EVERY = {
     "oracle": ("'none'", "none"),
     "mode": ("'both'", "both"),
     "order": ("2", "2"),
+    "cache": ("false", "false"),
     "power": ("true", "true"),
     "shrink": ("false", "no"),
     "fix": ("true", "true"),

@@ -67,8 +67,8 @@ class TensorClassEngine(ForeignEngine):
             self.calls.forget()
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """As any engine does. Where ops had to be tried, the graph is run again without that; and what is raised must be
-        raised on the bare graph, too."""
+        """As any engine does. Where ops had to be tried, the graph is run again without that; and what is raised must
+        be raised on the bare graph, too."""
         known = self.calls.lookup.known
         found = super().evaluate(problem, recorder)
         if self.calls.lookup.known != known:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcheck.checks.conformance.conform import Conformance, Standing, standing
+from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import RunResult
-from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
 from gradcheck.reports.causes import causes
 from gradcheck.reports.overview import overview

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
+from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
-from gradcheck.checks.run import lacking
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import say
@@ -39,6 +39,7 @@ def head(result: RunResult) -> dict[str, Any]:
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
     summary["reference_wrong"] = sum(bool(case.wrong_references) for case in result.cases)
+    summary["cached"] = result.cached
     summary["seconds"] = result.seconds
     return {
         "schema": SCHEMA,
@@ -62,7 +63,7 @@ def of_case(case: CaseResult) -> dict[str, Any]:
     return {
         **_fields(case, "id", "file"),
         "line": case.place.line or None,
-        **_fields(case, "name", "status", "seconds", "seed", "reproduce", "reason", "tags", "output"),
+        **_fields(case, "name", "status", "cached", "seconds", "seed", "reproduce", "reason", "tags", "output"),
         "warnings": [plain(say(warning)) for warning in case.warnings],
         "errors": [_error(error) for error in case.errors],
         "comparisons": [_comparison(comparison) for comparison in case.comparisons],

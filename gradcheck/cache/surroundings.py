@@ -1,0 +1,183 @@
+"""What results depend on besides what is asked: gradcheck's own files, libraries, the machine, the environment.
+
+Each is a digest; None where it cannot be known, and then nothing may be kept. Files count as they stand on the disk:
+whoever asks must do so before it imports what is in them, and again before it keeps what came of them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
+
+#: The package itself.
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+#: How what libraries read begins: which kernels they choose, how many threads they have, what is loaded.
+_READ = (
+    *("ATEN", "BLIS", "CUBLAS", "CUDA", "DNNL", "DYLD_", "GLIBC_", "GOMP", "GOTO", "JAX", "KMP_", "LD_", "MKL", "NPY_"),
+    *("NUMPY", "NUMEXPR", "NVIDIA", "OMP_", "ONEDNN", "OPENBLAS", "PYTHON", "PYTORCH", "TORCH", "VECLIB", "XLA"),
+)
+#: Lines of /proc/cpuinfo that say what a processor is, and not how it is doing.
+_PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU ")
+#: Folders of a library that hold nothing that runs here.
+_IDLE = ("__pycache__", "include")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Of a process, from its beginning. `libraries` are the top-level modules that it may compute with."""
+
+    code: str
+    libraries: tuple[str, ...]
+    others: str
+
+    @classmethod
+    def of(cls, code: str | None, libraries: Iterable[str]) -> Surroundings | None:
+        """With `code()` as it was before anything was imported; None where something is not known."""
+        names = tuple(sorted(set(libraries)))
+        others = _others(names)
+        return None if code is None or others is None else cls(code, names, others)
+
+    def hold(self) -> bool:
+        """Whether all files are still the same."""
+        return code() == self.code and _others(self.libraries) == self.others
+
+    @property
+    def digest(self) -> bytes:
+        """Of all of it."""
+        return _digest([self.code, self.others]).encode()
+
+
+def _others(libraries: Iterable[str]) -> str | None:
+    parts = [machine(), environment(os.environ), customization(), *map(library, libraries)]
+    return None if None in parts else _digest(map(str, parts))
+
+
+# gradcheck itself ------------------------------------------------------------------------------------
+
+
+def code(package: str = _OWN) -> str | None:
+    """The contents of every file of a package; None where Python would run something else than these say."""
+    found = []
+    try:
+        for file in sorted(_files(package)):
+            with open(file, "rb") as stream:
+                found.append(f"{file[len(package) :]} {blake2b(stream.read()).hexdigest()}")
+            if file.endswith(".py") and _is_outrun(file):
+                return None
+    except OSError:
+        return None
+    return _digest(found) if found else None
+
+
+def _is_outrun(file: str) -> bool:
+    """Whether Python takes a file that it compiled before this one was written: both within one second, and of one
+    size."""
+    compiled = cache_from_source(file)
+    try:
+        source, known = os.stat(file), os.stat(compiled)
+        if known.st_mtime_ns >= source.st_mtime_ns:
+            return False
+        with open(compiled, "rb") as stream:
+            header = stream.read(16)
+    except OSError:
+        return False
+    told = [number & 0xFFFFFFFF for number in (int(source.st_mtime), source.st_size)]
+    return header[4:8] != bytes(4) or header[8:16] == b"".join(number.to_bytes(4, "little") for number in told)
+
+
+def _files(folder: str) -> Iterator[str]:
+    """All files below it that may be run; what is linked, as where it stands."""
+    waiting, seen = [folder], set()
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name in _IDLE:
+                    continue
+                if not entry.is_dir():
+                    yield entry.path
+                elif (key := (entry.stat().st_dev, entry.stat().st_ino)) not in seen:
+                    seen.add(key)
+                    waiting.append(entry.path)
+
+
+# Libraries ---------------------------------------------------------------------------------------------
+
+
+def library(name: str) -> str | None:
+    """What was installed, by the installer's own record of it, and every file that was written after that; where there
+    is no record, every file. A library that is not there is known, too."""
+    try:
+        found = find_spec(name)
+        if found is None:
+            return f"no {name}"
+        places = list(found.submodule_search_locations or ())
+        if len(places) != 1:
+            return None
+        records = sorted(Path(places[0]).parent.glob(f"{name}-*.dist-info/RECORD"))
+        installed = max((record.stat().st_mtime_ns for record in records), default=-1)
+        parts = [name, *(blake2b(record.read_bytes()).hexdigest() for record in records)]
+        return _digest([*parts, *sorted(_written_after(places[0], installed))])
+    except (OSError, ValueError):
+        return None
+
+
+def _written_after(folder: str, moment: int) -> Iterator[str]:
+    for file in _files(folder):
+        about = os.stat(file)
+        if about.st_mtime_ns > moment:
+            yield f"{file[len(folder) :]} {about.st_size} {about.st_mtime_ns}"
+
+
+# The machine and the process -----------------------------------------------------------------------------
+
+
+def machine() -> str:
+    """Python, the system, the processor and how many there are."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    try:
+        libc = os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else ""
+    except (OSError, ValueError):
+        libc = ""
+    python = [sys.version, str(sys.flags), str(sys.warnoptions), sys.byteorder, str(sorted(sys._xoptions.items()))]
+    return _digest([*python, sys.platform, platform.machine(), str(libc), str(len(cores)), _processor()])
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read(8192).split("\n\n")[0]
+    except OSError:
+        return platform.processor()
+    return "\n".join(line for line in first.splitlines() if line.startswith(_PROCESSOR))
+
+
+def environment(variables: Mapping[str, str]) -> str:
+    """Every variable that a library may read."""
+    return _digest(f"{name}={variables[name]}" for name in sorted(variables) if name.startswith(_READ))
+
+
+def customization() -> str | None:
+    """What Python runs at its start, for whoever has written it."""
+    found = []
+    for name in ("sitecustomize", "usercustomize"):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        try:
+            found.append(name if file is None else Path(file).read_text(encoding="utf-8", errors="surrogateescape"))
+        except OSError:
+            return None
+    return _digest(found)
+
+
+def _digest(parts: Iterable[str]) -> str:
+    """The same for the same texts alone."""
+    found = blake2b(digest_size=32)
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape")
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()

@@ -1,0 +1,140 @@
+"""Results that an earlier run came to under just the same circumstances, and that need not be computed again.
+
+Whole results are kept, of cases in which nothing failed, where nobody takes part but engines that are known by
+gradcheck's own files and the versions of libraries. Somebody's engine is asked in every run, and so is whoever fails:
+why it does is worth knowing afresh. The key holds the case as it was read, every choice that may count, and the
+cache's own: see `gradcheck.cache`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from gradcheck.cache.cache import Cache
+from gradcheck.checks.options import Options
+from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.checks.transport import Transport
+from gradcheck.engines.libraries import libraries_of
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, Work
+from gradcheck.language.problem import Problem
+
+#: Choices that change no result that is kept. Every other field of `Options` is in the key.
+NOT_IN_THE_KEY = frozenset(("jobs", "executor", "maxfail", "shrink", "baseline", "overrides", "cache"))
+#: Results are written so many at a time, and at the end.
+_TOGETHER = 1_000
+_KEPT = ("passed", "skipped", "unsupported")
+
+
+class Remembered:
+    """The cases of a run: which results are `known`, by their place in the work; and those that it finds out, which it
+    is told one by one, and keeps."""
+
+    def __init__(self, cache: Cache, options: Options, work: Sequence[Work]) -> None:
+        self._cache = cache
+        self._here = options.executor is None  # what others compute, they do in surroundings of their own
+        self._keys = self._keys_of(work, options) if _is_known(options) else {}
+        kept = cache.find(self._keys.values())
+        found = {at: _read(kept[key]) for at, key in self._keys.items() if key in kept}
+        self.known = {at: one for at, one in found.items() if one is not None}
+        doubted = cache.doubted if self._here else 0.0
+        self._doubted = {at: self.known.pop(at) for at in list(self.known) if _by_chance(doubted)}
+        self._used = [self._keys[at] for at in self.known]
+        self._new: dict[bytes, bytes] = {}
+
+    def _keys_of(self, work: Sequence[Work], options: Options) -> dict[int, bytes]:
+        """An expected failure has none: it fails, or it should no longer be expected."""
+        transport = Transport()
+        same = _choices(options) if not options.overrides else b""
+        return {
+            at: self._cache.key(same or _choices(options.of(case)), transport.pack(case))
+            for at, case in enumerate(work)
+            if isinstance(case, Case) and case.xfail is None
+        }
+
+    def told(self, at: int, found: CaseResult) -> CaseResult:
+        """A result that was computed: as it is, unless what was known says otherwise."""
+        key = self._keys.get(at)
+        if key is None or not self._here:
+            return found
+        known = self._doubted.pop(at, None)
+        contradicted = known is not None and _outcome(known) != _outcome(found)
+        if _may_be_kept(found):
+            self._new[key] = _written(found)
+        elif contradicted:
+            self._new[key] = b""  # which is read as nothing
+        if len(self._new) >= _TOGETHER:
+            self.keep()
+        return _contradicted(found) if contradicted else found
+
+    def keep(self) -> None:
+        """Write what was found out since the last time."""
+        self._cache.keep(self._new, self._used)
+        self._new, self._used = {}, []
+
+
+def _is_known(options: Options) -> bool:
+    """Whether nobody takes part but who is known."""
+    return libraries_of((*options.engines, options.reference)) is not None
+
+
+def _by_chance(part: float) -> bool:
+    return part > 0 and secrets.randbelow(1_000_000) < part * 1_000_000
+
+
+def _choices(options: Options) -> bytes:
+    """All that may count, as text."""
+    chosen = {one.name: getattr(options, one.name) for one in fields(options) if one.name not in NOT_IN_THE_KEY}
+    return repr(sorted(({**chosen, "engines": tuple(options.engines)}).items())).encode()
+
+
+# What is kept ----------------------------------------------------------------------------------------
+
+
+def _may_be_kept(found: CaseResult) -> bool:
+    """Where nothing failed, nor got lost; a result that holds what engines recorded is for this process alone."""
+    return found.status in _KEPT and not found.incomplete and all(c.operation is None for c in found.comparisons)
+
+
+def _written(found: CaseResult) -> bytes:
+    """Without the numbers that were compared, which are shown of failures alone."""
+    lean = tuple(_lean(c) for c in found.comparisons)
+    return Transport(left=(Problem,)).pack(replace(found, comparisons=lean, cached=True, seconds=0.0))
+
+
+def _lean(c: Comparison) -> Comparison:
+    if c.got_array is None and c.want_array is None and c.mask is None:
+        return c
+    return replace(c, got_array=None, want_array=None, mask=None)
+
+
+def _read(kept: bytes) -> CaseResult | None:
+    """None for what is no result."""
+    try:
+        found = Transport().unpack(kept)
+    except Exception:  # whatever pickle raises; entries are signed, so it can be nobody's trick
+        return None
+    return found if isinstance(found, CaseResult) else None
+
+
+# What is doubted -------------------------------------------------------------------------------------
+
+
+def _outcome(found: CaseResult) -> Any:
+    """All of a result but what was measured, which may differ in the last bits."""
+    return found.status, found.reason, [error.kind for error in found.errors], [_of_claim(c) for c in found.comparisons]
+
+
+def _of_claim(c: Comparison) -> Any:
+    told = [None if one is None else one.kind for one in (c.mismatch, c.verdict, *c.notes)]
+    return c.subject, c.status, c.shape, c.dtype, c.lacks, c.certificate is not None, told
+
+
+def _contradicted(found: CaseResult) -> CaseResult:
+    """The result of a case of which something else had been kept."""
+    hint = "remove .gradcheck_cache, and report it: something that results depend on was not seen"
+    error = Failure("cache", fact("cache_differs"), found.place, hint)
+    return replace(found, status="crashed", errors=(*found.errors, error))
