@@ -8,6 +8,7 @@ among sizes too, this is done at each of their sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gradcheck.checks.branches.aims import Goal
 from gradcheck.checks.branches.conditions import condition
@@ -25,21 +26,27 @@ _PLAIN, _SIZES = 24, 3
 _EXACT = (*APART, "whole", "zero")
 
 
+class Known(NamedTuple):
+    """The formulas that have failed somewhere, by tensor and text; and the wrong ones that are refuted, by their text."""
+
+    failed: Collection[tuple[str, str]]
+    refuted: Collection[str]
+
+
 class OtherSides:
     """The sides of one case's comparisons. `look` compares what is claimed at a point, and says whether it says
     anything; the points are counted from `count`."""
 
-    def __init__(
-        self, context: Context, failed: Collection[tuple[str, str]], look: Callable[[Point], bool], count: int
-    ) -> None:
+    def __init__(self, context: Context, known: Known, look: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
         self._look, self._count = look, count
-        self._settled = self._of_proofs(failed)
+        self._settled = self._of(known)
 
-    def _of_proofs(self, failed: Collection[tuple[str, str]]) -> set[str]:
-        """The formulas that the exact oracle proves, and the steps that no other claim is made of."""
+    def _of(self, known: Known) -> set[str]:
+        """The formulas that the exact oracle proves, wrong ones that are refuted, and the steps that no other claim is
+        made of."""
         case = self.case
-        settled = {claim.text for claim in proved(self.context, failed)}
+        settled = {claim.text for claim in proved(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
         claims = [claim for several in (*listed, case.checks) for claim in several]
         needed = {step for claim in claims if claim.text not in settled for step in case.steps_of(claim.expr)}
