@@ -223,8 +223,10 @@ class GraphAtPoint:
 
     def _gradient(self, name: str) -> Dual:
         """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
+        if self.dependencies.is_given(name):
+            return self.incoming[name]
         derived, incoming = self.dependencies.derived(name), self.incoming.get(name)
-        if incoming is not None and (derived == Gradient(name) or not self.dependencies.is_inner(name)):
+        if incoming is not None and derived == Gradient(name):
             return incoming
         regions = self.point.regions
         regions.phase = "rule"
