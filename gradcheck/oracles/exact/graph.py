@@ -127,6 +127,8 @@ class GraphAtPoint:
 
     def _seed(self, root: str, value: Value | None, given: np.ndarray | None) -> Dual:
         shape = _tensor(self.values, root).shape if given is None else given.shape
+        if value is not None and is_free(value) and not self.point.scale:
+            return leaves.random(self.point, self.generator, shape)
         names = {**self.problem.sizes, **self.values}
         made = None if value is None else leaves.made_of(value, names, shape, self.point, self.generator)
         free = made is None and self.setting.frees_incoming
