@@ -40,17 +40,17 @@ class OtherSides:
     def __init__(self, context: Context, known: Known, look: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
         self._look, self._count = look, count
-        self._settled = self._of(known)
+        self._settled, self._has_open = self._of(known)
 
-    def _of(self, known: Known) -> set[str]:
+    def _of(self, known: Known) -> tuple[set[str], bool]:
         """The formulas that the exact oracle proves, wrong ones that are refuted, and the steps that no other claim is
-        made of."""
+        made of; and whether some formula is none of these."""
         case = self.case
         settled = {claim.text for claim in proved(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
-        claims = [claim for several in (*listed, case.checks) for claim in several]
-        needed = {step for claim in claims if claim.text not in settled for step in case.steps_of(claim.expr)}
-        return settled | (case.let.keys() - needed)
+        open_formulas = [claim for several in listed for claim in several if claim.text not in settled]
+        needed = {step for claim in (*open_formulas, *case.checks) for step in case.steps_of(claim.expr)}
+        return settled | (case.let.keys() - needed), bool(open_formulas)
 
     def visit(self, of_sizes: Sequence[Mapping[str, int]]) -> list[Fact]:
         """Points on each side, at these sizes too; a note for each side that is not reached."""
@@ -84,7 +84,8 @@ class OtherSides:
         is on together are met there."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
         small = {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
-        always = () if not coverage.is_open else _EXACT if coverage.asks_for_equality else APART
+        is_open = self._has_open and coverage.is_open  # at structures, formulas alone are looked at
+        always = () if not is_open else _EXACT if coverage.asks_for_equality else APART
         for structure, attempt in _draws():
             if structure is None and not left:
                 break
