@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.stated import Claims, aligned, check_identity
-from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged
+from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged, roughly_judged
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined, nothing_claimed
 from gradcheck.checks.points import Point
@@ -55,8 +55,10 @@ def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = Cla
     conditioning = claims.point.conditioning
     if is_nowhere_defined(claims.point, claims.step):
         return nothing_claimed(found)
-    if conditioning.rough.is_claim_beyond(found, difference_of(name, claim)):
-        return found
+    noise = conditioning.rough.noise_of_claim(claims.step, difference_of(name, claim))
+    known = roughly_judged(found, noise, conditioning)
+    if known is not None:
+        return known
     if what is ClaimKind.FORMULA or conditioning.may_explain(found):
         found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
     if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:

@@ -8,6 +8,7 @@ among sizes too, this is done at each of their sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gradcheck.checks.branches.aims import Goal
 from gradcheck.checks.branches.conditions import condition
@@ -25,25 +26,31 @@ _PLAIN, _SIZES = 24, 3
 _EXACT = (*APART, "whole", "zero")
 
 
+class Known(NamedTuple):
+    """The formulas that have failed somewhere, by tensor and text; and the wrong ones that are refuted, by their text."""
+
+    failed: Collection[tuple[str, str]]
+    refuted: Collection[str]
+
+
 class OtherSides:
     """The sides of one case's comparisons. `look` compares what is claimed at a point, and says whether it says
     anything; the points are counted from `count`."""
 
-    def __init__(
-        self, context: Context, failed: Collection[tuple[str, str]], look: Callable[[Point], bool], count: int
-    ) -> None:
+    def __init__(self, context: Context, known: Known, look: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
         self._look, self._count = look, count
-        self._settled = self._of_proofs(failed)
+        self._settled, self._has_open = self._of(known)
 
-    def _of_proofs(self, failed: Collection[tuple[str, str]]) -> set[str]:
-        """The formulas that the exact oracle proves, and the steps that no other claim is made of."""
+    def _of(self, known: Known) -> tuple[set[str], bool]:
+        """The formulas that the exact oracle proves, wrong ones that are refuted, and the steps that no other claim is
+        made of; and whether some formula is none of these."""
         case = self.case
-        settled = {claim.text for claim in proved(self.context, failed)}
+        settled = {claim.text for claim in proved(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
-        claims = [claim for several in (*listed, case.checks) for claim in several]
-        needed = {step for claim in claims if claim.text not in settled for step in case.steps_of(claim.expr)}
-        return settled | (case.let.keys() - needed)
+        open_formulas = [claim for several in listed for claim in several if claim.text not in settled]
+        needed = {step for claim in (*open_formulas, *case.checks) for step in case.steps_of(claim.expr)}
+        return settled | (case.let.keys() - needed), bool(open_formulas)
 
     def visit(self, of_sizes: Sequence[Mapping[str, int]]) -> list[Fact]:
         """Points on each side, at these sizes too; a note for each side that is not reached."""
@@ -77,7 +84,8 @@ class OtherSides:
         is on together are met there."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
         small = {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
-        always = () if not coverage.is_open else _EXACT if coverage.asks_for_equality else APART
+        is_open = self._has_open and coverage.is_open  # at structures, formulas alone are looked at
+        always = () if not is_open else _EXACT if coverage.asks_for_equality else APART
         for structure, attempt in _draws():
             if structure is None and not left:
                 break

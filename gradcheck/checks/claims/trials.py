@@ -262,7 +262,7 @@ class _Elsewhere:
 
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
-        from gradcheck.checks.claims.other_sides import OtherSides  # not for cases that claim nothing in general
+        from gradcheck.checks.claims.other_sides import Known, OtherSides  # not for cases that claim nothing in general
 
         def look(point: Point) -> bool:
             varied = point.problem.drawn.variation
@@ -271,6 +271,7 @@ class _Elsewhere:
 
         before = self.count
         failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
-        sides = OtherSides(self.context, failed, look, self.count)
+        refuted = {one.claim.text for one in self.wrong if one.refuted is not None}
+        sides = OtherSides(self.context, Known(failed, refuted), look, self.count)
         self.unvisited += sides.visit(self.of_sizes)
         return self.count - before

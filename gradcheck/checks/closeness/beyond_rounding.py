@@ -1,8 +1,9 @@
-"""Differences far beyond rounding, which two runs show where `conditioning` takes a dozen to measure.
+"""Differences far beyond rounding, or far within, which two runs show where `conditioning` takes a dozen to measure.
 
 Most of what is wrong is off by many times more than rounding could explain. Where two runs with large roundings leave
 an element all but still that two answers are far apart in, what they say of it is that it is neither hopeless nor close
-to a jump; no measurement would allow for the difference.
+to a jump; no measurement would allow for the difference. And most of what is right is off by less than these two runs
+move it, in units of their roundings, of which a measurement would allow several times as much.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _RUNS, _LARGER = 2, 64.0
 _FAR = 2.0**13
 #: So much of an element rounding may take away, so many times over, before it is looked at closely.
 _LEFT = 0.1
+#: Of a measurement's margin so much is certain by two draws alone, where it has twelve.
+_SURELY = 2.0
+#: What is moved by less than this part of the most that is ever allowed has no jump that counts.
+_STILL = 1e-6
 #: Beside a tolerance, so small a part of it is nothing.
 _NOTHING = 2.0**-3
 
@@ -69,6 +74,12 @@ def is_beyond_rounding(failed: Comparison, noise: Noise) -> bool:
     return bool(far.any()) and 2 * np.count_nonzero(steady) >= steady.size
 
 
+def surely_allowed(noise: np.ndarray, limit: float) -> np.ndarray:
+    """What any measurement allows, by the noise of a few runs and the most that is ever allowed, absolute; 0 where an
+    element may jump."""
+    return np.where(noise <= _STILL * limit, _SURELY * noise / _LARGER, 0.0)
+
+
 class _Run(NamedTuple):
     core: Core
     problem: Problem
@@ -81,18 +92,10 @@ class RoughLook:
     def __init__(self, problem: Problem | None) -> None:
         self._problem = problem
 
-    def is_beyond(self, failed: Comparison, what: ClaimKind) -> bool:
-        """Whether a difference in a VALUE or a GRADIENT is plainly beyond rounding, so that none need be measured."""
-        return is_beyond_rounding(failed, self._noise(what, failed.step, failed.tensor))
-
-    def is_claim_beyond(self, failed: Comparison, differences: Differences) -> bool:
-        """The same of a claim about a gradient, where the first of the `differences` is how far it is from that."""
-        return is_beyond_rounding(failed, self._noise_of_claim(failed.step, differences))
-
     def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
         """Whether rounding moves such a claim wherever it is off, if by far less than that; None where it is not known
         to be plainly beyond rounding."""
-        noise = self._noise_of_claim(failed.step, differences)
+        noise = self.noise_of_claim(failed.step, differences)
         if noise is None or failed.mask is None or not is_beyond_rounding(failed, noise):
             return None
         return bool((noise[failed.mask] > 0).all())
@@ -100,7 +103,7 @@ class RoughLook:
     def is_nothing(self, c: Comparison) -> bool:
         """Whether rounding moves the gradient that a comparison is about, where that is in dispute, by nothing that
         counts beside its tolerance."""
-        noise, want = self._noise(ClaimKind.GRADIENT, c.step, c.tensor), c.want_array
+        noise, want = self.noise(ClaimKind.GRADIENT, c.step, c.tensor), c.want_array
         if noise is None or want is None or c.mask is None or noise.shape != want.shape:
             return False
         room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(want)))
@@ -117,12 +120,14 @@ class RoughLook:
         except GradcheckError:
             return []
 
-    def _noise(self, what: ClaimKind, step: int, tensor: str) -> Noise:
+    def noise(self, what: ClaimKind, step: int, tensor: str) -> Noise:
+        """How far they move each element of a VALUE or a GRADIENT after a step, absolute; None where that is unknown."""
         if any(step >= len(run.states) for run in self._runs):
             return None
         return _farthest([_held(run.states[step], what).get(tensor) for run in self._runs])
 
-    def _noise_of_claim(self, step: int, differences: Differences) -> Noise:
+    def noise_of_claim(self, step: int, differences: Differences) -> Noise:
+        """The same of a claim about a gradient, where the first of the `differences` is how far it is from that."""
         found: list[Noise] = []
         for run in self._runs:
             if step >= len(run.states):

@@ -17,6 +17,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, surely_allowed
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.tolerance import Tolerance, base
@@ -38,10 +39,23 @@ def allow_rounding(comparisons: Iterable[Comparison], conditioning: Conditioning
 
 
 def _allowed(failed: Comparison, conditioning: Conditioning) -> Comparison:
-    if conditioning.rough.is_beyond(failed, measured_as(failed)):
-        return failed
+    noise = conditioning.rough.noise(measured_as(failed), failed.step, failed.tensor)
+    known = roughly_judged(failed, noise, conditioning)
+    if known is not None:
+        return known
     allowance = conditioning.allowance(measured_as(failed), failed.step, failed.tensor)
     return judged(failed, allowance, conditioning)
+
+
+def roughly_judged(failed: Comparison, noise: np.ndarray | None, conditioning: Conditioning) -> Comparison | None:
+    """What a failed comparison is by the `noise` of a few rough runs: still failed, where it is far beyond rounding, or
+    passed, with a note. None where rounding must be measured, or nothing is known of it."""
+    if noise is None:
+        return None
+    if is_beyond_rounding(failed, noise):
+        return failed
+    again = allow(failed, surely_allowed(noise, conditioning.limit), conditioning.limit)
+    return again if again.status == "passed" else None
 
 
 def judged(failed: Comparison, explained: np.ndarray | None, conditioning: Conditioning) -> Comparison:

@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeVar
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 
 R = TypeVar("R")
+#: What is known of so many expressions at most, by identity; they are kept, so an id is its expression's own.
+_KEPT = 4096
 
 
 def postorder(root: Expr) -> Iterator[Expr]:
@@ -95,8 +97,14 @@ class Mentions(NamedTuple):
     ops: dict[str, int]
 
 
+_mentioned: dict[int, tuple[Expr, Mentions]] = {}
+
+
 def mentions(expr: Expr) -> Mentions:
-    """All that an expression mentions. `grad(p)` mentions the gradient of `p`, and not the name."""
+    """All that an expression mentions, looked for once. `grad(p)` mentions the gradient of `p`, and not the name."""
+    known = _mentioned.get(id(expr))
+    if known is not None:
+        return known[1]
     found = Mentions({}, {}, {})
     for node in expr.walk():
         if type(node) is Call:
@@ -105,6 +113,9 @@ def mentions(expr: Expr) -> Mentions:
             found.names.setdefault(node.name, node.at)
         elif type(node) is Gradient:
             found.gradients.setdefault(node.name, node.at)
+    if len(_mentioned) >= _KEPT:
+        _mentioned.clear()
+    _mentioned[id(expr)] = (expr, found)
     return found
 
 

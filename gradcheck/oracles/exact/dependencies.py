@@ -60,16 +60,21 @@ class Dependencies:
 
     def derived(self, name: str) -> Expr:
         """The core's gradient as a formula that speaks of its children's. Raises Unsupported."""
-        roots = {tuple(seeds) for seeds in self.problem.seeds}
-        if len(roots) != 1:
-            raise Unsupported("grad(…) after backward passes from different roots")
         if self._derived is None:
-            pairs = [pair for seeds in self.problem.seeds for pair in seeds.items()]
-            self.fixes_incoming = any(seed is None and self.is_inner(root) for root, seed in pairs)
             self._derived = derive(self.problem if self.fixes_incoming else self._without_inner(), expand=False)
         if name not in self._derived:
             raise Unsupported(f"the gradient of {name} is not derived")
         return self._derived[name]
+
+    def is_given(self, name: str) -> bool:
+        """Whether it is a root's gradient, and nothing but what comes in there."""
+        return name in self.problem.seeds[0] and not self.is_inner(name)
+
+    def _look_at_roots(self) -> None:
+        if len({tuple(seeds) for seeds in self.problem.seeds}) != 1:
+            raise Unsupported("grad(…) after backward passes from different roots")
+        pairs = [pair for seeds in self.problem.seeds for pair in seeds.items()]
+        self.fixes_incoming = any(seed is None and self.is_inner(root) for root, seed in pairs)
 
     def is_inner(self, root: str) -> bool:
         """Whether another root is made of it."""
@@ -90,11 +95,13 @@ class Dependencies:
         """These and all that they are made of, children first."""
         if not names:
             return ()
+        self._look_at_roots()
         waiting, made_of = [*names], dict[str, list[str]]()
         while waiting:
             name = waiting.pop()
             if name not in made_of:
-                made_of[name] = [other for other in gradient_names(self.derived(name)) if other != name]
+                speaks_of = () if self.is_given(name) else gradient_names(self.derived(name))
+                made_of[name] = [other for other in speaks_of if other != name]
                 waiting += made_of[name]
         return tuple(TopologicalSorter(made_of).static_order())
 

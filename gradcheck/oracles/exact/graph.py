@@ -127,6 +127,8 @@ class GraphAtPoint:
 
     def _seed(self, root: str, value: Value | None, given: np.ndarray | None) -> Dual:
         shape = _tensor(self.values, root).shape if given is None else given.shape
+        if value is not None and is_free(value) and not self.point.scale:
+            return leaves.random(self.point, self.generator, shape)
         names = {**self.problem.sizes, **self.values}
         made = None if value is None else leaves.made_of(value, names, shape, self.point, self.generator)
         free = made is None and self.setting.frees_incoming
@@ -223,8 +225,10 @@ class GraphAtPoint:
 
     def _gradient(self, name: str) -> Dual:
         """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
+        if self.dependencies.is_given(name):
+            return self.incoming[name]
         derived, incoming = self.dependencies.derived(name), self.incoming.get(name)
-        if incoming is not None and (derived == Gradient(name) or not self.dependencies.is_inner(name)):
+        if incoming is not None and derived == Gradient(name):
             return incoming
         regions = self.point.regions
         regions.phase = "rule"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,12 @@ from gradcheck.oracles.exact.regions import Domain, Regions
 
 #: Of more arguments than this at once, the same one is counted as often as it is asked for.
 _COUNTED_ONCE = 4096
+#: The shifts and factors of splitmix64's finalizer; and by what a hash is multiplied for each byte.
+_SPLITMIX = tuple(
+    (np.uint64(shift), np.uint64(factor))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15))
+)
+_BYTE = 0x100000001B3
 
 
 @dataclass(slots=True)
@@ -155,12 +162,20 @@ class FieldPoint:
     def _hashed(self, name: str, arguments: np.ndarray) -> np.ndarray:
         """From 1 to p - 1, by splitmix64's finalizer (Steele, Lea and Flood, OOPSLA 2014)."""
         mixed = np.atleast_1d(arguments).astype(np.uint64) ^ np.uint64(self._seed(name))
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        for shift, factor in _SPLITMIX:
+            mixed ^= mixed >> shift
+            mixed *= factor
         return ((mixed % np.uint64(self.prime - 1)).astype(np.int64) + 1).reshape(arguments.shape)
 
     def _seed(self, name: str) -> int:
-        seed = self.salt + self.redrawn
-        for byte in name.encode():
-            seed = (seed * 0x100000001B3 + byte) % (1 << 63)
-        return seed
+        factor, rest = _hash_of(name)
+        return ((self.salt + self.redrawn) * factor + rest) % (1 << 63)
+
+
+@lru_cache(maxsize=1024)
+def _hash_of(name: str) -> tuple[int, int]:
+    """By what a seed is multiplied, and what is added to it, where the bytes of a name follow it in turn."""
+    factor, rest = 1, 0
+    for byte in name.encode():
+        factor, rest = factor * _BYTE % (1 << 63), (rest * _BYTE + byte) % (1 << 63)
+    return factor, rest
