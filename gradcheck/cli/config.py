@@ -52,8 +52,8 @@ class ConfiguredCommand(click.Command):
     """A command whose defaults come from the configuration; an option given by hand wins."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The configuration is read first, but for help. Raises UsageError where it is wrong."""
-        if not {"-h", "--help"} & set(args):
+        """The configuration is read first, but for help and to complete a word. Raises UsageError where it is wrong."""
+        if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
             known = configured()
             own = {param.name for param in self.params}
             ctx.default_map = {name: one.value for name, one in known.settings.items() if name in own}

@@ -15,7 +15,7 @@ from gradcheck.reports import Look
 
 
 @click.command("conform", cls=ConfiguredCommand)
-@click.argument("engine", metavar="ENGINE")
+@click.argument("engine", metavar="ENGINE", shell_complete=options.complete_engine)
 @options.paths
 @click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable. [default: all]")
 @options.TIMEOUT

@@ -1,12 +1,16 @@
-"""`gradcheck init`: a first case, with comments."""
+"""`gradcheck init`: a first case, with comments, and all that a repository needs to have its cases checked."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from gradcheck.cli import options
+from gradcheck.cli.config import read_config
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import plain
@@ -16,22 +20,98 @@ from gradcheck.reports.text import plain
 @click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE.yaml]")
 @options.UNREAD_VERBOSE
 def command(file: Path | None) -> None:
-    """Write a first case, with comments, to build upon.
+    """Write a first case, a workflow for GitHub, hooks for pre-commit and the setting of an editor.
 
-    FILE.yaml is where it goes, by default first.yaml in the folder cases/. A file that is there already stays.
+    With FILE.yaml, a first case there and nothing else. What is there already stays as it is.
     """
     from gradcheck.language.loader.files import SUFFIXES
-    from gradcheck.reports.commands.first_case import first_case, next_steps
 
-    path = file or Path(options.DEFAULT_PATHS[0]) / "first.yaml"
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"cannot write '{path}': cases are in files that end in .yaml or .yml", hint=f"{path}.yaml")
+    if file is None:
+        _project()
+        return
+    if file.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"cannot write '{file}': cases are in files that end in .yaml or .yml", hint=f"{file}.yaml")
+    if not _written(file, _first(file)):
+        raise UsageError(f"'{file}' is there already", hint="name another file")
+    _tell(f"wrote {file.as_posix()}")
+    _tell(f"try it: gradcheck run {file.as_posix()}")
+
+
+def _project() -> None:
+    """All of it; what belongs to the repository goes to its root, wherever in it this is."""
+    from gradcheck.reports.commands import scaffold
+
+    paths = [str(path) for path in read_config().get("paths", options.DEFAULT_PATHS)]
+    root, below = _repository()
+    case = Path(paths[0]) / "first.yaml"
+    if any(_case_files(paths)):
+        _tell(f"{', '.join(paths)} has cases already, and no other is written")
+    else:
+        _report(case, _written(case, _first(case)), "")
+    _write(root / scaffold.WORKFLOW, scaffold.workflow(below), "")
+    to_add = scaffold.repository_of_hooks(below, paths)
+    _write(root / scaffold.HOOKS, scaffold.hooks(below, paths), f"to have the hooks, add below 'repos:'\n{to_add}")
+    to_add = f'"yaml.schemas": {{"./{scaffold.SCHEMA}": {json.dumps(scaffold.patterns(below, paths))}}}'
+    _write(root / scaffold.EDITOR, scaffold.editor(below, paths), f"to have its help, add {to_add}")
+    _write(root / scaffold.SCHEMA, _schema(), "")
+    _tell("try it: gradcheck run")
+
+
+def _case_files(paths: list[str]) -> Iterator[Path]:
+    from gradcheck.language.loader.files import SUFFIXES
+
+    for path in map(Path, paths):
+        yield from (file for suffix in SUFFIXES for file in ([path] if path.is_file() else path.rglob(f"*{suffix}")))
+
+
+def _repository() -> tuple[Path, str]:
+    """The root of the repository, as it is seen from here, and this folder, as it is seen from there."""
+    here = Path.cwd()
+    for parent in (here, *here.parents):
+        if (parent / ".git").exists():
+            below = here.relative_to(parent).as_posix()
+            return Path(os.path.relpath(parent)), "" if below == "." else f"{below}/"
+    return Path(), ""
+
+
+def _first(path: Path) -> str:
+    from gradcheck.reports.commands.first_case import first_case
+
+    return first_case(path.as_posix(), path.stem.replace("_", " ").replace("-", " "))
+
+
+def _schema() -> str:
+    from gradcheck.language.loader.schema import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _write(path: Path, text: str, otherwise: str) -> None:
+    _report(path, _written(path, text), otherwise)
+
+
+def _report(path: Path, written: bool, otherwise: str) -> None:
+    _tell(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
+    if not written and otherwise and b"gradcheck" not in path.read_bytes():
+        _tell(otherwise)
+
+
+def _written(path: Path, text: str) -> bool:
+    """Whether it was not there. Raises UsageError where it cannot be written."""
+    made = False
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(first_case(path.as_posix(), path.stem.replace("_", " ").replace("-", " ")))
+        with path.open("xb") as stream:
+            made = True
+            stream.write(text.encode())
     except FileExistsError:
-        raise UsageError(f"'{path}' is there already", hint="name another file") from None
+        return False
     except OSError as error:
+        if made:
+            path.unlink()
         raise UsageError(f"cannot write '{path}': {error.strerror}", hint="name another file") from error
-    write_stdout("\n".join(map(plain, next_steps(path.as_posix()))) + "\n")
+    return True
+
+
+def _tell(text: str) -> None:
+    write_stdout("\n".join(map(plain, text.splitlines())) + "\n")

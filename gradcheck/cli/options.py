@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from gradcheck.reports import FORMATS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -86,6 +89,28 @@ class ShardType(click.ParamType):
         if not (which.isdecimal() and of.isdecimal() and 1 <= int(which) <= int(of)):
             self.fail(f"'{value}' is no part of a whole, such as 1/4", param, ctx)
         return int(which), int(of)
+
+
+def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell: files and folders, and behind `FILE::` the names of cases."""
+    from click.shell_completion import CompletionItem  # here, since nothing else needs it
+
+    file, colons, _ = incomplete.rpartition("::")
+    if not colons:
+        return [CompletionItem(incomplete, type="file")]
+    from gradcheck.language.loader import load
+
+    return [CompletionItem(case.id) for case in load([file]).cases if case.id.startswith(incomplete)]
+
+
+def complete_engine(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell: engines by name, and files."""
+    from click.shell_completion import CompletionItem
+
+    from gradcheck.engines.resolve import ENGINES
+
+    names = [CompletionItem(name) for name in ENGINES if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
 
 
 class Option:
@@ -166,9 +191,15 @@ RUN: tuple[Option, ...] = (
         "engines",
         multiple=True,
         metavar="NAME",
+        shell_complete=complete_engine,
         help="An engine to test: a name, FILE.py:CLASS or MODULE:CLASS; repeatable. [default: core]",
     ),
-    Option("--reference", metavar="NAME", help="The engine to compare with. [default: torch]"),
+    Option(
+        "--reference",
+        metavar="NAME",
+        shell_complete=complete_engine,
+        help="The engine to compare with. [default: torch]",
+    ),
     Option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
     Option("--rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
     Option("--atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
@@ -244,6 +275,6 @@ def of_table(table: Sequence[Option]) -> Callable[[Function], Function]:
 
 
 #: Files, folders and single cases.
-paths = click.argument("paths", nargs=-1, metavar="[PATH | FILE::NAME]...")
+paths = click.argument("paths", nargs=-1, metavar="[PATH | FILE::NAME]...", shell_complete=complete_path)
 #: `-k` and `-t`.
 selection = of_table((KEYWORD, TAG))

@@ -65,7 +65,7 @@ def explain(
 
 
 @click.command("trace")
-@click.argument("case", metavar="FILE[::NAME]")
+@click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
 @click.option("--step", type=click.IntRange(min=1), metavar="N", help="Only this step of the case, from 1.")
 @click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
 @options.SEED

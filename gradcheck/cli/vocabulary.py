@@ -13,11 +13,23 @@ from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from gradcheck.autograd.op import Op
 
 
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell: ops by name."""
+    from click.shell_completion import CompletionItem
+
+    import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
+    from gradcheck.autograd.op import TABLE
+
+    return [CompletionItem(name, help=op.doc) for name, op in sorted(TABLE.items()) if name.startswith(incomplete)]
+
+
 @click.command("ops")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete)
 @options.UNREAD_VERBOSE
 def ops(name: str | None) -> None:
     """Show the op table, everything about one op, or those whose names have NAME in them."""

@@ -35,8 +35,3 @@ wrong_formulas:                   # and what is easily got wrong: it must be ref
 def first_case(file: str, name: str) -> str:
     """The text of it, for a file that is called so."""
     return FIRST_CASE.format(file=file, name=name)
-
-
-def next_steps(file: str) -> list[str]:
-    """What to do once it is written."""
-    return [f"wrote {file}", f"try it: gradcheck run {file}"]

@@ -1,0 +1,59 @@
+"""What `gradcheck init` writes beside the first case: a workflow for GitHub, hooks for pre-commit, an editor's setting.
+
+Each is as in `docs/your-repository.md`. `below` is the folder of the project, seen from the repository's: empty, or
+with a slash at its end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+WORKFLOW, HOOKS = ".github/workflows/gradcheck.yml", ".pre-commit-config.yaml"
+EDITOR, SCHEMA = ".vscode/settings.json", ".vscode/gradcheck.schema.json"
+
+
+def workflow(below: str) -> str:
+    """Cases are checked at every push, and what is wrong is told at its line."""
+    where = f"    defaults: {{run: {{working-directory: {json.dumps(below.rstrip('/'))}}}}}\n" if below else ""
+    return f"""\
+name: gradients
+on: [push, pull_request]
+permissions: {{contents: read}}
+jobs:
+  gradcheck:
+    runs-on: ubuntu-latest
+{where}    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {{python-version: "3.11"}}
+      - run: pip install gradcheck
+      - run: gradcheck run -j auto --output-format github
+"""
+
+
+def hooks(below: str, paths: Sequence[str]) -> str:
+    """Case files that are committed are read, and checked."""
+    return f"repos:\n{repository_of_hooks(below, paths)}"
+
+
+def repository_of_hooks(below: str, paths: Sequence[str]) -> str:
+    """The entry alone, for a configuration that is there."""
+    places = "|".join(re.escape(f"{below}{path}") for path in paths)
+    files = json.dumps(rf"^({places})/.*\.ya?ml$|^{re.escape(below)}.*\.gradcheck\.ya?ml$")
+    lines = ["  - repo: local", "    hooks:"]
+    for name, entry in (("validate", "gradcheck validate"), ("run", "gradcheck run --quiet")):
+        lines += [f"      - id: gradcheck-{name}", f"        name: gradcheck {name}", f"        entry: {entry}"]
+        lines += ["        language: system", f"        files: {files}", "        require_serial: true"]
+    return "\n".join(lines) + "\n"
+
+
+def editor(below: str, paths: Sequence[str]) -> str:
+    """Where the schema is for, which explains and completes keys and ops."""
+    return json.dumps({"yaml.schemas": {f"./{SCHEMA}": patterns(below, paths)}}, indent=2) + "\n"
+
+
+def patterns(below: str, paths: Sequence[str]) -> list[str]:
+    """Of the files that hold cases."""
+    return [*(f"{below}{path}/**/*.y*ml" for path in paths), "*.gradcheck.y*ml"]
