@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.memory import memory_limit
@@ -25,8 +25,14 @@ def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
     """What makes a result of a case."""
     further = _further(options)
 
+    limited = any("memory" in one.choices for one in options.overrides)
+
     def check(item: Work) -> CaseResult:
-        return check_one(item, options.of(item), engines, further) if isinstance(item, Case) else unreadable(item)
+        if not isinstance(item, Case):
+            return unreadable(item)
+        chosen = options.of(item)
+        with memory_limit(chosen.memory) if limited else nullcontext():
+            return check_one(item, chosen, engines.of(chosen), further)
 
     return check
 
@@ -51,8 +57,8 @@ def ready(options: Options, engines: Engines) -> Iterator[None]:
     and the limit to the memory that cases may take."""
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
-        for engine in set(engines.all):
+        for engine in set(engines.every):
             if isinstance(engine, DefineByRun):
                 stack.enter_context(engine.session(dtype))
-        stack.enter_context(memory_limit(options.memory))
+        stack.enter_context(memory_limit(options.most_memory))
         yield

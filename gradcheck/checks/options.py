@@ -30,6 +30,10 @@ ORACLES = ("auto", "numeric", "none")
 MODES = ("reverse", "forward", "both")
 
 
+#: The engines that are tested, and the reference, as a run names them.
+EngineNames = tuple[tuple[str | Engine, ...], str | Engine]
+
+
 @dataclass(frozen=True, slots=True)
 class Effort:
     """How many failing cases are shrunk, with how many candidates each and together (counted in small ones, see
@@ -125,6 +129,11 @@ class Options:
             raise UsageError("no engine is to be checked", hint="name one, such as core")
 
     @property
+    def engine_names(self) -> EngineNames:
+        """What says which engines are asked."""
+        return tuple(self.engines), self.reference
+
+    @property
     def tolerance(self) -> StatedTolerance | None:
         """What replaces every tolerance; None where the run says nothing."""
         measured = self.baseline is not None and self.baseline.measured
@@ -134,6 +143,17 @@ class Options:
     def judged(self, found: CaseResult) -> CaseResult:
         """The result as the baseline, if there is one, would have it."""
         return found if self.baseline is None else self.baseline.judged(found, self.fail_on_drift)
+
+    @property
+    def limits_time(self) -> bool:
+        """Whether any case has a limit to its time."""
+        return self.timeout is not None or any("timeout" in one.choices for one in self.overrides)
+
+    @property
+    def most_memory(self) -> int | None:
+        """What any case may take; None for what is usual."""
+        sizes = [self.memory, *(one.choices["memory"] for one in self.overrides if "memory" in one.choices)]
+        return None if None in sizes else max(sizes)
 
     def of(self, case: Case) -> Options:
         """Those that hold for one case."""
@@ -188,15 +208,26 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The engines of a run: those that are tested, and the one that they are compared with."""
+    """The engines of a run: those that are tested, and the one that they are compared with; and where overrides name
+    others, these, by what they name."""
 
     tested: tuple[Engine, ...]
     reference: Engine
+    others: Mapping[EngineNames, Engines] = field(default_factory=dict, compare=False)
 
     @property
     def all(self) -> tuple[Engine, ...]:
         """The reference first; each once."""
         return tuple(dict.fromkeys((self.reference, *self.tested)))
+
+    @property
+    def every(self) -> tuple[Engine, ...]:
+        """All of them, those of overrides too; each once."""
+        return tuple(dict.fromkeys((*self.all, *(one for other in self.others.values() for one in other.all))))
+
+    def of(self, options: Options) -> Engines:
+        """Those that hold for one case, which has these options."""
+        return self.others.get(options.engine_names, self) if self.others else self
 
     def only(self, names: Sequence[str]) -> Engines:
         """Those that are named; all, if none is."""
@@ -214,8 +245,13 @@ def engines_of(options: Options) -> Engines:
             known[chosen] = engine(chosen)
         return known[chosen]
 
-    tested = tuple(dict.fromkeys(found(chosen) for chosen in options.engines))
-    engines = Engines(tested, found(options.reference))
+    def named(names: EngineNames) -> Engines:
+        return Engines(tuple(dict.fromkeys(map(found, names[0]))), found(names[1]))
+
+    tested = [options.engines, *(one.choices["engines"] for one in options.overrides if "engines" in one.choices)]
+    reference = [options.reference, *(r for one in options.overrides if (r := one.choices.get("reference")))]
+    asked = [(tuple(some), one) for some in tested for one in reference]
+    engines = replace(named(asked[0]), others={names: named(names) for names in asked[1:]})
     _tell_apart(engines, {id(engine): spec for spec, engine in known.items()})
     return engines
 
@@ -223,7 +259,7 @@ def engines_of(options: Options) -> Engines:
 def _tell_apart(engines: Engines, specs: Mapping[int, str]) -> None:
     """Give engines of one name (`a/mine.py:Tensor` and `b/mine.py:Tensor`) the names by which they were asked for."""
     by_name: dict[str, dict[int, Engine]] = {}
-    for each in (*engines.tested, engines.reference):
+    for each in engines.every:
         by_name.setdefault(each.name, {})[id(each)] = each
     for name, alike in by_name.items():
         for number, (key, each) in enumerate(alike.items()):

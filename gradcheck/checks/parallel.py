@@ -71,13 +71,13 @@ def plan_of(work: Sequence[Work], options: Options, engines: MakeEngines) -> Pla
         return Plan(make, _ELSEWHERE, _size(number, _ELSEWHERE))
     if options.jobs > 1 and number:
         jobs = min(options.jobs, number)
-        size = 1 if options.timeout is not None else _size(number, jobs * _CHUNKS)
+        size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
         modules = _modules(options)
-        return Plan(lambda: Workers(jobs, limit=options.timeout, preload=modules), jobs * _AHEAD, size)
-    if options.timeout is not None and can_fork():
+        return Plan(lambda: Workers(jobs, preload=modules), jobs * _AHEAD, size)
+    if options.limits_time and can_fork():
         own = engines()
-        shared = (own, *own.all, *(item for item in work if isinstance(item, Case)))
-        return Plan(lambda: Workers(1, limit=options.timeout, forked=shared), _AHEAD, 1, shared)
+        shared = (own, *own.every, *(item for item in work if isinstance(item, Case)))
+        return Plan(lambda: Workers(1, forked=shared), _AHEAD, 1, shared)
     return None
 
 
@@ -134,6 +134,10 @@ class _Division:
 
     def _send(self, chunk: list[Numbered]) -> None:
         cases = self.transport.pack([case for _, case in chunk])
+        if isinstance(self.executor, Workers):
+            limit = self.options.of(chunk[0][1]).timeout  # a chunk is one case where there is any
+            self.out[self.executor.submit_within(limit, check_chunk, self.settings, cases)] = chunk
+            return
         try:
             future = self.executor.submit(check_chunk, self.settings, cases)
         except BrokenExecutor:
@@ -164,7 +168,7 @@ class _CasesAndEngines(Sequence[Any]):
 
     def __getitem__(self, place: Any) -> Any:
         count = len(self._cases)
-        return self._cases[place] if place < count else self._engines().all[place - count]
+        return self._cases[place] if place < count else self._engines().every[place - count]
 
 
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
@@ -201,7 +205,7 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
         items = Transport(workers.given).unpack(cases)
         with ready(options, engines):
             found = list(map(checker(options, engines), items))
-        return Transport([*items, *engines.all]).pack(found)
+        return Transport([*items, *engines.every]).pack(found)
 
 
 def _known(settings: bytes) -> tuple[Options, Engines]:

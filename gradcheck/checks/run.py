@@ -109,7 +109,7 @@ def _computed(
     work: Sequence[Work], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
     """Each result with its place in the work: one after another here, or by others as they come."""
-    if options.jobs > 1 or options.executor is not None or options.timeout is not None:
+    if options.jobs > 1 or options.executor is not None or options.limits_time:
         from gradcheck.checks.parallel import in_parallel, plan_of
 
         plan = plan_of(work, options, engines)
@@ -152,7 +152,8 @@ def _shrunk(
     fast, slow, engines = quick(options), thorough(options), make()
 
     def check(case: Case, explained: bool) -> CaseResult:
-        return check_one(case, (slow if explained else fast).of(case), engines)
+        chosen = (slow if explained else fast).of(case)
+        return check_one(case, chosen, engines.of(chosen))
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
     with ready(options, engines):

@@ -82,7 +82,7 @@ class Workers(Executor):
         self._context: Any = get_context("fork" if forked is not None else _method())
         if forked is None:
             serve_forks(preload)
-        self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes] | None] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes, float | None] | None] = queue.SimpleQueue()
         self._processes: dict[int, _Process] = {}
         self._ended = self._killed = False
         self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in range(number)]
@@ -91,10 +91,16 @@ class Workers(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Raises what pickle does where a function or an argument cannot be sent."""
+        return self.submit_within(self._limit, function, *args, **kwargs)
+
+    def submit_within(
+        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        """The same, of a call that has a limit of its own."""
         if self._ended:
             raise RuntimeError("these workers have been sent home")
         future: Future[Any] = Future()
-        self._tasks.put((future, pickle.dumps((function, args, kwargs))))
+        self._tasks.put((future, pickle.dumps((function, args, kwargs)), limit))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -117,11 +123,11 @@ class Workers(Executor):
         """What one thread here does for one process there."""
         try:
             while task := self._tasks.get():
-                future, call = task
+                future, call, limit = task
                 if not future.set_running_or_notify_cancel():
                     continue
                 try:
-                    right, found = self._process(number).answer(call, self._limit)
+                    right, found = self._process(number).answer(call, limit)
                 except BaseException as error:
                     self._end(number)
                     future.set_exception(error)

@@ -22,8 +22,11 @@ from gradcheck.language.suggest import did_you_mean
 
 #: The keys besides `paths`, each an option of `run`.
 KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RUN}
-#: What may differ from path to path: all that concerns one case alone, and needs no other process.
-OVERRIDDEN = ("dtype", "rtol", "atol", "seed", "trials", "oracle", "mode", "order")
+#: What may differ from path to path: all that concerns one case alone.
+OVERRIDDEN = (
+    *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
+    *("timeout", "memory", "oracle", "mode", "order"),
+)
 _PREFIX = "GRADCHECK_"
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 #: Where an override's own settings are kept among the others.
