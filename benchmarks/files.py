@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
             {
                 "validate": lambda: command("-m", "gradcheck", "validate", str(folder)),
                 "start": lambda: command("-m", "gradcheck", "validate", str(empty)),
-                "run": lambda: command("-m", "gradcheck", "run", "-q", str(folder)),
+                "run": lambda: command("-m", "gradcheck", "run", "-q", "--no-cache", str(folder)),
                 "bare": lambda: command("-m", "benchmarks.bare", str(FILES)),
             },
             rounds=5,

@@ -55,6 +55,8 @@ class Entries:
         rows = [(key, self._sealed(key, value)) for key, value in new.items() if len(value) <= most]
         with suppress(OSError):
             prepare(self.file.parent)
+            if not self.file.exists():
+                self._clear()
             with self._open() as connection:
                 connection.execute("PRAGMA synchronous = OFF")  # what the machine loses when it stops is seen
                 connection.execute("BEGIN IMMEDIATE")
@@ -65,6 +67,12 @@ class Entries:
                 connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", [(*r, now) for r in rows])
                 self._trim(connection)
                 connection.execute("COMMIT")
+
+    def _clear(self) -> None:
+        """Remove the files of other secrets, such as a new machine's every day; the last of them may be in use."""
+        others = sorted(self.file.parent.glob("results-*.sqlite"), key=lambda file: file.stat().st_mtime_ns)
+        for file in others[:-1]:
+            file.unlink()
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """An eighth at a time, as long as there is too much."""

@@ -26,9 +26,9 @@ def secret(environment: Mapping[str, str] = os.environ) -> bytes | None:
 
 
 def _file(environment: Mapping[str, str]) -> Path:
-    """Raises RuntimeError where there is no home."""
+    """Raises OSError or RuntimeError where there is no home."""
     stated = environment.get("XDG_CACHE_HOME", "")
-    folder = Path(stated) if os.path.isabs(stated) else Path.home() / ".cache"
+    folder = Path(stated) if os.path.isabs(stated) else Path.home().resolve(strict=True) / ".cache"
     return folder / "gradcheck" / "secret"
 
 

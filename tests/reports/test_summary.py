@@ -30,6 +30,14 @@ def test_what_is_wrong_is_counted_first(run: Any, case: Any) -> None:
     assert summary(found) == "interrupted: 6 of 200 ran: 6 passed in 4.2s"
 
 
+def test_what_an_earlier_run_has_found_is_counted(run: Any, case: Any) -> None:
+    known = replace(case(), cached=True)
+    assert summary(run(known, known, case(status="failed"))) == "1 failed, 2 passed in 4.2s, 2 from the cache"
+    document = json.loads(render(run(known, case()), "json"))
+    assert document["summary"]["cached"] == 1
+    assert [one["cached"] for one in document["cases"]] == [True, False]
+
+
 def test_what_an_engine_lacks_is_said_once(run: Any, case: Any, comparison: Any) -> None:
     def lacking(*words: str, engine: str = "mine") -> tuple[Any, ...]:
         return tuple(comparison("raises", status="unsupported", engine=engine, lacks=word) for word in words)

@@ -1,0 +1,61 @@
+"""A key that only this user has; where it may be another's, or cannot be had, there is none."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gradcheck.cache.secret import LENGTH, secret
+
+
+def there(folder: Path) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(folder)}
+
+
+def test_it_is_made_once_and_for_this_user_alone(tmp_path: Path) -> None:
+    found = secret(there(tmp_path))
+    assert found is not None
+    assert len(found) == LENGTH
+    assert secret(there(tmp_path)) == found
+    assert secret(there(tmp_path / "another")) not in (None, found)
+    assert stat.S_IMODE((tmp_path / "gradcheck" / "secret").stat().st_mode) == 0o600
+    assert os.listdir(tmp_path / "gradcheck") == ["secret"]
+
+
+def test_it_is_in_the_home_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert secret({}) == secret({"XDG_CACHE_HOME": "relative"}) == (tmp_path / ".cache/gradcheck/secret").read_bytes()
+
+
+def test_no_home_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert secret({}) is None
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o620, 0o604])
+def test_one_that_others_may_see_is_none(tmp_path: Path, mode: int) -> None:
+    secret(there(tmp_path))
+    (tmp_path / "gradcheck" / "secret").chmod(mode)
+    assert secret(there(tmp_path)) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"short", b"x" * (LENGTH + 1)])
+def test_one_of_another_length_is_none(tmp_path: Path, data: bytes) -> None:
+    secret(there(tmp_path))
+    (tmp_path / "gradcheck" / "secret").write_bytes(data)
+    assert secret(there(tmp_path)) is None
+
+
+def test_where_it_cannot_be_written_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "gradcheck").write_text("no folder")
+    assert secret(there(tmp_path)) is None
+
+
+def test_a_folder_of_somebody_else_gets_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where root runs in a user's home."""
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert secret(there(tmp_path)) is None
