@@ -117,12 +117,12 @@ def _key(member: Member) -> Hashable:
         return lead.engine, kind
     if lead.cause is not None:
         what = inner(lead.cause.what)
-        fails = what.kind in ("rule_fails", "value_is_wrong", "its_jvp_is_wrong", "shared_argument")
+        fails = what.kind in ("rule_fails", "it_raises", "value_is_wrong", "its_jvp_is_wrong", "shared_argument")
         return (
             lead.engine,
             op_of(lead) or lead.cause.origin.kind,
             what.kind if fails else "",
-            "" if op_of(lead) else kind,
+            "" if op_of(lead) else (kind, _shape(lead.cause.what)),
         )
     return lead.engine, lead.what.subject, _shape(lead.mismatch), kind
 

@@ -142,8 +142,8 @@ def test_an_error_that_is_asked_for_in_vain_fails_the_case(check: Check) -> None
     assert case.errors[0].place.line == 5
     core, torch = sorted(failed(case, "raises"), key=lambda c: c.engine)
     assert (core.engine, core.reference, core.place.line) == ("core", "case", 5)
-    assert say(core.mismatch) == "core raised nothing; step 1 should raise non_scalar_backward"
-    assert say(torch.mismatch).startswith("torch raised nothing")
+    assert say(core.mismatch) == "core raises nothing; step 1 should raise non_scalar_backward"
+    assert say(torch.mismatch).startswith("torch raises nothing")
 
 
 def test_another_error_than_the_one_asked_for_fails_the_case(check: Check) -> None:

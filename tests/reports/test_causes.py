@@ -53,7 +53,7 @@ def test_what_fails_otherwise_stays_apart() -> None:
     found = titles(
         *(case(name, wrong("exp", raises)) for name in "ab"), *(case(name, wrong("exp", ALONE)) for name in "cd")
     )
-    assert found == [("exp, raises an error", ["a", "b"]), ("exp, its gradient", ["c", "d"])]
+    assert found == [("exp, its gradient rule raises an error", ["a", "b"]), ("exp, its gradient", ["c", "d"])]
 
 
 def test_a_mistake_of_the_whole_engine_is_one_whatever_ops_show_it() -> None:
@@ -135,7 +135,7 @@ def test_an_error_that_a_finding_explains_is_not_told_again() -> None:
     follows = replace(make_failed([1.0], [2.0], what="raises", tensor=""), consequence_of=lead.cause.origin)
     (member,) = members_of(case("a", lead, follows, errors=(replace(raised, message=told),)))
     assert member.error is None
-    assert "its gradient rule fails" in member_title(member)
+    assert "its gradient rule raises an error" in member_title(member)
 
 
 def test_a_case_without_findings_is_told_all_the_same() -> None:

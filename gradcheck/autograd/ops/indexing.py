@@ -13,7 +13,7 @@ from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical, integ
 from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.shape_casts import ravel
-from gradcheck.errors import DtypeMismatch, IndexOutOfRange
+from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 _ALL = slice(None)
 
@@ -85,9 +85,13 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     """`input` with `values` written at, or with `accumulate` added to, `[indices]`, one index tensor a dimension."""
     if values.dtype != input.dtype:
         raise DtypeMismatch(f"index_put: values of {values.dtype} for a tensor of {input.dtype}")
+    if not indices or not all(hasattr(index, "dtype") for index in indices):
+        raise ArgumentError("index_put takes index tensors, one a dimension", hint="(tensor([0, 2]), tensor([1, 1]))")
     basic, advanced = split(tuple(indices), input.ndim)
     out = input.copy()
     part = out[basic]
+    if values.ndim > part[advanced].ndim:
+        raise ShapeMismatch(f"index_put: values of shape {list(values.shape)} for {list(part[advanced].shape)}")
     if accumulate:
         add_at(part, advanced, np.broadcast_to(values, part[advanced].shape))
     else:

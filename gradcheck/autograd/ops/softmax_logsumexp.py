@@ -17,7 +17,7 @@ from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import total
 from gradcheck.autograd.ops.common.dims import axes, canonical, restored
-from gradcheck.errors import DtypeMismatch
+from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 
 def _along(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, dtype: Any) -> Any:
@@ -94,6 +94,8 @@ def softmin(input: Any, dim: int, *, dtype: Any = None) -> Any:
 )
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """`log(sum(exp(input)))` over `dim`, without overflow."""
+    if isinstance(dim, (tuple, list)) and not dim and not keepdim and input.ndim:
+        raise ShapeMismatch("logsumexp over no dimension in particular", hint="write logsumexp(x.flatten(), dim=0)")
     run = axes(dim, input.ndim)
     x = input.astype(default_dtype()) if input.dtype.kind in "biu" else input
     largest = np.max(x.real, axis=run, keepdims=True, initial=-np.inf)

@@ -24,7 +24,7 @@ from gradcheck.checks.failures.formulas import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
 from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
-from gradcheck.checks.failures.wrong_values import has_wrong_values
+from gradcheck.checks.failures.wrong_values import cannot_go_forward, has_wrong_values
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
@@ -120,7 +120,9 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     known = {place: failures.comparisons[place].operation for place in places}
     wrong = {place: operation for place, operation in known.items() if operation is not None}
     listed = list(wrong.values())
-    if is_unreliable(failures, engine, listed) or has_wrong_values(failures, engine):
+    if is_unreliable(failures, engine, listed) or cannot_go_forward(failures, engine):
+        return
+    if has_wrong_values(failures, engine):
         return
     wrong, because = taken_apart(failures, engine, wrong)
     _explain_operations(failures, engine, wrong)
@@ -133,8 +135,20 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     if raised:
         if wrong:
             failures.follow_from(localize.origin_of(_that_raises(list(wrong.values()))), raised)
+        else:
+            _explain_outcome(failures, engine, raised[0])
         return
     _explain_accumulation(failures, engine, listed)
+
+
+def _explain_outcome(failures: PointFailures, engine: Engine, place: int) -> None:
+    """Gradients are others from a step on that should have raised something, or should not have."""
+    c = failures.comparisons[place]
+    if c.mismatch is not None:
+        cause = Cause(fact("outcome_of_step", number=c.step + 1), c.mismatch)
+        failures.change(place, cause=cause)
+        later = [p for p in failures.failed((), engine.name) if p != place and failures.comparisons[p].step >= c.step]
+        failures.follow_from(cause.origin, later)
 
 
 def _that_raises(wrong: Sequence[WrongOperation]) -> WrongOperation:

@@ -1,8 +1,9 @@
-"""A value that is wrong in the forward pass already, from which everything else may follow: where, and why."""
+"""A value that is wrong in the forward pass already, or an error that is raised there, from which everything else may
+follow: where, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -35,20 +36,35 @@ def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
         told = Diagnosis("input_mutated", fact("inputs_mutated", tensors=changed), confidence="confirmed")
         failures.change(lead, cause=cause, diagnoses=(told,))
     else:
-        cause = _blame(failures, engine, lead, tensor)
+        cause = _blame(failures, engine, lead, tensor, _is_wrong)
         failures.change(lead, diagnoses=why(_values(failures, engine, tensor)) if here else ())
     failures.follow_from(cause.origin, failures.failed((), engine.name))
     return True
 
 
-def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str) -> Cause:
-    """The op whose value is wrong alone, if there is one; else the entry."""
-    owner, what = tensor.partition("[")[0], fact("value_is_wrong")
+def cannot_go_forward(failures: PointFailures, engine: Engine) -> bool:
+    """Tell of the op that raises an error in the forward pass, which ends it; whether there is one."""
+    evaluation = failures.point.evaluation(engine)
+    places = failures.failed((ClaimKind.RAISES,), engine.name)
+    if evaluation.states or not evaluation.failed_at or not places:
+        return False
+    cause = _blame(failures, engine, places[0], evaluation.failed_at, _raises)
+    failures.follow_from(cause.origin, failures.failed((), engine.name))
+    return True
+
+
+#: Whether an op alone goes wrong in an engine.
+_GoesWrong = Callable[[PointFailures, Engine, Application], bool]
+
+
+def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, goes_wrong: _GoesWrong) -> Cause:
+    """The op that goes wrong alone, if there is one; else the entry."""
+    owner, what = tensor.partition("[")[0], fact("value_is_wrong" if goes_wrong is _is_wrong else "it_raises")
     for number, application in enumerate(failures.point.applications):
-        if application.owner != owner or not _is_wrong(failures, engine, application):
+        if application.owner != owner or not goes_wrong(failures, engine, application):
             continue
         made = parts(failures, engine, application)
-        inner = next((part for part in made.called if _is_wrong(failures, engine, part)), None)
+        inner = next((part for part in made.called if goes_wrong(failures, engine, part)), None)
         outer = application.op.name if inner is not None else ""
         op = application.op.name if inner is None else inner.op.name
         origin = fact("op_inside", op=op, entry=owner, outer=outer) if outer else fact("op_at", op=op, entry=owner)
@@ -77,6 +93,18 @@ def _is_wrong(failures: PointFailures, engine: Engine, application: Application)
     wanted = [array for array, output in zip(outputs, alone.outputs, strict=False) if output is not None]
     pairs = zip(got, wanted, strict=False)
     return run.error is None and not all(nearly(np.asarray(a), np.asarray(b)) for a, b in pairs)
+
+
+def _raises(failures: PointFailures, engine: Engine, application: Application) -> bool:
+    """Whether an engine raises an error in an op alone; False where that cannot be asked."""
+    if not isinstance(engine, DefineByRun):
+        return False
+    alone = replace(application, recorded=None, shared=False)
+    try:
+        with engine.fresh_session(failures.point.problem.dtype):
+            return OpRun(engine, alone, [np.zeros(())] * len(alone.outputs)).error is not None
+    except CANNOT:
+        return False
 
 
 def _entry(failures: PointFailures, tensor: str) -> Fact:

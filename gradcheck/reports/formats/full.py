@@ -16,6 +16,7 @@ from gradcheck.reports.findings import BAD
 from gradcheck.reports.listing import listing
 from gradcheck.reports.overview import SCREEN, brief_group, brief_member, overview, place_of
 from gradcheck.reports.phrases.causes import group_title
+from gradcheck.reports.phrases.comparisons import title
 from gradcheck.reports.summary import convention_lines, lacking_lines, power_summary, slowest_lines, summary
 from gradcheck.reports.text import at, count, plain
 
@@ -87,6 +88,7 @@ def _of_group(group: Group, look: Look) -> list[Text]:
     if lead.finding is not None:
         found = lead.finding.lead
         headed = found.cause is not None and not group.ops and not found.what.is_of_file
+        headed = headed and title(found) != group_title(group)
         lines += in_full(lead.finding, lead.case, look, headed)
     elif lead.error is not None:
         lines += of_error(lead.error, lead.case, look, headed=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.causes import EVERYWHERE, Group, Member, diagnosed, inner, op_of
 from gradcheck.reports.phrases.comparisons import error_line, reasons, title, verdict
@@ -12,7 +14,8 @@ from gradcheck.reports.text import ordinal, plain
 #: How many ops of a group are named.
 _NAMED = 4
 _FAILS = {
-    "rule_fails": "raises an error",
+    "rule_fails": "its gradient rule raises an error",
+    "it_raises": "raises an error",
     "value_is_wrong": "its value",
     "its_jvp_is_wrong": "its Jacobian-vector product",
     "its_gradient_is_wrong": "its gradient",
@@ -74,10 +77,17 @@ def group_detail(group: Group) -> str:
     kind = diagnosed(lead)
     if kind in EVERYWHERE:
         return MEANINGS[kind]
-    if lead.cause is not None and inner(lead.cause.what).kind == "rule_fails" and lead.mismatch is not None:
-        return plain(say(lead.mismatch))
+    if lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises"):
+        return _error(lead)
     found = reasons(lead)
     return found[0][1] if found and lead.diagnoses[0].kind != "unknown" else ""
+
+
+def _error(c: Comparison) -> str:
+    """What an engine says of an error, if it is its own; else the two outcomes."""
+    differ: Any = c.mismatch["what"] if c.mismatch is not None and c.mismatch.kind == "op_alone" else c.mismatch
+    own = differ["got_outcome"] if differ is not None and differ.kind == "outcomes_differ" else None
+    return plain(own["text"] if own is not None and own.kind == "raised" else say(c.mismatch))
 
 
 def member_title(member: Member) -> str:

@@ -20,20 +20,18 @@ _PARTS = {
 _WHOSE = {"got": "this side's", "want": "the reference's"}
 
 
-def _outcomes_of_op(differ: Fact) -> str:
-    sides = ((differ[side], differ[f"{side}_outcome"]) for side in ("got", "want"))
-    return "; ".join(f"{engine} {_outcome_of_op(came)}" for engine, came in sides)
+def _outcomes(differ: Fact) -> str:
+    """Two outcomes, of which one at least is an error."""
+    got, mine, want, theirs = differ["got"], differ["got_outcome"], differ["want"], differ["want_outcome"]
+    if mine.kind != "raised":
+        return f"{want} {say(theirs)}, and {got} raises nothing"
+    return f"{got} {say(mine)}, and {want} {say(theirs) if theirs.kind == 'raised' else 'raises nothing'}"
 
 
 def _raised(came: Fact) -> str:
     """What an engine's own code says of an error needs no kind beside it."""
-    return f"failed: {came['text']}" if came["error"] == "engine_error" else f"raised {came['error']} ({came['text']})"
-
-
-def _outcome_of_op(came: Fact) -> str:
-    if came.kind != "raised":
-        return say(came)
-    return f"failed: {came['text']}" if came["error"] == "engine_error" else f"raised {came['error']}: {came['text']}"
+    text = came["text"].removeprefix("torch: ")
+    return f"fails: {text}" if came["error"] == "engine_error" else f"raises {came['error']} ({text})"
 
 
 def _warned(found: Fact) -> str:
@@ -72,8 +70,8 @@ phrases(
         "loses_digits": "too few digits are left",
         # What engines do
         "raised": _raised,
-        "raised_nothing": "raised nothing",
-        "outcomes_differ": "{got} {got_outcome}; {want} {want_outcome}",
+        "raised_nothing": "raises nothing",
+        "outcomes_differ": _outcomes,
         "engine_raised": "{engine} raised {error}: {text}",
         "not_as_asked": "{engine} {came}; step {step} should raise {asked:if {asked}|nothing}",
         "ran_fewer_steps": "{got} ran {ran[0]} of {steps} steps and {want} {ran[1]}, without an error",
@@ -82,7 +80,7 @@ phrases(
         "not_compared": "not compared: {engine} says nothing about it",
         "says_nothing": "{engine} says nothing about {tensor}",
         # An op alone
-        "op_alone": lambda f: f"{f['op']} alone: {_outcomes_of_op(f['what'])}",
+        "op_alone": lambda f: f"{f['op']} alone: {_outcomes(f['what'])}",
         "gradients_missing": "{op} alone: {engine} gives {got} gradients, expected {want}",
         "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
         "gradient_of_op": "the gradient of {op}'s tensor {number}, for a random incoming gradient{mismatch:if : "
@@ -90,7 +88,7 @@ phrases(
         # Forward mode
         "jvp_of_op": "the tangent of {op}'s output {number:number}, for random directions of its tensors{mismatch:if : "
         "{mismatch}}",
-        "jvp_fails": lambda f: f"{f['op']} alone in forward mode: {_outcomes_of_op(f['what'])}",
+        "jvp_fails": lambda f: f"{f['op']} alone in forward mode: {_outcomes(f['what'])}",
         "tangents_disagree": "{got} and {want} agree, but not with {method}",
         "no_forward_mode": "{engine} has no forward mode{why:if : {why}}",
         # What the case says

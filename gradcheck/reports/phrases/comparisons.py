@@ -123,10 +123,14 @@ def cause(c: Comparison) -> str:
     return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
 
 
+#: What differs where something is raised.
+_ERRORS = ("op_alone", "claim_raised", "outcomes_differ")
+
+
 def raised(c: Comparison) -> str:
     """What an op alone raises, or why a step cannot be computed, where that is what is wrong with it."""
-    is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in ("op_alone", "claim_raised")
-    return plain(say(c.mismatch)) if is_said else ""
+    is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in _ERRORS
+    return plain(say(c.mismatch)) if is_said and c.cause is not None and c.cause.what != c.mismatch else ""
 
 
 def _is_step(c: Comparison) -> bool:

@@ -69,10 +69,12 @@ phrases(
         "incoming_at_root": "incoming gradient at the root",
         "step": "the step {name}",
         "the_backward_pass": "the backward pass",
+        "outcome_of_step": "step {number}",
         "chance": "chance",
         "ops_of": "{engine}'s ops",
         # What: in a sentence behind the colon
-        "rule_fails": "its gradient rule fails",
+        "rule_fails": "its gradient rule raises an error",
+        "it_raises": "raises an error",
         "its_gradient_is_wrong": "its gradient is wrong",
         "gradients_of_arguments_are_wrong": "{arguments:one gradient of its {arguments:ordinals} argument is|gradients "
         "of its {arguments:ordinals} arguments are} wrong",
@@ -112,7 +114,7 @@ phrases(
         "incoming_is_detached": "detached: the rule cannot be differentiated with respect to the incoming gradient",
         "inputs_mutated": "input mutated: after the run {tensors:commas} is not what the engine was given; an op "
         "writes its result into the memory of an argument",
-        "no_explanation": "no explanation: {error}",
+        "no_explanation": "no known mistake explains it (some could not be tried: {error})",
         "nothing_explains_it": lambda found: (
             "no known mistake explains it; tried: " + ", ".join(kind.replace("_", " ") for kind in found["tried"])
         ),

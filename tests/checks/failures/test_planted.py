@@ -91,7 +91,7 @@ def test_a_rule_that_makes_another_shape_is_an_error_of_that_case(check: Check, 
     case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}}")
     assert case.status == "failed"
     outcome, told = failed(case, "raises")
-    assert (told.reference, say(told.mismatch).partition(" (")[0]) == ("case", "core raised shape_mismatch")
+    assert (told.reference, say(told.mismatch).partition(" (")[0]) == ("case", "core raises shape_mismatch")
     assert "shape_mismatch" in say(outcome.mismatch)
     assert case.errors[0].kind == "shape_mismatch"
 

@@ -38,3 +38,26 @@ def test_everything_else_follows() -> None:
     others = [c for c in case.comparisons if c.status == "failed" and c is not cause]
     assert others
     assert {c.consequence_of for c in others} == {cause.cause.origin}
+
+
+RAISING = ("result = np.tanh(self.data)", "result = np.tanh(self.data + np.zeros(7))")
+
+
+def test_an_op_that_raises_in_the_forward_pass_is_the_cause() -> None:
+    case = checked("{inputs: {x: 'randn(3)'}, graph: {y: x * x + tanh(x * 2), loss: y.sum()}}", RAISING)
+    (found,) = causes(case)
+    assert found.cause is not None
+    assert (found.cause.origin, found.cause.what) == (fact("op_at", op="tanh", entry="y"), fact("it_raises"))
+    assert found.part is not None
+    assert found.part.text[found.part.start : found.part.end] == "tanh(x * 2)"
+    assert found.code is not None
+
+
+def test_what_accumulates_after_a_step_that_should_raise_follows_from_that() -> None:
+    text = "{inputs: {x: [1, 2]}, graph: {y: x * 2}, steps: [{backward: y, raises: non_scalar_backward}, %s]}"
+    accepts = ('raise ValueError("only a tensor of one element has a gradient of 1")', "pass")
+    case = checked(text % "{backward: {y: [1, 1]}}", accepts)
+    (found, *others) = causes(case)
+    assert not others
+    assert found.cause is not None
+    assert found.cause.origin == fact("outcome_of_step", number=1)

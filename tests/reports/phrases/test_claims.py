@@ -70,18 +70,18 @@ def test_what_rounding_explains(found: Fact, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (DIFFER, "core raised shape_mismatch (2 and 3); torch raised nothing"),
+        (DIFFER, "core raises shape_mismatch (2 and 3), and torch raises nothing"),
         (
             fact("op_alone", op="add", what=DIFFER),
-            "add alone: core raised shape_mismatch: 2 and 3; torch raised nothing",
+            "add alone: core raises shape_mismatch (2 and 3), and torch raises nothing",
         ),
         (
             fact("not_as_asked", engine="core", came=RAISED, step=2, asked=None),
-            "core raised shape_mismatch (2 and 3); step 2 should raise nothing",
+            "core raises shape_mismatch (2 and 3); step 2 should raise nothing",
         ),
         (
             fact("not_as_asked", engine="core", came=NOTHING, step=1, asked="backward_twice"),
-            "core raised nothing; step 1 should raise backward_twice",
+            "core raises nothing; step 1 should raise backward_twice",
         ),
         (
             fact("ran_fewer_steps", got="mine", want="torch", steps=3, ran=(1, 3)),

@@ -96,7 +96,7 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
         yield Guess((kept, False), found, whole.sum(tuple(summed)))
     for place in (0, -1):
         index = tuple(place if axis in axes else slice(None) for axis in range(output.ndim))
-        if whole[index].size == tensor.size:
+        if whole.size and whole[index].size == tensor.size:
             found = fact("broadcast_one_taken", place=place, axes=axes)
             yield Guess(place, found, whole[index].reshape(tensor.shape))
 
