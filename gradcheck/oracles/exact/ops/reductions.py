@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.ops.common.arguments import total
 from gradcheck.autograd.ops.common.dims import axes, count
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
@@ -25,21 +26,21 @@ def summed(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)
     terms = prod(x.shape[axis] for axis in run)
-    value = np.asarray(np.add.reduce(x.value, axis=run, keepdims=keepdim) % x.point.prime)
+    value = np.asarray(total(x.value, run, keepdim) % x.point.prime)
     tangent = x.tangent
     if tangent is not None:
-        tangent = np.asarray(np.add.reduce(tangent, axis=run, keepdims=keepdim) % x.point.prime)
+        tangent = np.asarray(total(tangent, run, keepdim) % x.point.prime)
     return Dual(x.point, value, tangent, x.degree.summed(terms))
 
 
 def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
     rows, columns = x.shape
-    total = x
+    result = x
     if 0 in run:
-        total = product(_ones(x, (1, rows)), total)
+        result = product(_ones(x, (1, rows)), result)
     if 1 in run:
-        total = product(total, _ones(x, (columns, 1)))
-    return total if keepdim else without(total, run)
+        result = product(result, _ones(x, (columns, 1)))
+    return result if keepdim else without(result, run)
 
 
 def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:
