@@ -27,7 +27,7 @@ _EXACT = (*APART, "whole", "zero")
 
 
 class Known(NamedTuple):
-    """The formulas that have failed somewhere, by tensor and text; and the wrong ones that are refuted, by their text."""
+    """The formulas that have failed somewhere, by tensor and text; and the wrong ones that are refuted, by text."""
 
     failed: Collection[tuple[str, str]]
     refuted: Collection[str]

@@ -121,7 +121,7 @@ class RoughLook:
             return []
 
     def noise(self, what: ClaimKind, step: int, tensor: str) -> Noise:
-        """How far they move each element of a VALUE or a GRADIENT after a step, absolute; None where that is unknown."""
+        """How far they move each element of a VALUE or a GRADIENT after a step; None where that is unknown."""
         if any(step >= len(run.states) for run in self._runs):
             return None
         return _farthest([_held(run.states[step], what).get(tensor) for run in self._runs])

@@ -25,10 +25,10 @@ def summed(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)
     terms = prod(x.shape[axis] for axis in run)
-    value = np.asarray(np.add.reduce(x.value, axis=run, keepdims=keepdim) % x.point.prime)
+    value = np.asarray(x.value.sum(axis=run, keepdims=keepdim) % x.point.prime)
     tangent = x.tangent
     if tangent is not None:
-        tangent = np.asarray(np.add.reduce(tangent, axis=run, keepdims=keepdim) % x.point.prime)
+        tangent = np.asarray(tangent.sum(axis=run, keepdims=keepdim) % x.point.prime)
     return Dual(x.point, value, tangent, x.degree.summed(terms))
 
 
