@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradcheck.checks.points import Points
 from tests.checks.conftest import Check
 
 SUM = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x).sum()}, backward: {y: 'randn([])'}"
@@ -53,3 +54,41 @@ def test_whole_numbers_within_a_clamp_are_looked_at(check: Check, wrong: str, dt
     right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
     assert check(case % (wrong % right)).status == "failed"
     assert check(case % (wrong % right).replace("1 +", "1 + 0 *").replace("0*x", right)).status == "passed"
+
+
+STEPS = "let: {m: 'x > 0'}, formulas: {x: 'grad(y) * m'}, checks: ['y == (x * m).sum()']"
+STRUCTURED = ("lowest", "huge")
+
+
+@pytest.fixture
+def structures(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Those with which points were drawn."""
+    drawn: list[object] = []
+    sized = Points.sized
+    monkeypatch.setattr(Points, "sized", lambda *a: drawn.append(a[-1] if len(a) > 4 else None) or sized(*a))
+    return drawn
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        "formulas: {x: 'grad(y) * (x > 0)'}",
+        "wrong_formulas: {x: 'grad(y) * (x > 0) * (1 + (x > -9))'}, generalize: {}",  # refuted
+        STEPS,  # a check compares what it states, and is not looked at there
+    ],
+)
+def test_what_is_settled_needs_no_structure(check: Check, structures: list[object], claims: str) -> None:
+    assert check(f"{{{SUM}, {claims}}}").status == "passed"
+    assert not {*STRUCTURED} & {*structures}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        "formulas: {x: 'grad(y) * relu(x) / relu(x).abs().clamp(min=1e-300)'}",
+        "wrong_formulas: {x: 'grad(y) * (x > 0)'}, generalize: {}",  # right, and so never refuted
+    ],
+)
+def test_what_is_open_is_looked_at_with_structures(check: Check, structures: list[object], claims: str) -> None:
+    check(f"{{{SUM}, {claims}}}")
+    assert {*STRUCTURED} <= {*structures}

@@ -132,3 +132,12 @@ def test_all_at_once_in_reading_order() -> None:
     assert list(found.names) == ["b", "a"]
     assert list(found.gradients) == ["m[0]"]
     assert list(found.ops) == ["add", "sub", "mul", "T"]
+
+
+def test_they_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = parse("a + grad(b)")
+    assert mentions(expr) is mentions(expr)
+    monkeypatch.setattr("gradcheck.language.expr.traverse._KEPT", 1)
+    for _ in range(3):  # made and lost again, at the same place of memory
+        assert [*free_names(parse("a + c"))] == ["a", "c"]
+        assert [*free_names(parse("d + c"))] == ["d", "c"]

@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.dependencies import Dependencies
-from tests.oracles.exact.small import claim, problem
+from tests.oracles.exact.small import claim, problem, proofs_of
 
 CHAIN = {"a": "x * x", "b": "a * a", "c": "a + b", "d": "c * c", "y": "d.sum()"}
 
@@ -34,3 +34,17 @@ def test_a_gradient_that_is_not_there() -> None:
 def test_long_chains_do_not_recurse() -> None:
     graph = {"h0": "x * 2", **{f"h{i}": f"h{i - 1} * 2" for i in range(1, 3000)}, "y": "h2999.sum()"}
     assert len(Dependencies(problem({"x": (1,)}, graph)).of(claim("grad(h0)").expr).gradients) == 3001
+
+
+def test_what_comes_in_at_a_root_is_not_derived(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*args: object, **options: object) -> None:
+        raise AssertionError("nothing is to be derived")
+
+    monkeypatch.setattr("gradcheck.oracles.exact.dependencies.derive", never)
+    of = problem({"x": (3,)}, {"a": "x * x", "y": "a * 2"})
+    assert [proof.status for proof in proofs_of(of, "x", "4 * x * grad(y)", "4 * x * grad(y) + x")] == [
+        "proved",
+        "refuted",
+    ]
+    with pytest.raises(AssertionError):
+        Dependencies(of).of(claim("2 * x * grad(a)").expr)
