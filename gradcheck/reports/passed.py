@@ -17,7 +17,7 @@ from gradcheck.reports.phrases.table import listed
 from gradcheck.reports.text import brief, count, plain
 
 #: What other points are, besides those that are drawn or looked for.
-_OTHER_POINTS = (("moved", "moved numbers"), ("incoming", "other incoming gradients"))
+_OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas were not tried at, and how many of them are told in a line.
 _LIMITS, _MOST_LIMITS = ("size_stays", "branch_not_visited"), 2
 #: The widest that a column of the table is made.

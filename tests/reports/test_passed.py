@@ -87,7 +87,7 @@ def test_shapes_are_counted_once_and_other_points_are_what_they_are() -> None:
     assert achievements(case(here, *shapes, *again)) == ["1 formula holds at 2 other shapes and 2 other points"]
     others = [at(5, sizes={}, kind="moved"), at(6, sizes={}, kind="incoming"), at(7, sizes={}, kind="branch")]
     assert achievements(case(here, *others)) == [
-        "1 formula holds at moved numbers, other incoming gradients and numbers beyond 1 threshold"
+        "1 formula holds at other numbers, other incoming gradients and numbers beyond 1 threshold"
     ]
 
 

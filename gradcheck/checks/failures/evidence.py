@@ -171,7 +171,7 @@ def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Ite
         except GradcheckError:  # at this point it cannot be computed
             continue
         others = {n: g for n, g in scope.gradients.items() if n != name}
-        yield _with_graph(Evidence(got, want, others=others), name, point)
+        yield _with_graph(Evidence(got, want, others=others, stated=True), name, point)
 
 
 def _with_graph(plain: Evidence, name: str, point: Point) -> Evidence:

@@ -22,6 +22,7 @@ from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidenc
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.formulas import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
+from gradcheck.checks.failures.rounded_numbers import tell_rounded
 from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
 from gradcheck.checks.failures.wrong_values import cannot_go_forward, has_wrong_values
@@ -104,6 +105,7 @@ def _explain_at(failures: PointFailures) -> None:
             from gradcheck.checks.failures.forward_mode import explain_forward_mode
 
             explain_forward_mode(failures, engine)
+    tell_rounded(failures)
     _explain_expected(failures)
 
 
@@ -271,7 +273,7 @@ def _explain_expected(failures: PointFailures) -> None:
     wrong: dict[tuple[str, int], list[int]] = {}
     for place in failures.failed_here((ClaimKind.EXPECTED,)):
         c = failures.comparisons[place]
-        if not c.consequence_of:
+        if not c.consequence_of and not c.diagnoses:
             wrong.setdefault((c.tensor, c.step), []).append(place)
     for places in list(wrong.values())[:MOST]:
         found = [failures.comparisons[place] for place in places]

@@ -33,7 +33,10 @@ def _title(group: Group) -> str:
     if lead is None:
         return error_line(group.lead.error) if group.lead.error is not None else verdict(group.lead.case)
     if lead.what.is_of_file:
-        return f"{title(lead)}{f', {plain(lead.formula)}' if lead.what.is_about_gradient else ''}"
+        if not lead.what.is_about_gradient:
+            return title(lead)
+        told, colon, why = title(lead).partition(": ")
+        return f"{told}, {plain(lead.formula)}{colon}{why}"
     kind = diagnosed(lead)
     if kind in EVERYWHERE:
         own = (c for c in group.leads if diagnosed(c) == kind and op_of(c))

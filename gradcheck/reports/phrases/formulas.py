@@ -49,6 +49,7 @@ def _text(value: Any) -> str:
 
 phrases(
     {
+        "numbers_are_rounded": "the right numbers, rounded: tolerance: {{rtol: {rtol}}} allows for that",
         "did_you_mean": "did you mean  {formula} ?",
         "suggestion_proved": "proved for all values{sizes:one |, at {sizes} choices of sizes}{where:if , where "
         "{where:and}}",

@@ -114,6 +114,8 @@ class Evidence:
     scale: float = 0.0
     #: How closely, relative to the tensor's largest element, `got` is known: what a person wrote down was rounded.
     rounded: float = 0.0
+    #: A person claims it, who saves and overwrites nothing.
+    stated: bool = False
     rule: Rule | None = None
     uses: tuple[Use, ...] = ()
     #: What the tensor held before this pass, or before it was to be cleared.

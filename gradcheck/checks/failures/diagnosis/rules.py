@@ -129,8 +129,9 @@ def saved_value(e: Evidence) -> Iterator[Guess]:
         if rule.incoming is not None and rule.incoming.shape == tensor.shape:
             found = fact("incoming_for_tensor", position=position)
             yield Guess(("incoming", position), found, rule.with_tensors({position: rule.incoming}))
-        found = fact("zeros_for_tensor", position=position)
-        yield Guess(("zeros", position), found, rule.with_tensors({position: np.zeros_like(tensor)}))
+        if not e.stated:  # a formula saves nothing that could be cleared
+            found = fact("zeros_for_tensor", position=position)
+            yield Guess(("zeros", position), found, rule.with_tensors({position: np.zeros_like(tensor)}))
 
 
 @hypothesis("conjugate")

@@ -1,0 +1,38 @@
+"""Numbers that a file states are the right ones, with fewer digits: that is told, and what allows for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.failures.rounded_numbers import tolerance_for
+from gradcheck.checks.run import run
+from gradcheck.facts import fact
+from tests.from_text import case_of
+from tests.reports.conftest import make_failed
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "allows"),
+    [
+        ([4.481689, 12.182494], [4.4817, 12.1825], "1e-5"),
+        ([18.0140], [18.01], "1e-3"),
+        ([1.0, 2.00004], [1.0, 2.0], "1e-4"),
+        ([1234.4], [1234.0], "1e-3"),
+        ([4.481689, 12.182494], [4.4817, 12.1835], ""),  # the last digit is another
+        ([1.5, 0.5], [1.4, 0.0], ""),  # nothing that is relative allows for it
+        ([1.4], [1.0], ""),  # too far off to be told from a mistake
+        ([np.nan], [1.0], ""),
+    ],
+)
+def test_what_allows_for_it(got: Any, want: Any, allows: str) -> None:
+    assert tolerance_for(make_failed(got, want, what="expected")) == allows
+
+
+def test_it_is_told_of_gradients_and_of_values() -> None:
+    text = "{inputs: {x: [1.5, 2.5]}, graph: {z: exp(x).sum()}, values: {z: 16.66}, expected: {x: [4.4817, 12.1825]}}"
+    (case,) = run([case_of(text)]).cases
+    told = [d.message for c in case.comparisons if c.status == "failed" for d in c.diagnoses]
+    assert set(told) == {fact("numbers_are_rounded", rtol="1e-3"), fact("numbers_are_rounded", rtol="1e-5")}
