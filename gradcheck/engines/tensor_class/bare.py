@@ -1,8 +1,9 @@
 """The bare graph: a problem as a few lines of Python would run it, with the leaves alone.
 
 What fails is repeated so before anybody is blamed. No gradient is asked to be kept, so that some are unread, and no
-op is tried beside the graph, for all are known by then. Where an incoming gradient is given by a total that is made of the
-roots, that total is tried on leaves of its own: where the class is wrong there already, nothing is told of the rest.
+op is tried beside the graph, for all are known by then. Where an incoming gradient is given by a total that is made of
+the roots, that total is tried on leaves of its own: where the class is wrong there already, nothing is told of the
+rest.
 """
 
 from __future__ import annotations
