@@ -41,17 +41,17 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
     """What is known of one op's rule, at its own numbers and at those of the same op nearby."""
     dtype = point.problem.dtype
     ask = asking(points.engines.reference, dtype)
-    yield from _of_operation(wrong.operation, wrong.index, wrong.mine.gradients, ask)
+    yield from evidence_of_operation(wrong.operation, wrong.index, wrong.mine.gradients, ask)
     for number in range(1, MORE_POINTS + 1):
         application = _counterpart(wrong, points.nearby(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
         cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
         (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
         if not mine.error:
-            yield from _of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)
+            yield from evidence_of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)
 
 
-def _of_operation(
+def evidence_of_operation(
     operation: Operation, index: int, gradients: Sequence[np.ndarray | None], ask: Ask
 ) -> Iterator[Evidence]:
     """The evidence at one point; none where the reference has nothing to say."""

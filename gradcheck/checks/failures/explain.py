@@ -22,6 +22,7 @@ from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidenc
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.formulas import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
+from gradcheck.checks.failures.raising_rules import why_it_raises
 from gradcheck.checks.failures.rounded_numbers import tell_rounded
 from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
@@ -141,6 +142,10 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
             _explain_outcome(failures, engine, raised[0])
         return
     _explain_accumulation(failures, engine, listed)
+    if not listed and any(failures.comparisons[place].cause for place in failures.failed_here(GRADIENTS, engine.name)):
+        from gradcheck.checks.failures.traversals import explain_traversal
+
+        explain_traversal(failures, engine)
 
 
 def _explain_outcome(failures: PointFailures, engine: Engine, place: int) -> None:
@@ -177,6 +182,8 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
             first[0], cause=cause, part=part_of(failures, one.application, one.number, one.inside), code=made.place
         )
         if count < MOST:
+            if one.mine.error:
+                failures.change(first[0], diagnoses=why_it_raises(one, failures.point))
             for place in () if one.mine.error else first[:MOST]:
                 evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
                 failures.change(place, diagnoses=why(evidence))

@@ -118,7 +118,7 @@ class GradientFlow:
                 shares = [(c, np.zeros_like(s) if self.names.get(c) == cut[0] else s) for c, s in shares]
             return shares
 
-        roots, seeds = self._starts()
+        roots, seeds = self.starts()
         for root, seed in zip(roots, seeds, strict=True):
             found.received.setdefault(root, []).append(Contribution(None, 0, seed))
         with np.errstate(all="ignore"):
@@ -128,7 +128,8 @@ class GradientFlow:
                 found.expected[self.names[leaf]] = gradient
         return found
 
-    def _starts(self) -> tuple[list[Tensor], list[np.ndarray]]:
+    def starts(self) -> tuple[list[Tensor], list[np.ndarray]]:
+        """The roots, and their incoming gradients."""
         seeds = self.problem.seeds[self.step]
         roots = [self.tensors[name] for name in seeds]
         arrays = [

@@ -29,6 +29,7 @@ class Api:
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
+    clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
     """
 
     constructor: Callable[..., Any]
@@ -42,6 +43,7 @@ class Api:
     backward_name: str = ""
     scalar: bool = False
     lists: bool = False
+    clearing: str = ""
 
     # Making -------------------------------------------------------------------------------------
 
@@ -190,6 +192,8 @@ class Api:
         """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
         Unsupported."""
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
+        if clearing and self.clearing and self._cleared(tensor):
+            return
         if isinstance(gradient, _Made):
             gradient = self.make(gradient.array, False)
         try:
@@ -200,6 +204,14 @@ class Api:
                 message = f"the gradient of a {type(tensor).__name__} cannot be set or cleared"
                 raise Unsupported(message, lacks="gradients that can be set") from None
             clear()
+
+    def _cleared(self, tensor: Any) -> bool:
+        """Whether its own method could be called; of a tensor that has no gradient some cannot."""
+        try:
+            getattr(tensor, self.clearing)()
+        except ANYTHING:
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ class TensorClassEngine(ForeignEngine):
             self.calls.forget()
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """As any engine does. Where ops had to be tried, the graph is run again without that; and what is raised must
-        be raised on the bare graph, too."""
+        """As any engine does. Where ops had to be tried, the graph is run again without that; what is raised must be
+        raised on the bare graph, too."""
         known = self.calls.lookup.known
         found = super().evaluate(problem, recorder)
         if self.calls.lookup.known != known:
@@ -161,6 +161,8 @@ class TensorClassEngine(ForeignEngine):
         if tensor.tensor is None or tensor.unread:
             return
         new: Any = tensor.initial if gradient is None else gradient
+        if gradient is not None and gradient.size == 1:  # a single number may have dimensions there
+            new = gradient = gradient.reshape(np.shape(self.values_of(self.start_of(tensor))))
         if gradient is not None and self.api.is_tensor(self.api.gradient(tensor.tensor)):
             new = self.api.make(gradient, False)
         with translating("setting a gradient"):

@@ -288,7 +288,8 @@ class ForeignEngine(DefineByRun):
         if any(call.op is application.op for call in heard):
             heard = []
         calls = [_application(call, application.owner) for call in heard if call.result.requires_grad]
-        code = next(iter(methods.values()), None) if not calls else None
+        methods.pop("detach", None)
+        code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None
         return Parts(tuple(calls), tuple(name for name in methods if name != application.op.name), place)
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.api import Api, method_of
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
 from gradcheck.engines.tensor_class.foreign import WrappedTensor
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
@@ -112,6 +113,7 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
     engine.use_dtype(one.dtype)
     one = _with_constants(engine, one, [lesson for lesson in lessons if lesson.operands == 2])
     one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
+    engine.api.clearing = _clearing(engine, one, lessons)
     if one.seed == "none" and not engine.api.scalar:
         one = replace(one, starts_with_ones=any(is_right(engine, one, lesson, "ones") for lesson in lessons))
     return one
@@ -173,6 +175,28 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
     is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # one that overwrites has the same again
     return replace(one, keeps_graph=moved or one.seed == "none" or engine.api.scalar, adds_to_roots=not is_set)
+
+
+def _clearing(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
+    """The method that forgets the gradient of its tensor alone, or forgets nothing: that of no more than it should is
+    called, as a person would. Empty where there is none, or it is for more than one tensor."""
+    for lesson in (lesson for lesson in lessons if lesson.operands == 2):
+        arrays = one.seed != "none" and not engine.api.scalar
+        given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
+        try:
+            first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
+            op = TABLE[lesson.op]
+            root = engine.apply(op, op.bind((first, second), {}))
+            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            method = method_of(engine.start_of(first), dialects.CLEARING)
+            if method is None or not np.any(engine.gradient(second)):
+                return ""
+            method()
+            kept = engine.gradient(second)
+        except (GradcheckError, *ANYTHING):
+            continue
+        return method.__name__ if kept is not None and np.any(kept) else ""
+    return ""
 
 
 def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:

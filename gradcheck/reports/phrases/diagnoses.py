@@ -99,6 +99,8 @@ phrases(
         "stale_unchanged": "stale: the tensor holds what an earlier pass left, nothing new",
         "overwritten_by_pass": "accumulated by overwriting: each pass replaces the gradient of those before, to which "
         "it should be added",
+        "index_assigned": "accumulated by overwriting: where the index names an element twice, only its last gradient "
+        "has arrived, as if it were assigned and not added",
         "only_use_arrived": "accumulated by overwriting: of its {uses} uses only the one in {use} has arrived",
         "use_not_arrived": "a use is dropped: of its {uses} uses the one in {use} has not arrived",
         "two_uses_not_arrived": "uses are dropped: of its {uses} uses those in {one} and {other} have not arrived",
@@ -109,6 +111,15 @@ phrases(
         ),
         "passed_on_when": "{name} passed on its gradient when only {reported:and} had reported",
         "passed_on_each_time": "{name} passed on what it had whenever a contribution arrived, {first} first",
+        "passed_on_each_arrival": "passed on too early: whenever something arrives at a tensor, all that has arrived "
+        "there by then is passed on, again and again",
+        "passed_on_when_first_met": "passed on too early: a tensor passes on what it has when it is first met, and "
+        "what arrives later stays there",
+        "shown_by_small_graph": "a graph of four operations shows it: this pass gives what came out there, at 3 points",
+        "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
+        "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "
+        "there",
+        "passed_on_array_shared": "mutated: gradients are added up in place, in arrays that several tensors share",
         "result_of": "the result of {op} at {entry}",
         "gradient_of_another": "mixed up: this is the gradient of {tensor}",
         "gradient_of_another_added": "mixed up: the gradient of {tensor} is added to it, as if the two were one tensor "
@@ -126,6 +137,11 @@ phrases(
         # What is summed
         "broadcast_kept": "the broadcast is not undone: the sum over {axes:axes} of the incoming gradient's shape is "
         "missing",
+        "broadcast_refused": "the broadcast is not undone: a gradient comes in the shape {got:shape} of the result, "
+        "which does not fit its argument of shape {want:shape}, and that is what is raised",
+        "right_without_broadcasting": "with arguments of the result's shape the same rule raises nothing and is right",
+        "shown_by_squares": "with square matrices of size {size} nothing is raised, and this mistake gives what "
+        "comes out",
         "broadcast_partly_kept": "the broadcast is only partly undone: the sum over {axes:axes} is missing",
         "broadcast_one_taken": "the broadcast is not undone: only the {place:if last|first} of {axes:axes} is taken, "
         "where they should be summed",

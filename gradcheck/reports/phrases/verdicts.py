@@ -90,6 +90,7 @@ phrases(
             + (f"; all {f['operations']} operations are right on their own" if f["operations"] else "")
         ),
         "it_recurses": "it recurses",
+        "goes_wrong_through_graph": "the operations are right; how gradients are put together is not",
         "not_the_same_twice": "the engine does not give the same answer twice",
         "change_arguments": "they change their arguments ({tensors:commas}) in place",
         "value_is_wrong": "its value is wrong, in the forward pass already",

@@ -83,3 +83,45 @@ class OpensAtZero:
 
     def passes(self, data: Any) -> Any:
         return data >= 0
+
+
+class ClearsNothing:
+    """`zero_grad` makes zeros, and puts them nowhere."""
+
+    def zero_grad(self: Any) -> None:
+        if self.grad is not None:
+            zeros = self.grad * 0
+            del zeros
+
+
+class SharesArrays:
+    """Gradients are added up in place, in arrays that are passed on as they are."""
+
+    def fit(self: Any, gradient: Any, shape: Any) -> Any:
+        return gradient if gradient.shape == shape else super().fit(gradient, shape)  # type: ignore[misc]
+
+    def spread(self: Any, seed: Any) -> None:
+        arrived = {id(self): np.array(seed, self.dtype)}
+        for tensor in self.order():
+            for parent, part in zip(
+                tensor.parents, tensor.rule(arrived[id(tensor)]) if tensor.parents else (), strict=True
+            ):
+                part = self.fit(part, parent.data.shape)
+                if id(parent) in arrived:
+                    arrived[id(parent)] += part
+                else:
+                    arrived[id(parent)] = part
+        for tensor in self.order():
+            tensor.receive(arrived[id(tensor)].copy())
+
+
+class AssignsAtIndex:
+    """What is chosen twice gets the last of its gradients."""
+
+    def __getitem__(self: Any, key: Any) -> Any:
+        def rule(g: Any) -> Any:
+            whole = np.zeros(self.data.shape, self.dtype)
+            whole[key] = g
+            return (whole,)
+
+        return self.new(self.data[key], (self,), rule)

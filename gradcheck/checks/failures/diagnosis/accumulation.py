@@ -70,6 +70,20 @@ def one_use(e: Evidence) -> Iterator[Guess]:
         yield Guess(index, fact("only_use_arrived", uses=len(e.uses), use=use.origin), use.share)
 
 
+@hypothesis("overwritten", covers=("factor", "mixed_up"))
+def assigned(e: Evidence) -> Iterator[Guess]:
+    """Where an index names an element twice, the last of its gradients alone: assigned, not added."""
+    rule = e.rule
+    if rule is None or rule.incoming is None or rule.application.op.name != "getitem" or rule.position:
+        return
+    found = np.zeros(rule.tensor.shape, rule.incoming.dtype)
+    try:
+        found[rule.application.args[1]] = rule.incoming
+    except (IndexError, ValueError, TypeError):
+        return
+    yield Guess("assigned", fact("index_assigned"), found)
+
+
 @hypothesis("use_dropped", covers=("factor", "path_dropped", "mixed_up", "mutated"))
 def dropped(e: Evidence) -> Iterator[Guess]:
     """All contributions but one."""

@@ -38,6 +38,8 @@ class Hypothesis:
 
 
 CATALOGUE: list[Hypothesis] = []
+#: Kinds that right numbers in another dtype may be.
+_OF_DTYPES = ("dtype", "truncated")
 
 
 def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict], Predict]:
@@ -98,7 +100,10 @@ def confirmed(points: Iterable[Evidence]) -> tuple[list[Diagnosis], list[str]]:
 def _candidates(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Candidate]:
     """All that match at the first point; `tried` notes the kinds that had something to say."""
     wrong = not _is_right(evidence)
+    only_dtype = wrong and matches(evidence.want, evidence)  # the numbers are right
     for hypothesis in CATALOGUE:
+        if only_dtype and hypothesis.kind not in _OF_DTYPES:
+            continue
         for guess in hypothesis.predict(evidence):
             tried.setdefault(hypothesis.kind)
             if matches(guess.predicted, evidence):

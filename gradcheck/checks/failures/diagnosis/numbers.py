@@ -49,7 +49,7 @@ def sign(e: Evidence) -> Iterator[Guess]:
 @hypothesis("factor")
 def factor(e: Evidence) -> Iterator[Guess]:
     """What is right times a number, which must be the same at every point."""
-    constant, unit = ratio(e), base(e.want.dtype).rtol
+    constant, unit = ratio(e), max(base(e.want.dtype).rtol, base(e.arrived.dtype).rtol)
     if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
         return  # 1 in the mean, to rounding, is no factor: the difference is orthogonal to what is right
     yield Guess(_key(constant, unit), _named(constant, e), wide(e.want) * constant)
@@ -136,8 +136,8 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
     off by so little, each in its own way."""
     if e.got is None or e.got.shape != e.want.shape or not e.want.size:
         return
-    if e.got.dtype.itemsize < e.want.dtype.itemsize and e.got.dtype.kind == e.want.dtype.kind:
-        if _error(e) <= base(e.got.dtype).rtol:
+    if e.got.dtype != e.want.dtype and e.got.dtype.kind == e.want.dtype.kind:
+        if _error(e) <= max(base(e.got.dtype).rtol, base(e.want.dtype).rtol):
             yield Guess("itself", fact("dtype_is", got=e.got.dtype.name, want=e.want.dtype.name), e.got)
         return
     for dtype in _LOWER.get(real_of(e.want.dtype).name, ()):

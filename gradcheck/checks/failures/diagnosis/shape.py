@@ -104,7 +104,8 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
 @hypothesis("broadcast_not_undone")
 def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
     """A gradient that becomes the right one when it is summed to the right shape."""
-    if e.rule is not None or e.got is None or e.got.shape == e.want.shape:
+    is_elementwise = e.rule is not None and e.rule.application.op.elementwise  # these are looked at above
+    if is_elementwise or e.got is None or e.got.shape == e.want.shape:
         return
     try:
         whole = np.broadcast_shapes(e.got.shape, e.want.shape)
