@@ -32,6 +32,10 @@ class Cache:
         """Those of these keys under which something was kept."""
         return self._entries.read(keys)
 
+    def have(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Those of these keys under which something was kept, whatever it may be."""
+        return self._entries.have(keys)
+
     def keep(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
         """What was found, unless files have changed since this process began: it may have come of either. What else was
         `used` stays longer."""

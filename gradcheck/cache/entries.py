@@ -49,6 +49,16 @@ class Entries:
                     found[key] = value
         return found
 
+    def have(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Those of these keys under which there is something, which is not looked at."""
+        found: list[bytes] = []
+        if self.file.is_file():
+            with self._open() as connection:
+                connection.execute("BEGIN")
+                asked = "SELECT 1 FROM entries WHERE key = ?"
+                found += [key for key in keys if connection.execute(asked, (key,)).fetchone()]
+        return found
+
     def write(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
         """All of the new ones, or none; with them goes which others are still `used`."""
         most = int(self._most * LARGEST)

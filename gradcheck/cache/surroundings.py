@@ -30,32 +30,32 @@ _IDLE = ("__pycache__", "include")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Of a process, from its beginning. `libraries` are the top-level modules that it may compute with."""
+    """Of a process, from its beginning: files, of gradcheck and of libraries (top-level modules by their names), and
+    all `others`."""
 
     code: str
-    libraries: tuple[str, ...]
+    libraries: Mapping[str, str]
     others: str
 
     @classmethod
     def of(cls, code: str | None, libraries: Iterable[str]) -> Surroundings | None:
         """With `code()` as it was before anything was imported; None where something is not known."""
-        names = tuple(sorted(set(libraries)))
-        others = _others(names)
-        return None if code is None or others is None else cls(code, names, others)
+        installed = {name: library(name) for name in sorted(set(libraries))}
+        known = {name: digest for name, digest in installed.items() if digest is not None}
+        custom = customization()
+        if code is None or custom is None or len(known) < len(installed):
+            return None
+        return cls(code, known, _digest([machine(), environment(os.environ), custom]))
 
     def hold(self) -> bool:
-        """Whether all files are still the same."""
-        return code() == self.code and _others(self.libraries) == self.others
+        """Whether all files are still the same. What else there is has been read by now; libraries change their
+        environment themselves."""
+        return code() == self.code and all(library(name) == known for name, known in self.libraries.items())
 
     @property
     def digest(self) -> bytes:
         """Of all of it."""
-        return _digest([self.code, self.others]).encode()
-
-
-def _others(libraries: Iterable[str]) -> str | None:
-    parts = [machine(), environment(os.environ), customization(), *map(library, libraries)]
-    return None if None in parts else _digest(map(str, parts))
+        return _digest([self.code, self.others, *(part for pair in self.libraries.items() for part in pair)]).encode()
 
 
 # gradcheck itself ------------------------------------------------------------------------------------

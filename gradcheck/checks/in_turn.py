@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.memory import memory_limit
 from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.recalled import Recalled, keeping
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import Further, check_one, unreadable
 from gradcheck.engines.define_by_run import DefineByRun
@@ -17,8 +19,12 @@ from gradcheck.language.case import Case, Work
 def in_turn(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
     """The result of each."""
     check = checker(options, engines)
-    with ready(options, engines):
-        yield from map(check, work)
+    with ready(options, engines), keeping(engines, work) as reference:
+        for item in work:
+            if reference is None or not isinstance(item, Case):
+                yield check(item)
+            else:
+                yield reference.while_checking(item, partial(check, item))
 
 
 def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
@@ -58,7 +64,7 @@ def ready(options: Options, engines: Engines) -> Iterator[None]:
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
         for engine in set(engines.every):
-            if isinstance(engine, DefineByRun):
+            if isinstance(engine, DefineByRun) and not (isinstance(engine, Recalled) and not engine.is_made):
                 stack.enter_context(engine.session(dtype))
         stack.enter_context(memory_limit(options.most_memory))
         yield

@@ -36,21 +36,21 @@ class Remembered:
     def __init__(self, cache: Cache, options: Options, work: Sequence[Work]) -> None:
         self._cache = cache
         self._here = options.executor is None  # what others compute, they do in surroundings of their own
-        self._keys = self._keys_of(work, options) if _is_known(options) else {}
+        self._keys = self._keys_of(work, options) if is_known(options) else {}
         kept = cache.find(self._keys.values())
         found = {at: _read(kept[key]) for at, key in self._keys.items() if key in kept}
         self.known = {at: one for at, one in found.items() if one is not None}
         doubted = cache.doubted if self._here else 0.0
-        self._doubted = {at: self.known.pop(at) for at in list(self.known) if _by_chance(doubted)}
+        self._doubted = {at: self.known.pop(at) for at in list(self.known) if by_chance(doubted)}
         self._used = [self._keys[at] for at in self.known]
         self._new: dict[bytes, bytes] = {}
 
     def _keys_of(self, work: Sequence[Work], options: Options) -> dict[int, bytes]:
         """An expected failure has none: it fails, or it should no longer be expected."""
         transport = Transport()
-        same = _choices(options) if not options.overrides else b""
+        same = choices(options) if not options.overrides else b""
         return {
-            at: self._cache.key(same or _choices(options.of(case)), transport.pack(case))
+            at: self._cache.key(same or choices(options.of(case)), transport.pack(case))
             for at, case in enumerate(work)
             if isinstance(case, Case) and case.xfail is None
         }
@@ -62,13 +62,13 @@ class Remembered:
             return found
         known = self._doubted.pop(at, None)
         contradicted = known is not None and _outcome(known) != _outcome(found)
-        if _may_be_kept(found):
+        if may_be_kept(found):
             self._new[key] = _written(found)
         elif contradicted:
             self._new[key] = b""  # which is read as nothing
         if len(self._new) >= _TOGETHER:
             self.keep()
-        return _contradicted(found) if contradicted else found
+        return contradicted(found) if contradicted else found
 
     def keep(self) -> None:
         """Write what was found out since the last time."""
@@ -76,16 +76,16 @@ class Remembered:
         self._new, self._used = {}, []
 
 
-def _is_known(options: Options) -> bool:
+def is_known(options: Options) -> bool:
     """Whether nobody takes part but who is known."""
     return libraries_of((*options.engines, options.reference)) is not None
 
 
-def _by_chance(part: float) -> bool:
+def by_chance(part: float) -> bool:
     return part > 0 and secrets.randbelow(1_000_000) < part * 1_000_000
 
 
-def _choices(options: Options) -> bytes:
+def choices(options: Options) -> bytes:
     """All that may count, as text."""
     chosen = {one.name: getattr(options, one.name) for one in fields(options) if one.name not in NOT_IN_THE_KEY}
     return repr(sorted(({**chosen, "engines": tuple(options.engines)}).items())).encode()
@@ -94,7 +94,7 @@ def _choices(options: Options) -> bytes:
 # What is kept ----------------------------------------------------------------------------------------
 
 
-def _may_be_kept(found: CaseResult) -> bool:
+def may_be_kept(found: CaseResult) -> bool:
     """Where nothing failed, nor got lost; a result that holds what engines recorded is for this process alone."""
     return found.status in _KEPT and not found.incomplete and all(c.operation is None for c in found.comparisons)
 
@@ -133,7 +133,7 @@ def _of_claim(c: Comparison) -> Any:
     return c.subject, c.status, c.shape, c.dtype, c.lacks, c.certificate is not None, told
 
 
-def _contradicted(found: CaseResult) -> CaseResult:
+def contradicted(found: CaseResult) -> CaseResult:
     """The result of a case of which something else had been kept."""
     hint = "remove .gradcheck_cache, and report it: something that results depend on was not seen"
     error = Failure("cache", fact("cache_differs"), found.place, hint)

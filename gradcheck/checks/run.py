@@ -58,7 +58,7 @@ def run(
     """
     start = time.perf_counter()
     chosen = Options(**choices) if options is None else replace(options, **choices)
-    engines = cache(lambda: engines_of(chosen))
+    engines = cache(lambda: _engines(chosen))
     if chosen.jobs == 1 and chosen.executor is None and chosen.cache is None:
         engines()  # what is wrong with them is told at once
     work = _in_order(_selected(source))
@@ -119,6 +119,14 @@ def _computed(
     from gradcheck.checks.in_turn import in_turn
 
     yield from enumerate(in_turn(work, options, engines()))
+
+
+def _engines(options: Options) -> Engines:
+    if options.cache is None:
+        return engines_of(options)
+    from gradcheck.checks.recalled import engines_with_memory
+
+    return engines_with_memory(options)
 
 
 def _in_turn(

@@ -13,7 +13,7 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
-from gradcheck.engines.libraries import libraries_of
+from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
 from gradcheck.reports.text import count
@@ -90,7 +90,10 @@ def _preload(given: dict[str, Any]) -> None:
 
 def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     """None where it was not chosen, or nothing may be kept. `code` is what the process has begun with."""
-    libraries = libraries_of((*chosen["engines"], chosen["reference"] or "torch"))
+    known = [
+        name for name in chosen["engines"] if name in LIBRARIES
+    ]  # of others, only the reference's answers are kept
+    libraries = libraries_of((*known, chosen["reference"] or "torch"))
     if not chosen["cache"] or code is None or libraries is None:
         return None
     from gradcheck.cache.cache import cache_of

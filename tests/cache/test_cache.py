@@ -12,7 +12,7 @@ from gradcheck.cache.cache import Cache, cache_of
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings, code
 
-HERE = Surroundings("code", ("numpy",), "others")
+HERE = Surroundings("code", {"numpy": "2.0"}, "others")
 
 
 @pytest.fixture
@@ -21,11 +21,12 @@ def entries(tmp_path: Path) -> Entries:
 
 
 def test_a_key_holds_every_part_and_where_it_ends(entries: Entries) -> None:
-    here, elsewhere = Cache(entries, HERE), Cache(entries, replace(HERE, others="another version"))
+    here, elsewhere = Cache(entries, HERE), Cache(entries, replace(HERE, others="another machine"))
     newer = Cache(entries, replace(HERE, code="another rule"))
+    upgraded = Cache(entries, replace(HERE, libraries={"numpy": "2.1"}))
     parts = [(b"a", b"b"), (b"ab",), (b"ab", b""), (b"b", b"a"), (b"a", b"c")]
-    keys = {cache.key(*asked) for cache in (here, elsewhere, newer) for asked in parts}
-    assert len(keys) == 15
+    keys = {cache.key(*asked) for cache in (here, elsewhere, newer, upgraded) for asked in parts}
+    assert len(keys) == 20
     assert here.key(b"a", b"b") == Cache(entries, HERE).key(b"a", b"b")
 
 

@@ -248,5 +248,9 @@ def test_they_hold_as_long_as_no_file_changes(installed: Path, monkeypatch: pyte
     known = Surroundings.of(code(str(installed)), ("pack",))
     assert known is not None
     assert known.hold()
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")  # by a library, as torch does
+    assert known.hold()
     rewritten(installed / "ops/mul.py", "RULE = 3.0\n")
     assert not known.hold()
+    elsewhere = Surroundings(code(str(installed)) or "", {"pack": "of yesterday"}, "others")
+    assert not elsewhere.hold()

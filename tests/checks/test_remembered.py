@@ -57,7 +57,7 @@ CASES = """
 """
 #: Without torch, which most of this does not need.
 OURS = {"engines": ["core"], "reference": "core"}
-OTHERS = Surroundings("code", ("numpy",), "others")
+OTHERS = Surroundings("code", {"numpy": "2.0"}, "others")
 
 
 def cases_of(text: str = CASES) -> list[Case]:
@@ -336,5 +336,5 @@ def test_last_bits_are_no_difference(cache: Cache, doubting: Cache, monkeypatch:
 
 
 def test_about_a_tenth_is_a_tenth() -> None:
-    assert 50 < sum(remembered._by_chance(0.1) for _ in range(1_000)) < 170
-    assert not any(remembered._by_chance(0.0) for _ in range(100))
+    assert 50 < sum(remembered.by_chance(0.1) for _ in range(1_000)) < 170
+    assert not any(remembered.by_chance(0.0) for _ in range(100))
