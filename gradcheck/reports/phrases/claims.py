@@ -106,7 +106,7 @@ phrases(
         "not_raised": "step {step} should raise {asked}, and did not",
         "step_not_run": "step {step} was not run: {entry} could not be evaluated in the first place",
         "ran_out_of_time": "ran out of time after {seconds:g} seconds",
-        "ran_out_of_memory": "ran out of memory: {text}",
+        "ran_out_of_memory": "ran out of memory{text:if : {text}}",
         "warned": _warned,
         "crashed": "{error}{text:if : {text}}",
         "not_found_out": lambda f: f"{_PARTS[f['part']]}: {say(f['why'])}",
