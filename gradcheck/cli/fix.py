@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradcheck.cli.files import write_file
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import count, plain
@@ -37,7 +36,7 @@ def fixed(result: RunResult, select: Select, run: Run) -> RunResult:
             break
         for one in found:
             _show(one)
-            _write(one)
+            write_file(Path(one.file), one.after)
             number += len(one.corrections)
             written.append(one.file)
         result = _again(result, {one.file for one in found}, select, run)
@@ -67,19 +66,6 @@ def _show(one: Corrected) -> None:
     before, after = one.before.splitlines(), one.after.splitlines()
     for line in difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1):
         write_stderr(plain(line))
-
-
-def _write(one: Corrected) -> None:
-    """The file as a whole or not at all. Raises UsageError."""
-    path = Path(os.path.realpath(one.file))
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        aside.write_bytes(one.after.encode("utf-8"))
-        shutil.copymode(path, aside)
-        os.replace(aside, path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise UsageError(f"cannot write '{one.file}': {error.strerror}") from error
 
 
 def _again(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:

@@ -4,6 +4,7 @@ for each case, of how near its claims come."""
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -31,6 +32,8 @@ def read_baseline(path: Path, update: bool) -> Baseline:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         if update:
+            if not os.access(path.parent, os.W_OK):
+                raise UsageError(f"cannot write the baseline '{path}'", hint="name another file") from None
             return Baseline(path.as_posix(), measured=True)
         raise UsageError(f"there is no baseline '{path}'", hint="--update-baseline writes it") from None
     except (OSError, ValueError) as error:

@@ -121,14 +121,26 @@ class Outputs:
         return lambda case: write_stdout(streamed(case))
 
     def write(self, result: RunResult, begun: bool = False) -> None:
-        """Everything that has not begun to be written. Raises UsageError where a file cannot be written."""
+        """Everything that has not begun to be written. Raises UsageError where a file cannot be written, once all
+        others are; what should have gone there goes to the standard output."""
         self._summarise(result)
         plain = Look(verbosity=self.verbosity, durations=self.durations)
-        for format, path in self.reports:
-            write_file(path, render(result, format, plain))
+        files = [(path, format, plain) for format, path in self.reports]
         if self.file:
-            write_file(self.file, render(result, self.format, replace(plain, color=self.color == "always")))
-        elif begun:
+            files.append((self.file, self.format, replace(plain, color=self.color == "always")))
+        lost: list[UsageError] = []
+        for path, format, look in files:
+            try:
+                write_file(path, render(result, format, look))
+            except UsageError as error:
+                lost.append(error)
+        if not self.file or lost:
+            self._write_stdout(result, begun, plain)
+        if lost:
+            raise lost[0]
+
+    def _write_stdout(self, result: RunResult, begun: bool, plain: Look) -> None:
+        if begun:
             from gradcheck.reports.formats.json_lines import end
 
             write_stdout(end(result))

@@ -129,8 +129,10 @@ def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
     selection = which()
     outputs.spare(selection)
     result = _run(selection, {**given, "baseline": replace(known, claims={}, agreement={}), "shrink": None})
-    result = updated(known, result, _is_whole(which, given, result))
-    outputs.write(result)
+    try:
+        result = updated(known, result, _is_whole(which, given, result))
+    finally:  # where the baseline cannot be written, the report is there all the same
+        outputs.write(result)
     return result.exit_code
 
 

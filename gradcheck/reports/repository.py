@@ -7,11 +7,16 @@ from pathlib import Path
 
 
 def in_repository(file: str) -> str:
-    """The path from the repository's root, wherever inside of it the run began."""
+    """The path from the repository's root, wherever inside of it the run began, and wherever the file is."""
     here = Path.cwd()
     path = Path(os.path.normpath(here / file))
     workspace = os.environ.get("GITHUB_WORKSPACE")
     roots = [Path(workspace)] if workspace else []
     roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
-    root = next((root for root in roots if path.is_relative_to(root)), None)
-    return Path(file).as_posix() if root is None else path.relative_to(root).as_posix()
+    root = next((root for root in roots if path.is_relative_to(root)), roots[0] if roots else here)
+    return Path(os.path.relpath(path, root)).as_posix()
+
+
+def is_outside(seen: str) -> bool:
+    """Whether a path from the repository's root leads out of it."""
+    return seen == ".." or seen.startswith("../")

@@ -4,7 +4,9 @@ what to write instead where that is known."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +14,7 @@ from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.problems import Fingerprints, Problem, problems, remarks
-from gradcheck.reports.repository import in_repository
+from gradcheck.reports.repository import in_repository, is_outside
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -60,8 +62,15 @@ def _location(problem: Problem) -> dict[str, Any]:
 
 
 def _artifact(problem: Problem) -> dict[str, str]:
-    file = in_repository(problem.place.file).encode("utf-8", "backslashreplace")
-    return {"uri": quote(file), "uriBaseId": "%SRCROOT%"}
+    """From the repository's root; of what lies outside, as it is called on this machine."""
+    seen = in_repository(problem.place.file)
+    if is_outside(seen):
+        return {"uri": "file://" + _quoted(Path(os.path.abspath(problem.place.file)).as_posix())}
+    return {"uri": _quoted(seen), "uriBaseId": "%SRCROOT%"}
+
+
+def _quoted(path: str) -> str:
+    return quote(path.encode("utf-8", "backslashreplace"))
 
 
 def _region(problem: Problem) -> dict[str, int]:
