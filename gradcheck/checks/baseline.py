@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from gradcheck.checks.drift import agreements, drifted
@@ -47,8 +48,9 @@ class Baseline:
     def key(self, id: str) -> str:
         """How the baseline calls a case, wherever the run began."""
         file, colons, name = id.partition("::")
-        seen = os.path.relpath(file, os.path.dirname(self.file) or ".") if file else file
-        return f"{seen.replace(os.sep, '/')}{colons}{name}"
+        folder, base = os.path.split(file)
+        seen = os.path.join(_seen_from(os.getcwd(), os.path.dirname(self.file), folder), base)
+        return f"{seen.replace(os.sep, '/').removeprefix('./')}{colons}{name}"
 
     def judged(self, found: CaseResult, fail_on_drift: bool = False) -> CaseResult:
         """The result as one that was expected, if all that fails was known; as an unexpected pass, if some of what was
@@ -97,6 +99,12 @@ class Baseline:
             return {id: known[id] for id in stays} | {id: found for id, found in new.items() if found}
 
         return replace(self, claims=merged(self.claims, failures), agreement=merged(self.agreement, agree))
+
+
+@lru_cache(maxsize=10_000)
+def _seen_from(cwd: str, here: str, folder: str) -> str:
+    """The way from one folder to another, by whatever links they are reached; both as they are seen from the first."""
+    return os.path.relpath(*(os.path.realpath(os.path.join(cwd, one)) for one in (folder, here)))
 
 
 def failing(case: CaseResult) -> frozenset[KnownClaim]:

@@ -11,10 +11,13 @@ def in_repository(file: str) -> str:
     here = Path.cwd()
     path = Path(os.path.normpath(here / file))
     workspace = os.environ.get("GITHUB_WORKSPACE")
-    roots = [Path(workspace)] if workspace else []
+    roots = [Path(workspace), Path(os.path.realpath(workspace))] if workspace else []
     roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
-    root = next((root for root in roots if path.is_relative_to(root)), roots[0] if roots else here)
-    return Path(os.path.relpath(path, root)).as_posix()
+    for one in (path, Path(os.path.realpath(path))):  # a root may be reached by way of a link
+        for root in roots:
+            if one.is_relative_to(root):
+                return one.relative_to(root).as_posix()
+    return Path(os.path.relpath(path, roots[0] if roots else here)).as_posix()
 
 
 def is_outside(seen: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,6 +73,20 @@ def test_what_ran_is_written_anew_and_what_did_not_may_stay() -> None:
     before = Baseline("k", {ID: frozenset({X}), "a.yaml::c": frozenset({X}), "o": frozenset({X}), "p": frozenset({X})})
     assert before.updated(ran, False, lambda file: file == "o").claims == {"o": {X}, ID: {Y}}
     assert Baseline("k", {"a.yaml::gone": frozenset({X}), "o.yaml::c": frozenset({X})}).gone(ran) == ["a.yaml::gone"]
+
+
+def test_a_case_is_called_as_it_is_seen_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.chdir(tmp_path / "real" / "sub")
+    for baseline, file, key in (
+        ("known.json", "a.yaml", "a.yaml"),
+        ("known.json", "x/a.yaml", "x/a.yaml"),
+        ("../known.json", "a.yaml", "sub/a.yaml"),
+        ("../known.json", str(tmp_path / "link" / "sub" / "a.yaml"), "sub/a.yaml"),
+        (str(tmp_path / "link" / "known.json"), "../b/a.yaml", "b/a.yaml"),
+    ):
+        assert Baseline(baseline).key(f"{file}::n::m") == f"{key}::n::m", (baseline, file)
 
 
 def test_a_run_does_not_stop_for_what_is_known() -> None:

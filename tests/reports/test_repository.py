@@ -41,6 +41,15 @@ def test_from_the_root(repository: Path, file: str, seen: str) -> None:
     assert is_outside(seen) == (file == "../../../x.yaml")
 
 
+def test_links_to_the_root_lead_there(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "link").symlink_to(repository)
+    (repository / "outer.yaml").symlink_to(tmp_path / "far.yaml")
+    assert in_repository(str(tmp_path / "link" / "libs" / "x.yaml")) == "libs/x.yaml"
+    assert in_repository("../../outer.yaml") == "outer.yaml"
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "link"))
+    assert in_repository("x.yaml") == "libs/a/x.yaml"
+
+
 def test_what_lies_outside_has_a_uri_of_its_own(repository: Path, case: Any, run: Any) -> None:
     place = Place("../../../ü x.yaml", 3, 1)
     result = run(replace(case(status="failed"), place=place, file=place.file))
