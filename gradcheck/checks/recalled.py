@@ -24,6 +24,7 @@ from gradcheck.checks.result import CaseResult
 from gradcheck.checks.transport import Transport
 from gradcheck.engines.base import Application, Cotangents, Evaluation, ForwardAD, Pullback
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
+from gradcheck.engines.libraries import LIBRARIES
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.resolve import engine
 from gradcheck.language.case import Case, Work
@@ -41,7 +42,9 @@ _NEAR = 1e-2
 def engines_with_memory(options: Options) -> Engines:
     """Those of a run, with a reference that is made only when it is needed, where there is a cache."""
     alone = options.jobs == 1 and options.executor is None and options.timeout is None
-    if options.cache is None or not alone or options.reference != REFERENCE or REFERENCE in options.engines:
+    differ = any({"engines", "reference", "timeout"} & set(one.choices) for one in options.overrides)
+    known = options.reference == REFERENCE and REFERENCE not in options.engines
+    if options.cache is None or not alone or differ or not known or not options.cache.covers(LIBRARIES[REFERENCE]):
         return engines_of(options)
     return engines_of(replace(options, reference=Recalled(options.cache, options)))
 
@@ -112,7 +115,7 @@ class Recalled(DefineByRun):
             found = check()
         finally:
             self._book = None
-        if book.is_new and not (is_known(self._options) and may_be_kept(found)):
+        if book.is_new and not (is_known(self._options, self._cache) and may_be_kept(found)):
             self._new[key] = book.written()
         if len(self._new) >= _TOGETHER:
             self.keep()

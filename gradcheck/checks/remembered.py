@@ -9,7 +9,7 @@ cache's own: see `gradcheck.cache`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ class Remembered:
     def __init__(self, cache: Cache, options: Options, work: Sequence[Work]) -> None:
         self._cache = cache
         self._here = options.executor is None  # what others compute, they do in surroundings of their own
-        self._keys = self._keys_of(work, options) if is_known(options) else {}
+        self._keys = dict(self._keys_of(work, options))
         kept = cache.find(self._keys.values())
         found = {at: _read(kept[key]) for at, key in self._keys.items() if key in kept}
         self.known = {at: one for at, one in found.items() if one is not None}
@@ -45,15 +45,15 @@ class Remembered:
         self._used = [self._keys[at] for at in self.known]
         self._new: dict[bytes, bytes] = {}
 
-    def _keys_of(self, work: Sequence[Work], options: Options) -> dict[int, bytes]:
+    def _keys_of(self, work: Sequence[Work], options: Options) -> Iterator[tuple[int, bytes]]:
         """An expected failure has none: it fails, or it should no longer be expected."""
         transport = Transport()
-        same = choices(options) if not options.overrides else b""
-        return {
-            at: self._cache.key(same or choices(options.of(case)), transport.pack(case))
-            for at, case in enumerate(work)
-            if isinstance(case, Case) and case.xfail is None
-        }
+        of_all = None if options.overrides else _asked(options, self._cache)
+        for at, case in enumerate(work):
+            if isinstance(case, Case) and case.xfail is None:
+                asked = _asked(options.of(case), self._cache) if options.overrides else of_all
+                if asked is not None:
+                    yield at, self._cache.key(asked, transport.pack(case))
 
     def told(self, at: int, found: CaseResult) -> CaseResult:
         """A result that was computed: as it is, unless what was known says otherwise."""
@@ -61,14 +61,14 @@ class Remembered:
         if key is None or not self._here:
             return found
         known = self._doubted.pop(at, None)
-        contradicted = known is not None and _outcome(known) != _outcome(found)
+        differs = known is not None and _outcome(known) != _outcome(found)
         if may_be_kept(found):
             self._new[key] = _written(found)
-        elif contradicted:
+        elif differs:
             self._new[key] = b""  # which is read as nothing
         if len(self._new) >= _TOGETHER:
             self.keep()
-        return contradicted(found) if contradicted else found
+        return contradicted(found) if differs else found
 
     def keep(self) -> None:
         """Write what was found out since the last time."""
@@ -76,9 +76,15 @@ class Remembered:
         self._new, self._used = {}, []
 
 
-def is_known(options: Options) -> bool:
-    """Whether nobody takes part but who is known."""
-    return libraries_of((*options.engines, options.reference)) is not None
+def _asked(options: Options, cache: Cache) -> bytes | None:
+    """All that is asked of a case beside what it says; None where nothing may be kept."""
+    return choices(options) if is_known(options, cache) else None
+
+
+def is_known(options: Options, cache: Cache) -> bool:
+    """Whether nobody takes part but who is known, by what the cache's keys hold."""
+    libraries = libraries_of((*options.engines, options.reference))
+    return libraries is not None and cache.covers(libraries)
 
 
 def by_chance(part: float) -> bool:

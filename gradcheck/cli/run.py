@@ -90,12 +90,11 @@ def _preload(given: dict[str, Any]) -> None:
 
 def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     """None where it was not chosen, or nothing may be kept. `code` is what the process has begun with."""
-    known = [
-        name for name in chosen["engines"] if name in LIBRARIES
-    ]  # of others, only the reference's answers are kept
-    libraries = libraries_of((*known, chosen["reference"] or "torch"))
-    if not chosen["cache"] or code is None or libraries is None:
+    if not chosen["cache"] or code is None:
         return None
+    choices = [chosen, *(one.choices for one in chosen["overrides"])]
+    asked = [name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch")]
+    libraries = libraries_of(name for name in asked if name in LIBRARIES)  # of whoever else takes part nothing is kept
     from gradcheck.cache.cache import cache_of
 
     return cache_of(code, libraries)

@@ -18,7 +18,7 @@ from gradcheck.cache.cache import Cache
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings
 from gradcheck.checks import recalled
-from gradcheck.checks.options import Options
+from gradcheck.checks.options import Options, Override
 from gradcheck.checks.recalled import Recalled, about_ops, about_problem, engines_with_memory
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
@@ -49,6 +49,9 @@ CASES = """
 """
 
 
+OTHERS = Surroundings("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
+
+
 class Mine(Core):
     """Somebody's own."""
 
@@ -64,7 +67,7 @@ def cases_of(text: str = CASES) -> list[Case]:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     monkeypatch.setattr(Surroundings, "hold", lambda _: True)
-    return Cache(Entries(tmp_path, bytes(32)), Surroundings("code", {}, "others"))
+    return Cache(Entries(tmp_path, bytes(32)), OTHERS)
 
 
 @pytest.fixture
@@ -253,7 +256,7 @@ def test_what_was_raised_or_warned_of_is_asked_for_again(cache: Cache) -> None:
 
 
 def test_what_is_doubted_is_asked_for_again_and_a_difference_is_an_error(cache: Cache) -> None:
-    doubting = Cache(cache._entries, Surroundings("code", {}, "others"), doubted=1.0)
+    doubting = Cache(cache._entries, OTHERS, doubted=1.0)
     assert ask_twice(doubting, answer) == (2, CaseResult("", "", "", "passed"))
     numbers = iter([1.0, 1.0 + 1e-9, 2.0])
     assert ask_twice(doubting, lambda: answer(next(numbers)))[1].status == "passed"
@@ -282,6 +285,8 @@ def test_only_torch_asked_by_one_process_is_recalled(cache: Cache) -> None:
         replace(here, executor="a:b"),
         replace(here, reference="core"),
         replace(here, engines=["torch", "core"]),
+        replace(here, overrides=(Override(("cases",), {"engines": ("torch",)}),)),
+        replace(here, cache=Cache(cache._entries, replace(OTHERS, libraries={}))),
     ]
     assert not any(isinstance(engines_with_memory(one).reference, Recalled) for one in others)
 

@@ -57,7 +57,7 @@ CASES = """
 """
 #: Without torch, which most of this does not need.
 OURS = {"engines": ["core"], "reference": "core"}
-OTHERS = Surroundings("code", {"numpy": "2.0"}, "others")
+OTHERS = Surroundings("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
 
 
 def cases_of(text: str = CASES) -> list[Case]:
@@ -263,6 +263,12 @@ def test_what_holds_for_some_paths_counts_for_these(cache: Cache) -> None:
 def test_somebodys_engine_is_asked_every_time(cache: Cache, engine: Any) -> None:
     assert Remembered(cache, Options(engines=[engine]), cases_of())._keys == {}
     assert Remembered(cache, Options(reference=engine), cases_of())._keys == {}
+
+
+def test_an_engine_whose_library_is_not_in_the_keys_is_asked_every_time(cache: Cache) -> None:
+    assert Remembered(cache, Options(engines=["jax"]), cases_of())._keys == {}
+    for_some = Override((str(Path.cwd() / "cases"),), {"reference": "hips"})
+    assert Remembered(cache, Options(overrides=(for_some,)), cases_of())._keys == {}
 
 
 def test_what_others_compute_elsewhere_is_not_kept(cache: Cache) -> None:
