@@ -17,11 +17,13 @@ from gradcheck.autograd.exactness import DIGITS
 
 Structure = Literal[
     "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
-    "descending", "equal", "counting", "whole", "unit", "zero",
+    "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
 ]  # fmt: skip
 #: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
 APART: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
-STRUCTURES: tuple[Structure, ...] = (*APART, "descending", "equal", "counting", "whole", "unit", "zero")
+STRUCTURES: tuple[Structure, ...] = (
+    *APART, "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
+)  # fmt: skip
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: How near to each other numbers are that are almost equal, relative to them.
@@ -100,6 +102,7 @@ _SIGNED: Mapping[str, Any] = {
     "lowest": lambda a: -np.abs(a),
     "highest": np.abs,
     "alternating": lambda a: np.abs(a).ravel() * np.resize((1.0, -1.0), a.size),
+    "mirrored": lambda a: max(1.0, np.rint(np.abs(a.flat[0]))) * np.resize((1.0, -1.0), a.size),
     "whole": np.rint,
     "unit": _unit,
     "zero": np.zeros_like,
