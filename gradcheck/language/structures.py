@@ -30,6 +30,8 @@ _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 _CLOSE = 1e-8
 #: By what tiny and huge numbers are multiplied.
 _TINY, _HUGE = 1e-6, 12.0
+#: How far from an end of their range numbers are that are at it, as a part of the range.
+_END = 1e-3
 
 
 def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
@@ -53,9 +55,18 @@ def structured(array: np.ndarray, structure: Structure, is_bounded: bool = False
     if structure in _SHAPED:
         made = np.asarray(_SHAPED[structure](array)).reshape(array.shape).astype(array.dtype)
         return np.clip(made, array.min(), array.max()) if is_bounded else made
+    if is_bounded and structure in ("lowest", "highest") and array.dtype.kind == "f":
+        return _at_an_end(array, structure)
     if array.dtype.kind == "c" or is_bounded or structure not in _SIGNED:
         return _rearranged(array, structure)
     return np.asarray(_SIGNED[structure](array)).reshape(array.shape).astype(array.dtype)
+
+
+def _at_an_end(array: np.ndarray, structure: Structure) -> np.ndarray:
+    """All near the smallest number, or the largest one, and no two the same."""
+    low, high = float(array.min()), float(array.max())
+    inwards = _END * (high - low) * np.arange(array.size).reshape(array.shape) / array.size
+    return np.asarray(low + inwards if structure == "lowest" else high - inwards).astype(array.dtype)
 
 
 def _rearranged(array: np.ndarray, structure: Structure) -> np.ndarray:
