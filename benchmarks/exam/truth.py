@@ -149,8 +149,10 @@ class Judge:
         return self._moved[id(point)]
 
     def _is_smooth(self, point: Point) -> bool:
-        """Whether the gradients here are those of nearby points: no kink, no tie."""
-        if not self.graph.pieces or point.mode not in STRUCTURED:
+        """Whether the gradients here are those of nearby points: no kink, no tie, of numbers that are written out
+        neither."""
+        is_written = any(not isinstance(value, str) for value in self.graph.inputs.values())
+        if not self.graph.pieces or (point.mode not in STRUCTURED and not is_written):
             return True
         if id(point) not in self._smooth:
             self._smooth[id(point)] = all(self._stays(point, seed) for seed in range(4))
@@ -161,7 +163,8 @@ class Judge:
         moved = dict(point.leaves)
         for name in self.graph.inputs:
             leaf = moved[name].to(torch.float64) if not moved[name].is_complex() else moved[name]
-            moved[name] = leaf + 1e-7 * (2 * torch.rand(leaf.shape, generator=generator) - 1)
+            largest = min(1.0, float(leaf.abs().max()) if leaf.numel() else 1.0) or 1.0
+            moved[name] = leaf + 1e-7 * largest * (2 * torch.rand(leaf.shape, generator=generator) - 1)
         found = state(self.graph, {**point.sizes, **moved}, point.incoming)
         names = [name for name in found if name.startswith("grad__")]
         return not any(bool(_differs(found[name], point.names[name], 1e-4, 1e-4).any()) for name in names)
@@ -171,7 +174,7 @@ class Judge:
         if self.graph.dtype != "float64" or item.let is not None:
             return False
         right = self.graph.right[item.tensor]
-        for point in [point for point in self.points if point.mode in _WELL_SCALED and not point.free][:6]:
+        for point in [p for p in self.points if p.mode in _WELL_SCALED and not p.free and self._is_smooth(p)][:6]:
             got, want = (value_of(text, self.graph.let, point) for text in (item.formula, right))
             if isinstance(got, Exception) or not bool(torch.isfinite(got).all()):
                 continue

@@ -14,7 +14,6 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.points import Point, Points, unusable
 from gradcheck.checks.result import UNSETTLED, Comparison
-from gradcheck.engines.base import Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_precision, raised
 from gradcheck.facts import Fact, fact
@@ -29,7 +28,7 @@ def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
     differing = [c for c in found if c.status in UNSETTLED]
     if not differing:
         return None
-    if not is_finite(point.want):
+    if not is_finite(point):
         return fact("not_finite_here")
     if any(c.status == "undecided" for c in differing) or _is_noise(point):
         return fact("ill_conditioned_here")
@@ -43,13 +42,23 @@ def says_something(points: Points, sizes: Mapping[str, int]) -> bool | None:
         return None
     if unusable(point):
         return False if point.want.error is not None and point.want.error.kind == "domain_error" else None
-    return is_finite(point.want) and not _is_noise(point)
+    return is_finite(point) and not _is_noise(point)
 
 
-def is_finite(evaluation: Evaluation) -> bool:
-    """Whether all values and gradients are finite numbers."""
-    held = (array for state in evaluation.states for part in (state.values, state.gradients) for array in part.values())
-    return all(bool(np.all(np.isfinite(wide(a)))) for a in held if a is not None and a.dtype.kind in "fcV")
+def is_finite(point: Point) -> bool:
+    """Whether all gradients, and all values that gradients start from, are finite numbers, and no value is NaN: one on
+    the way may be infinite, as what a mask leaves out is."""
+    roots = {root for step in point.problem.case.steps for root in step.roots}
+
+    def is_number(name: str, array: np.ndarray | None, is_value: bool) -> bool:
+        if array is None or array.dtype.kind not in "fcV":
+            return True
+        found = wide(array)
+        return not np.any(np.isnan(found) if is_value and name not in roots else ~np.isfinite(found))
+
+    states = point.want.states
+    values = all(is_number(name, array, True) for state in states for name, array in state.values.items())
+    return values and all(is_number(name, array, False) for state in states for name, array in state.gradients.items())
 
 
 def is_nowhere_defined(point: Point, step: int) -> bool:
@@ -101,5 +110,6 @@ def _moves(before: np.ndarray, after: np.ndarray | None) -> bool:
     if after is None or before.dtype.kind not in "fcV" or before.shape != after.shape or not before.size:
         return False
     old, new = wide(before), wide(after)
-    far = np.max(np.abs(new - old))
-    return bool(not far <= _NOISE * np.max(np.abs(old)))
+    with np.errstate(invalid="ignore"):
+        far = np.max(np.where(old == new, 0, np.abs(new - old)))
+    return bool(not far <= _NOISE * np.max(np.abs(old), where=np.isfinite(old), initial=0.0))

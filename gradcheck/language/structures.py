@@ -17,17 +17,21 @@ from gradcheck.autograd.exactness import DIGITS
 
 Structure = Literal[
     "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
-    "descending", "equal", "counting", "whole", "unit", "zero",
+    "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
 ]  # fmt: skip
 #: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
 APART: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
-STRUCTURES: tuple[Structure, ...] = (*APART, "descending", "equal", "counting", "whole", "unit", "zero")
+STRUCTURES: tuple[Structure, ...] = (
+    *APART, "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
+)  # fmt: skip
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: How near to each other numbers are that are almost equal, relative to them.
 _CLOSE = 1e-8
 #: By what tiny and huge numbers are multiplied.
 _TINY, _HUGE = 1e-6, 12.0
+#: How far from an end of their range numbers are that are at it, as a part of the range.
+_END = 1e-3
 
 
 def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
@@ -51,9 +55,18 @@ def structured(array: np.ndarray, structure: Structure, is_bounded: bool = False
     if structure in _SHAPED:
         made = np.asarray(_SHAPED[structure](array)).reshape(array.shape).astype(array.dtype)
         return np.clip(made, array.min(), array.max()) if is_bounded else made
+    if is_bounded and structure in ("lowest", "highest") and array.dtype.kind == "f":
+        return _at_an_end(array, structure)
     if array.dtype.kind == "c" or is_bounded or structure not in _SIGNED:
         return _rearranged(array, structure)
     return np.asarray(_SIGNED[structure](array)).reshape(array.shape).astype(array.dtype)
+
+
+def _at_an_end(array: np.ndarray, structure: Structure) -> np.ndarray:
+    """All near the smallest number, or the largest one, and no two the same."""
+    low, high = float(array.min()), float(array.max())
+    inwards = _END * (high - low) * np.arange(array.size).reshape(array.shape) / array.size
+    return np.asarray(low + inwards if structure == "lowest" else high - inwards).astype(array.dtype)
 
 
 def _rearranged(array: np.ndarray, structure: Structure) -> np.ndarray:
@@ -100,6 +113,7 @@ _SIGNED: Mapping[str, Any] = {
     "lowest": lambda a: -np.abs(a),
     "highest": np.abs,
     "alternating": lambda a: np.abs(a).ravel() * np.resize((1.0, -1.0), a.size),
+    "mirrored": lambda a: max(1.0, np.rint(np.abs(a.flat[0]))) * np.resize((1.0, -1.0), a.size),
     "whole": np.rint,
     "unit": _unit,
     "zero": np.zeros_like,

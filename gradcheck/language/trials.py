@@ -38,7 +38,7 @@ FIRST_OWN, LAST_ATTEMPT = 6, 14
 Spread = Literal["ordinary", "scales", "integers"]
 _SPREADS: tuple[Spread, ...] = ("ordinary", "scales", "integers")
 #: How far literals are moved.
-Reach = Literal["near", "anywhere"]
+Reach = Literal["near", "anywhere", "ordinary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +195,14 @@ def moved(array: np.ndarray, generator: np.random.Generator, reach: Reach) -> np
     """Numbers in place of those of a literal, at which a graph may be defined where it is at these.
 
     Near them, they have the same signs, and a zero becomes one that is small beside the others; what is symmetric
-    stays so. Anywhere, they have other signs and sizes, up to three times the largest, and no structure is kept.
+    stays so. Anywhere, they have other signs and sizes, up to three times the largest, and no structure is kept;
+    ordinary ones are so about 1, whatever those are.
     """
     if array.dtype.kind in "biu" or not array.size:
         return array
-    if reach == "anywhere":
-        scale = largest_finite(array) or 1.0
+    if reach != "near":
+        scale = largest_finite(array) if reach == "anywhere" else 0.0
+        scale = scale or 1.0
         return np.asarray(other_numbers(array, array.shape, generator) * array.dtype.type(scale)).astype(array.dtype)
     factors: Any = generator.uniform(0.5, 1.5, array.shape)
     largest = largest_finite(array) or 1.0

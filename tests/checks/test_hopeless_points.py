@@ -9,6 +9,7 @@ from gradcheck.checks.hopeless_points import hopeless, says_something
 from gradcheck.checks.result import Subject
 from gradcheck.reports.phrases import say
 from tests.checks.build import context_of, point_of
+from tests.checks.conftest import Check
 
 FAILED = Subject(ClaimKind.FORMULA, "x").failed()
 
@@ -64,3 +65,23 @@ def test_a_drawn_point_that_says_nothing_is_drawn_again(check, seed: int) -> Non
 def test_other_sizes_are_tried(graph: str, sizes: dict[str, int], says: bool | None) -> None:
     points = context_of(f"{{dims: {{n: 3, m: 4}}, inputs: {{x: 'randn(n, m)'}}, graph: {{y: '{graph}'}}}}").points
     assert says_something(points, sizes) is says
+
+
+MASKED = (
+    "dims: {t: 4, d: 3}, inputs: {q: 'randn(t, d)', k: 'randn(t, d)'}, graph: {s: '(q @ k.T) / sqrt(d)',"
+    " m: 'masked_fill(s, triu(ones(t, t), 1) == 1, -inf)', p: 'softmax(m, 1)'}, backward: {p: 'randn(t, t)'},"
+    " let: {ds: 'p * (grad(p) - (grad(p) * p).sum(1, keepdim=True))'}"
+)
+
+
+@pytest.mark.parametrize(
+    ("formula", "status"),
+    [
+        ("ds @ k / sqrt(d)", "passed"),
+        ("ds @ k / sqrt(3)", "failed"),
+        ("ds @ k / sqrt(d) * (1 + (t == d))", "failed"),
+        ("ds @ k / sqrt(d) * (1 + (s > 40).any())", "failed"),
+    ],
+)
+def test_what_a_mask_leaves_out_may_be_infinite(check: Check, formula: str, status: str) -> None:
+    assert check(f"{{{MASKED}, formulas: {{q: '{formula}'}}}}", explained=False).status == status

@@ -99,3 +99,11 @@ def test_of_several_steps_nothing_is_said(check: Check, steps: str) -> None:
         steps: {steps}
         """, derived=True)  # fmt: skip
     assert not any(c.notes for c in case.comparisons)
+
+
+def test_ops_with_several_results_can_be_compared(check: Check) -> None:
+    case = check(
+        "{dims: {n: 3, m: 2}, inputs: {x: 'randn(n, m)'}, graph: {y: 'sort(x, 1)[0]'}, backward: {y: 'randn(n, m)'},"
+        " formulas: {x: 'zeros_like(x).scatter(1, sort(x, 1)[1], grad(y))'}}"
+    )
+    assert (case.status, case.incomplete) == ("passed", ())

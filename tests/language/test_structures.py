@@ -54,3 +54,9 @@ def test_numbers_that_are_close_are_not_equal(dtype: str) -> None:
     assert made.dtype == BY_NAME[dtype]
     assert made[0, 0] != made[0, 1]
     assert abs(float(made[0, 0]) - float(made[0, 1])) < 0.1 * abs(float(made[0, 0]))
+
+
+def test_mirrored_numbers_are_equal_but_for_their_signs() -> None:
+    made = structured(NORMAL, "mirrored")
+    assert len(set(np.abs(made).ravel().tolist())) == 1
+    assert len(set(made.ravel().tolist())) == 2

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
+from gradcheck.checks.branches.showing import showing
 from gradcheck.checks.branches.sites import branching, margins_at, sides, touches
 from gradcheck.checks.points import Point, is_telling
 from gradcheck.errors import GradcheckError
@@ -17,6 +18,8 @@ from gradcheck.language.problem import Problem
 
 #: Comparisons beyond these are not searched for their other sides; searches begin at so many points.
 _MOST_SITES, _STARTS = 64, 3
+#: What comes out otherwise where neither is larger.
+_EDGED = frozenset(("gt", "ge", "lt", "le", "sign", "sgn"))
 
 
 class BranchCoverage:
@@ -28,17 +31,19 @@ class BranchCoverage:
         self._owners, self._graph, self._settled = branching(case), case.graph, settled
         self.at_kinks: list[Point] = []
         self._visited: dict[Site, set[int]] = {}
+        self._showing: dict[Site, set[int]] = {}  # of what claims state: the sides that have shown
         self._points: list[Point] = []
 
     def visit(self, points: Sequence[Point], goal: tuple[Site, int] | None = None) -> bool:
-        """Note on which sides these are; whether the last of them tells right from wrong there.
+        """Note on which sides these are; whether the last of them tells right from wrong there, on the side for which
+        it was looked for: where others compute the graph, numbers need not be equal that are by the core.
 
         One that does not, for its gradients are 0, counts only for the side for which it was looked for, of whatever
         compares the same.
         """
         if not self._owners:
             return True
-        telling = True
+        telling = is_there = True
         for point in points:
             try:
                 margins = self._margins(point)
@@ -46,15 +51,45 @@ class BranchCoverage:
                 continue
             self._points.append(point)
             telling = self._is_usual(point) and is_telling(point)
+            is_there = goal is None or goal[0] not in margins or goal[0].is_on(margins[goal[0]].numbers, goal[1])
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
+            if telling:
+                self._show(point)
             for site, signs in sides(margins).items():
                 found = self._visited.setdefault(site, set())
                 if telling:
                     found |= signs
                 elif goal is not None and goal[0] in margins and (self._is_usual(point) or is_telling(point)):
                     found |= signs & _same(margins[goal[0]], margins[site], goal[1])
-        return telling
+        is_shown = goal is None or goal not in self._hidden() or not self.is_visited(*goal)
+        return telling and is_there and is_shown
+
+    def _show(self, point: Point) -> None:
+        claims = self._owners - {*self._graph, *self._settled}
+        if claims and point.is_complete:
+            for site, shown in showing(point.problem, _gradients(point), claims, point.scope(point.last)).items():
+                self._showing.setdefault(site, set()).update(shown)
+
+    def is_visited(self, site: Site, side: int) -> bool:
+        """Whether some point is on this side, whatever it shows there; of an edge nobody asks."""
+        return side in self._visited[site] or (side == 0 and site.op not in EQUAL)
+
+    def _hidden(self) -> list[tuple[Site, int]]:
+        """Sides that have never shown, of comparisons of which another has: the elements there did not matter."""
+        listed = [(site, shown, side) for site, shown in self._showing.items() for side in site.sides]
+        return [(site, side) for site, shown, side in listed if shown and abs(side) < 2 and side not in shown]
+
+    def _edges(self) -> list[tuple[Site, int]]:
+        """Where what claims state to be above or below something is neither, and the graph has no kink there."""
+        claims = self._owners - {*self._graph, *self._settled}
+        listed = [s for s in self._visited if s.owner in claims and s.op in _EDGED and not s.whole]
+        at = [self._margins(point) for point in self._points[:2]] if listed else []
+        return [(site, 0) for site in listed if not any(self._is_kink(site, found) for found in at)]
+
+    def _is_kink(self, site: Site, found: Mapping[Site, Margin]) -> bool:
+        others = [margin for other, margin in found.items() if other.owner in self._graph]
+        return site not in found or any(_same(found[site], margin, 1) for margin in others)
 
     def _is_usual(self, point: Point) -> bool:
         """Whether no size is 1 that need not be: there much is equal that is not elsewhere."""
@@ -80,13 +115,18 @@ class BranchCoverage:
         return margins_at(point.problem, _gradients(point), self._owners, scope)
 
     def missing(self) -> Iterator[tuple[Site, int]]:
-        """Each side that no point is on, asked for anew after each; those of all elements together last."""
+        """Each side that no point is on, asked for anew after each; those of all elements together last. Then those on
+        which nothing has shown, and edges."""
         for site in list(self._visited)[:_MOST_SITES]:
             if site.owner in self._settled and (site.op not in EQUAL or site.whole or site.owner in self._graph):
                 continue
             for side in sorted(site.sides, key=abs):
                 if side not in self._visited[site]:
                     yield site, side
+        for goal in self._hidden()[:_MOST_SITES]:
+            if goal in self._hidden():
+                yield goal
+        yield from (goal for goal in self._edges()[:_MOST_SITES] if goal[1] not in self._visited[goal[0]])
 
     def reach(self, site: Site, side: int) -> Iterator[Problem]:
         """Problems with numbers on this side, from several points; where none of them tells, with half of the numbers
@@ -94,6 +134,9 @@ class BranchCoverage:
         is_reached = False
         if site.whole:
             return
+        if (site, side) in self._hidden() and site.op not in EQUAL:  # all elements, of which some may matter
+            found = (search.find((site, 2 * side)) for search in self._searches[:2])
+            yield from (problem for problem in found if problem is not None)
         for number, search in enumerate(self._searches):
             problem = search.find((site, side))
             if problem is not None:

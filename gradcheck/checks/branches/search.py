@@ -22,7 +22,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.aims import Aims, Goal, are_on
-from gradcheck.checks.branches.comparison import EQUAL, Margin
+from gradcheck.checks.branches.comparison import Margin
 from gradcheck.checks.branches.parts import STATED, Part, Parts
 from gradcheck.checks.branches.sites import claims_of, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
@@ -34,7 +34,7 @@ from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order, random_parts
-from gradcheck.language.trials import Variation, inner_roots, is_rigid
+from gradcheck.language.trials import Variation, is_rigid
 
 #: Steps of one search, and how many of them may bring it no nearer; how far beyond a threshold elements are pushed, in
 #: turn, as a share of what is compared; where that leads nowhere, just beyond it.
@@ -85,7 +85,7 @@ class BranchSearch:
 
     def _incoming(self) -> dict[Part, np.ndarray]:
         """Those of a single pass that are random, or that a claim which speaks of them must hold for all of."""
-        case, inner = self.problem.case, inner_roots(self.problem.case)
+        case = self.problem.case
         if any(step.action != "backward" for step in case.steps):
             return {}
         times = Counter(root for step in case.steps for root in step.roots)
@@ -93,7 +93,7 @@ class BranchSearch:
             Part(root, is_incoming=True): np.asarray(self.gradients[root])
             for step in case.steps
             for root, value in step.roots.items()
-            if times[root] == 1 and root not in inner and root in self.gradients and _varies(case, value)
+            if times[root] == 1 and root in self.gradients and _varies(case, value)
         }
 
     def find(self, *goals: Goal, half: int = 0) -> Problem | None:
@@ -105,7 +105,17 @@ class BranchSearch:
             return None
         is_beyond = any(site.sign_of(side) for site, side in goals)  # where all are to be 0, that is one aim
         aims = _BEYOND if is_beyond else _BEYOND[:1]
-        return next((found for beyond in aims if (found := self._search(goals, beyond)) is not None), None)
+        found = next((found for beyond in aims if (found := self._search(goals, beyond)) is not None), None)
+        return found if found is not None or not is_beyond else self._by_incoming(goals)
+
+    def _by_incoming(self, goals: Sequence[Goal]) -> Problem | None:
+        """The same where incoming gradients alone move: claims are linear in them."""
+        moving = self._moving
+        self._moving = {part for part in moving if part.is_incoming}
+        try:
+            return self._search(goals, _BEYOND[1]) if self._moving and self._moving != moving else None
+        finally:
+            self._moving = moving
 
     def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
         arrays, aims = dict(self._start), Aims(self.problem.seed, goals, beyond)
@@ -130,7 +140,7 @@ class BranchSearch:
     def _exactly(self, goals: Sequence[Goal], arrays: Mapping[Part, np.ndarray]) -> Problem | None:
         """The same where a single number is to be 0: on a grid on which sums are exact, one element then moved by what
         is left."""
-        if len(goals) > 1 or goals[0][0].op not in EQUAL or goals[0][0].sign_of(goals[0][1]):
+        if len(goals) > 1 or goals[0][0].sign_of(goals[0][1]):
             return None
         arrays = {p: self._within(p, np.rint(a * _GRID) / _GRID) if p in self._moving else a for p, a in arrays.items()}
         for _ in range(2):
@@ -215,6 +225,13 @@ class BranchSearch:
             return array
         return self._within(part, array - length * slope).astype(array.dtype)
 
+    def _seed(self, root: str, given: np.ndarray | None, arriving: np.ndarray) -> np.ndarray:
+        """What must come in at a root for this to arrive in it, others passing on what they do."""
+        others = wide(self.gradients[root]) - (np.ones(arriving.shape) if given is None else wide(given))
+        on_grid = np.rint(others * _GRID) / _GRID
+        others = np.where(np.isclose(others, on_grid, rtol=0, atol=1e-12), on_grid, others)
+        return np.asarray(arriving - others).astype(arriving.dtype if given is None else given.dtype)
+
     def _within(self, part: Part, array: np.ndarray) -> np.ndarray:
         """The numbers, none of them beyond the bounds that their creator states."""
         return np.asarray(np.clip(array, *self._bounds[part]) if part in self._bounds else array)
@@ -225,7 +242,7 @@ class BranchSearch:
         incoming = {part.name: array for part, array in arrays.items() if part.is_incoming}
         changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}
         seeds = tuple(
-            {r: incoming[r].astype(_dtype_of(s, incoming[r])) if r in changed else s for r, s in of_step.items()}
+            {r: self._seed(r, s, incoming[r]) if r in changed else s for r, s in of_step.items()}
             for of_step in problem.seeds
         )
         drawn = problem.drawn
@@ -262,10 +279,6 @@ def _has_slope(difference: Any) -> bool:
 def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
     """In double precision, if the leaf is."""
     return raise_array(array) if array.dtype in dtypes.HALVES and leaf.dtype not in dtypes.HALVES else array
-
-
-def _dtype_of(seed: np.ndarray | None, otherwise: np.ndarray) -> np.dtype:
-    return otherwise.dtype if seed is None else seed.dtype
 
 
 def _leaf(array: np.ndarray, moves: bool) -> Tensor:

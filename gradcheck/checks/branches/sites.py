@@ -27,7 +27,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
-_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne"))
+COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne"))
 _ORDERED = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin"))
 #: What is no further from a threshold than this, in units of its size or of 1, is near it.
 _NEAR = 0.3
@@ -53,20 +53,31 @@ class Log:
     owner: str = ""
     is_claim: bool = False
     is_in_rule: bool = False
+    #: The number of a comparison, and a side of it: what is there is to come out otherwise.
+    turned: tuple[int, int] | None = None
     _together: bool = False
-    _count: int = 0
+    count: int = 0
 
     def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
         """Evaluate an entry, or a claim, from here on."""
-        self.owner, self.is_claim, self._count = owner, is_claim, 0
+        self.owner, self.is_claim, self.count = owner, is_claim, 0
         self._together = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
+
+    def turn(self, before: int, op: str, result: Any) -> Any:
+        """What a comparison comes to, turned on one side if that is asked for; `before` it so many were noted."""
+        if self.turned is None or op not in COMPARISONS or self.is_in_rule or (before, self.count) != (
+            self.turned[0], self.turned[0] + 1
+        ):  # fmt: skip
+            return result
+        site = next(reversed(self.margins))
+        return Tensor.wrap(as_array(result) ^ site.are_on(self.margins[site].numbers, self.turned[1]))
 
     def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
         """Note that two are compared."""
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
-        is_stated = self.is_claim and not self.is_in_rule and op in _COMPARISONS
-        self.margins[Site(self.owner, self._count, op, self._together, whole)] = Margin(left - right, scale, is_stated)
-        self._count += 1
+        is_stated = self.is_claim and not self.is_in_rule and op in COMPARISONS
+        self.margins[Site(self.owner, self.count, op, self._together, whole)] = Margin(left - right, scale, is_stated)
+        self.count += 1
 
 
 class Watched(Operators):
@@ -99,12 +110,12 @@ class Watched(Operators):
             return value.tensor
 
         given = tuple(convert(arg, Watched, plain) for arg in args)
-        log = found[0]
+        log, before = found[0], found[0].count
         _note(log, op, given)
         result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
         if op.kinks and op.elementwise and not log.is_in_rule:
             _ask_rules(log, op, result, given)
-        return _watched(result, log)
+        return _watched(log.turn(before, op.name, result), log)
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -178,14 +189,25 @@ def margins(
 
     A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
     """
+    return _evaluated(problem, leaves, gradients, owners, values)[0].margins
+
+
+def _evaluated(
+    problem: Problem,
+    leaves: Mapping[str, Any],
+    gradients: Mapping[str, Any],
+    owners: Container[str],
+    values: Mapping[str, Any] | None,
+) -> tuple[Log, dict[str, Any], dict[str, Any]]:
+    """What is logged, and the names and gradients that claims speak of."""
     log = Log()
     names: dict[str, Any] = {**problem.sizes, **leaves}
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
-    watched, watched_gradients = _Watching(names, log), _Watching(known, log)
+    watched, watched_gradients = Watching(names, log), Watching(known, log)
     with quiet():
         for name, claim in problem.case.graph.items():
             log.enter(name, claim, False)
-            names[name] = _plain(evaluate(claim.expr, watched if name in owners else names))
+            names[name] = plain_of(evaluate(claim.expr, watched if name in owners else names))
         names |= values or {}
         for name, claim in claims_of(problem.case):
             if name not in owners and name not in problem.case.let:
@@ -197,11 +219,11 @@ def margins(
             except (GradcheckError, TypeError, ValueError):
                 continue
             if name in problem.case.let:
-                names[name] = _plain(value)
-    return log.margins
+                names[name] = plain_of(value)
+    return log, names, known
 
 
-class _Watching(Mapping[str, Any]):
+class Watching(Mapping[str, Any]):
     """The same names, for what is watched."""
 
     def __init__(self, names: Mapping[str, Any], log: Log) -> None:
@@ -217,7 +239,7 @@ class _Watching(Mapping[str, Any]):
         return len(self._names)
 
 
-def _plain(value: Any) -> Any:
+def plain_of(value: Any) -> Any:
     return convert(value, Watched, lambda watched: watched.tensor)
 
 
@@ -226,12 +248,19 @@ def margins_at(
 ) -> dict[Site, Margin]:
     """The margins at this problem's own numbers, claims being about `known` values of the graph, if there are any.
     Raises GradcheckError."""
+    with no_grad():
+        return logged_at(problem, gradients, owners, known)[0].margins
+
+
+def logged_at(
+    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None
+) -> tuple[Log, dict[str, Any], dict[str, Any]]:
+    """What is logged there, and the names and gradients that claims speak of."""
     exact = known if known is not None and problem.dtype not in HALVES else {}
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
     problem, gradients = in_enough_digits(problem.latest(), gradients)
-    with no_grad():
-        leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-        return margins(problem, leaves, gradients, owners, values)
+    leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
+    return _evaluated(problem, leaves, gradients, owners, values)
 
 
 def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
@@ -255,4 +284,4 @@ def _signs(site: Site, margin: Margin, is_near: bool) -> set[int]:
     """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
     numbers = margin.numbers
     near = numbers if not is_near else numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
-    return {side for side in site.sides if site.is_on(numbers if abs(side) == 2 else near, side)}
+    return {side for side in {*site.sides, 0} if site.is_on(numbers if abs(side) == 2 else near, side)}

@@ -56,7 +56,7 @@ def _at(context: Context, problem: object, name: str, claim: Claim) -> Compariso
     number = 1 + max((point.trial.number for point in points.elsewhere if point.trial), default=0)
     point: Point = points.branch(problem, number)  # type: ignore[arg-type]
     moved = point.problem.drawn.variation.incoming
-    if unusable(point) or not is_finite(point.want) or (moved and not speaks_of_root(context.case, claim.expr)):
+    if unusable(point) or not is_finite(point) or (moved and not speaks_of_root(context.case, claim.expr)):
         return None
     found = check_formula(Claims(point, point.last, context.options.tolerance), name, claim)
     if found.status != "failed" or hopeless(point, [found]) is not None:

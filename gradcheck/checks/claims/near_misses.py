@@ -14,7 +14,8 @@ import numpy as np
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.context import Context
-from gradcheck.checks.points import Point
+from gradcheck.checks.hopeless_points import is_finite
+from gradcheck.checks.points import Point, unusable
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
@@ -24,6 +25,8 @@ from gradcheck.language.case import Claim
 _VISIBLE, _TIMES, _POINTS, _MOST = 5e-14, 16.0, 2, 6
 #: Of less precision: by more than this part of itself in double precision, at so many points at most.
 _VISIBLE_THERE, _MOST_THERE = 1e-3, 24
+#: The number of points that are looked at here alone.
+_UNKEPT = 1_000
 
 
 def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
@@ -32,6 +35,7 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
     if context.case.dtype != "float64":
         return _in_double_precision(context, name, claim)
     points = [point for point in (context.points.own, *context.points.trials) if point.is_complete][:_MOST]
+    points += _large(context)
     found: list[tuple[float, float]] = []
     for point in points:
         found += _beyond(context, point, name, claim)
@@ -39,6 +43,13 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
             part, times = max(found)
             return fact("beyond_rounding", part=part, times=times)
     return None
+
+
+def _large(context: Context) -> list[Point]:
+    """Points of large numbers: what is near to 1 for small ones, as `cos(1e-7 * x)` is, is further from it there."""
+    sizes = context.points.own.problem.sizes
+    made = [context.points.sized(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
+    return [point for point in made if point is not None and not unusable(point) and is_finite(point)]
 
 
 def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:

@@ -7,6 +7,7 @@ among sizes too, this is done at each of their sizes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,11 +20,13 @@ from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.facts import Fact, fact
 from gradcheck.language.structures import APART, STRUCTURES, Structure
+from gradcheck.language.trials import Variation, varies_incoming
 
-#: So often numbers are drawn without a structure; at so many sizes that claims choose among.
-_PLAIN, _SIZES = 24, 3
+#: So often numbers are drawn without a structure; at so many sizes that claims choose among; the last attempt at a
+#: structure.
+_PLAIN, _SIZES, _AGAIN = 24, 3, 13
 #: Structures that are looked at in any case where a claim asks whether numbers are equal.
-_EXACT = (*APART, "whole", "zero")
+_EXACT = (*APART, "mirrored", "whole", "zero")
 
 
 class Known(NamedTuple):
@@ -57,11 +60,13 @@ class OtherSides:
         coverage = BranchCoverage(self.case, self._settled)
         known = [self.points.own, *self.points.elsewhere]
         coverage.visit(known)
-        left = self._drawn(coverage, [*self._searched(coverage)], self.points.own.problem.sizes)
+        own = self.points.own.problem.sizes
+        left = self._drawn(coverage, [*self._searched(coverage)], own, self._small(own))
+        self._under_incoming(coverage)
         for sizes in of_sizes[:_SIZES]:
             of_size = BranchCoverage(self.case, {*self._settled, *self.case.graph})
             of_size.visit([p for p in known if p.problem.sizes == sizes])
-            self._drawn(of_size, [*self._searched(of_size)], sizes)
+            self._drawn(of_size, [*self._searched(of_size)], sizes, sizes)
         self.points.at_kinks = coverage.at_kinks
         seen = [self.points.own, *self.points.elsewhere]
         told = ((site, condition(seen, site, side)) for site, side in left)
@@ -76,29 +81,51 @@ class OtherSides:
                 ):
                     break
             else:
-                yield goal
+                if not coverage.is_visited(*goal):
+                    yield goal
 
-    def _drawn(self, coverage: BranchCoverage, goals: Sequence[Goal], sizes: Mapping[str, int]) -> list[Goal]:
-        """The sides of claims that numbers which are drawn are not on either, and those of the graph. Where a claim
-        that is not settled compares anything, numbers of each structure are looked at in any case: sides that no point
-        is on together are met there."""
+    def _small(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Sizes of at most 2, at which much is met by luck."""
+        return {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
+
+    def _under_incoming(self, coverage: BranchCoverage) -> None:
+        """The case's own numbers under incoming gradients of each structure, where the file writes out others."""
+        if self._has_open and coverage.is_open and varies_incoming(self.case):
+            for structure in APART:
+                varied = Variation(incoming=True, structure=structure)
+                point = self.points.redrawn(self.points.own, varied, self._count + 1)
+                if point is not None and not unusable(point):
+                    self._looked_at(point)
+
+    def _drawn(
+        self, coverage: BranchCoverage, goals: Sequence[Goal], sizes: Mapping[str, int], small: Mapping[str, int]
+    ) -> list[Goal]:
+        """The sides of claims that numbers which are drawn, at these sizes or at `small` ones, are not on either, and
+        those of the graph. Where a claim that is not settled compares anything, numbers of each structure are looked at
+        in any case: sides that no point is on together are met there. Where they are on a side that tells nothing
+        there, for gradients are 0, others of that structure are."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
-        small = {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
         is_open = self._has_open and coverage.is_open  # at structures, formulas alone are looked at
         always = () if not is_open else _EXACT if coverage.asks_for_equality else APART
-        for structure, attempt in _draws():
-            if structure is None and not left:
+        draws = deque(_draws())
+        while draws:
+            structure, attempt = draws.popleft()
+            if (structure is None or attempt > 1) and not left:
                 break
             in_any_case = structure in always
             if not left and not in_any_case:
                 continue
             point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)
-            if point is None or unusable(point) or not is_finite(point.want):
+            if point is None or unusable(point) or not is_finite(point):
                 continue
             met = coverage.sides_at(point) if left else {}
             now = [(site, side) for site, side in left if side not in met.get(site, ())]
-            if (in_any_case or len(now) < len(left)) and self._looked_at(point) and is_telling(point):
+            if not in_any_case and len(now) == len(left):
+                continue
+            if self._looked_at(point) and is_telling(point):
                 left = now
+            elif structure is not None and len(now) < len(left) and attempt < _AGAIN:
+                draws.appendleft((structure, attempt + 2))
         return [goal for goal in goals if goal in left or goal[0].owner in self.case.graph]
 
     def _looked_at(self, point: Point) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from gradcheck.checks.claims.engines import check_engine
@@ -22,7 +22,15 @@ from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
-from gradcheck.language.trials import Variation, moves_literals, speaks_of_root, spread_of, trials, varies_incoming
+from gradcheck.language.trials import (
+    Variation,
+    moves_literals,
+    speaks_of_root,
+    spread_of,
+    symbolic_sizes,
+    trials,
+    varies_incoming,
+)
 
 if TYPE_CHECKING:
     from gradcheck.checks.branches.of_sizes import SizeBranches
@@ -86,7 +94,8 @@ class _Elsewhere:
         self.count = len(numbers)
         others = 0
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = sum((self._sizes(), self._constants(), self._incoming(), self._literals(), self._branches()))
+            others = self._told_by_one() + self._sizes() + self._constants()
+            others += self._incoming() + self._literals() + self._branches()
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
@@ -108,7 +117,7 @@ class _Elsewhere:
         def accept(point: Point) -> Fact | None:
             why = unusable(point)
             drawn = point.problem.drawn
-            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not is_finite(point.want):
+            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not is_finite(point):
                 why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
@@ -126,6 +135,20 @@ class _Elsewhere:
         else:
             self.found += found
             self.accepted.append(point.problem.sizes)
+
+    def _told_by_one(self) -> int:
+        """A trial for each size that is the same wherever gradients are not 0: others told nothing of it."""
+        own, before = self.points.own.problem.sizes, self.count
+        known = [p.problem.sizes for p in (self.points.own, *self.points.trials) if is_telling(p)]
+        for word in symbolic_sizes(self.case) if self.points.trials else ():
+            if word not in self.points.fixed_sizes and len({sizes[word] for sizes in known}) == 1:
+                low, high = self.case.generalize.dims.get(word, (1, own[word] + 2)) if self.case.generalize else (1, 1)
+                others = [size for size in (own[word] + 1, own[word] + 2, own[word] - 1) if low <= size <= high]
+                for size, attempt in product(others, (1, 3)):
+                    point = self.points.sized({**own, word: size}, self.count + 1, attempt)
+                    if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
+                        break
+        return self.count - before
 
     def _sizes(self) -> int:
         """Trials at sizes at which what claims make of sizes alone comes out otherwise: `n == 6`, `n % 3`."""
@@ -202,7 +225,7 @@ class _Elsewhere:
 
     def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False) -> bool:
         """Whether the point says something; then what is found there is kept, and it."""
-        if point is None or unusable(point) or not is_finite(point.want):
+        if point is None or unusable(point) or not is_finite(point):
             return False
         before = [one.refuted for one in self.wrong]
         found = look(point)
@@ -238,15 +261,20 @@ class _Elsewhere:
 
     def _literals(self) -> int:
         """Formulas where the literals among the inputs are moved, a little and then anywhere where the graph is still
-        defined: those that are right at one point alone fail."""
+        defined: those that are right at one point alone fail. Where all gradients are 0 there, for numbers so small
+        that their squares are, they become ordinary ones."""
         if not moves_literals(self.case) or not (self.case.formulas or self.wrong):
             return 0
         near = self._add(self.points.redrawn(self.points.own, Variation("near"), self.count + 1), self._moved)
         for attempt in range(_ANYWHERE):
             far = self.points.redrawn(self.points.own, Variation("anywhere"), self.count + 1, attempt)
             if self._add(far, self._moved):
-                return near + 1
-        return int(near)
+                return near + 1 + (not is_telling(self.points.others[-1]) and self._ordinary())
+        return int(near) + self._ordinary()
+
+    def _ordinary(self) -> bool:
+        varied = Variation("ordinary")
+        return self._add(self.points.redrawn(self.points.own, varied, self.count + 1), self._moved)
 
     def _moved(self, point: Point) -> list[Comparison]:
         try_to_refute(self.wrong, point, self.run_tolerance)

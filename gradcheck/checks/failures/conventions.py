@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,7 +31,7 @@ _FEW = 6
 Arrays = Mapping[str, np.ndarray]
 
 
-@dataclass(slots=True)
+@dataclass
 class Conventions:
     """The kinks of one point. `believed` says whether the reference's gradients nearby are, once that was looked at."""
 
@@ -57,9 +58,15 @@ class Conventions:
             if not at_kinks:
                 return c
             got, want = self._claims(c, found)
-            return _judged(c, Dispute(found, tensor, elements, got, want))
+            return _judged(c, Dispute(found, tensor, elements, got, want), self._is_chosen)
         except CANNOT:  # numbers that nobody chose
             return c
+
+    @cached_property
+    def _is_chosen(self) -> bool:
+        """Whether the inputs are the case's own, so that somebody means what is equal there to be so."""
+        own, here = self.context.points.own.problem.inputs, self.point.problem.inputs
+        return all(name in here and np.array_equal(array, here[name]) for name, array in own.items())
 
     # Around what ------------------------------------------------------------------------------------
 
@@ -163,7 +170,7 @@ class Dispute:
         return low[self.elements], high[self.elements]
 
 
-def _judged(c: Comparison, dispute: Dispute) -> Comparison:
+def _judged(c: Comparison, dispute: Dispute, is_chosen: bool) -> Comparison:
     mine = dispute.subgradients.place(dispute.got)
     if mine == "unknown":
         return undecided(c)
@@ -172,7 +179,11 @@ def _judged(c: Comparison, dispute: Dispute) -> Comparison:
     if mine == "outside" and theirs == "outside":  # a chain of conventions that nobody chose to look at
         return replace(c, status="not_differentiable", verdict=fact("nobody_has_a_subgradient", reference=c.reference))
     if mine == "outside":
-        return replace(c, verdict=_outside(name, dispute, dispute.at(dispute.got)))
+        said = _outside(name, dispute, dispute.at(dispute.got))
+        if said.kind == "outside_together" and c.what is ClaimKind.FORMULA and not is_chosen:
+            # right on each side of a tie that nobody chose to look at
+            return replace(c, status="not_differentiable", verdict=fact("not_where_equal", what=said))
+        return replace(c, verdict=said)
     if theirs == "outside":
         said = _outside(c.reference, dispute, dispute.at(dispute.want))
         return replace(c, status="passed", verdict=fact("reference_wrong", reference=c.reference, what=said))

@@ -85,7 +85,7 @@ class ExplainingPoints:
         found: list[Point] = []
         for site, side in coverage.missing():
             reached = (self._at(problem) for problem in coverage.reach(site, side))
-            point = next((p for p in reached if _usable(p) and is_finite(p.want)), None)
+            point = next((p for p in reached if _usable(p) and is_finite(p)), None)
             if point is not None:
                 coverage.visit([point])
                 found.append(point)

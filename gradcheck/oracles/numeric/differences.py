@@ -27,6 +27,8 @@ _SAME = 1e-7
 _JUMP = 1e4
 #: From how many of the smallest steps noise is told.
 _TAIL = 4
+#: Further from what small steps agree on than so many times what these differ by is another number.
+_ELSEWHERE = 16.0
 #: A tableau's bar is a difference of two entries, either of which may be lucky.
 _MARGIN = 4.0
 
@@ -45,6 +47,7 @@ class Tableau:
         self.value = self.error = self.level = np.zeros(0)
         self._row: list[np.ndarray] = []
         self._estimates: list[np.ndarray] = []
+        self._noise: list[np.ndarray] = []
 
     def add(self, estimate: np.ndarray, noise: np.ndarray) -> None:
         """The estimates at the next smaller step, of which rounding alone may have spoilt `noise`."""
@@ -62,15 +65,21 @@ class Tableau:
             self.level = np.where(better, len(self._estimates), self.level)
         self._row = new
         self._estimates.append(estimate)
+        self._noise.append(np.broadcast_to(noise, estimate.shape))
 
     def settle(self) -> None:
         """After the last level, where nothing is left but noise inside the function: as much of it as at those steps
-        may have spoilt the value, at its own step."""
+        may have spoilt the value, at its own step; and where small steps agree on another number, the large ones have
+        gone beyond a kink close by."""
         if len(self._estimates) < LEVELS:
             return
         for k in range(LEVELS - _TAIL, LEVELS):
             noise = np.abs(self._estimates[k] - self._estimates[k - 1]) * _FACTOR ** (self.level - k)
             self.error = np.fmax(self.error, noise)
+        tail = np.array(self._estimates[-_TAIL:])
+        spread = np.abs(np.diff(tail, axis=0)).max(axis=0) + np.max(self._noise[-_TAIL:], axis=0)
+        apart = np.abs(tail - self.value).min(axis=0)
+        self.error = np.where(apart > _ELSEWHERE * spread, np.fmax(self.error, apart), self.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,3 +36,9 @@ def test_rounding_is_none(check: Check, graph: str, formula: str) -> None:
 def test_what_the_case_allows_is_none(check: Check) -> None:
     case = check(f"{{{EXP}, formulas: {{x: '(exp(x) + y) * grad(y) * (1 + 1e-11)'}}, tolerance: {{rtol: 1.0e-9}}}}")
     assert case.status == "passed"
+
+
+def test_what_is_near_for_small_numbers_alone_fails(check: Check) -> None:
+    graph = "dims: {n: 4}, inputs: {x: 'randn(n)', w: 'randn(n)'}, graph: {y: exp(x) * w}, backward: {y: 'randn(n)'}"
+    for factor, status in (("cos(1e-7 * x)", "failed"), ("cos(0 * x)", "passed")):
+        assert check(f"{{{graph}, formulas: {{w: 'exp(x) * grad(y) * {factor}'}}}}", explained=False).status == status

@@ -92,3 +92,46 @@ def test_what_is_settled_needs_no_structure(check: Check, structures: list[objec
 def test_what_is_open_is_looked_at_with_structures(check: Check, structures: list[object], claims: str) -> None:
     check(f"{{{SUM}, {claims}}}")
     assert {*STRUCTURED} <= {*structures}
+
+
+TIE = "inputs: {x: [1.0, 3.0, 3.0, 2.0]}, graph: {y: amax(x)}, backward: {y: 2.0}"
+SHARES = "grad(y) * (x == y) / (x == y).sum()"
+BOTH = "inputs: {a: [1.0, 2.0, 3.0], b: [1.0, 5.0, 3.0]}, graph: {y: 'maximum(a, b)'}, backward: {y: [1.0, 2.0, 4.0]}"
+QUOTIENT = (
+    "dims: {n: 4}, inputs: {a: 'randn(n)', b: 'uniform(0.5, 2, [n])'}, graph: {y: 'a / (a * a + b)'},"
+    " backward: {y: 'randn(n)'}"
+)
+ABOVE = "dims: {n: 3}, inputs: {x: 'randn(n)'}, graph: {h: x * x, loss: h.sum()}, backward: {h: 'randn(n)', loss: 1}"
+DET = "dims: {n: 3}, inputs: {a: 'randn(n, n)'}, graph: {y: det(a)}, backward: {y: 'randn([])'}"
+SCALE = "dims: {n: 3, d: 2}, inputs: {x: 'randn(n, d)', w: 'randn(d)'}, graph: {y: x * w}, backward: {y: 'randn(n, d)'}"
+POOL = (
+    "dims: {n: 2, h: 2}, inputs: {x: 'randn(n, 2 * h)'}, graph: {r: 'x.reshape(n, h, 2)', y: 'amax(r, 2)'},"
+    " backward: {y: 'randn(n, h)'}"
+)
+POOLED = "(grad(y)[:, :, None] * (r == y[:, :, None])).reshape(n, 2 * h)"
+TABLE = [
+    ("small incoming gradients", TIE, "x", f"where(abs({SHARES}) < 1e-5, 0 * x, {SHARES})", "failed"),
+    ("equal but for their signs", TIE, "x", SHARES.replace("x ==", "sqrt(x * x) =="), "failed"),
+    ("all negative, where gradients are not 0", BOTH, "a",
+     "grad(y) * ((a > b) + 0.5 * (a == b)) * (1 + (a < 0).all())", "failed"),
+    ("incoming gradients alone", QUOTIENT, "b", "clamp(-grad(y) * a / (a * a + b)**2, -10, 10)", "failed"),
+    ("what arrives in an inner root", ABOVE, "x", "2 * x * grad(h) + (grad(h) == 0).all()", "failed"),
+    ("a determinant of 1", DET, "a", "grad(y) * y * inv(a).T * (1 + (y == 1))", "failed"),
+    ("a place at a size", SUM, "x", "grad(y) * (x > 0) * (1 + (x.argmin() == 1) * (n > 6))", "failed"),
+    ("neither above nor below", SCALE, "w", "(grad(y) * x).sum(0) * ((w > 0.7) | (w < 0.7))", "failed"),
+    ("the sign of 0", SCALE, "w", "(grad(y) * x).sum(0) * sign(w)**2", "failed"),
+    ("where it matters", POOL, "x", f"{POOLED} * (1 + (x < -2.5))", "failed"),
+    ("a choice that makes no difference", SCALE, "w", "where(w > 0.7, (grad(y) * x).sum(0), (x * grad(y)).sum(0))",
+     "passed"),
+    ("either side of all numbers", SCALE, "w", "(grad(y) * x).sum(0) * ((w > 0.7) | (w <= 0.7))", "passed"),
+    ("a pool", POOL, "x", POOLED, "passed"),
+]  # fmt: skip
+
+
+def test_sides_that_show(check: Check) -> None:
+    """What is wrong on one side alone, where elements on it matter, fails; what is right on all passes."""
+    came_out = {
+        what: check(f"{{{graph}, formulas: {{{tensor}: '{formula}'}}}}", explained=False).status
+        for what, graph, tensor, formula, _ in TABLE
+    }
+    assert came_out == {what: status for what, *_, status in TABLE}

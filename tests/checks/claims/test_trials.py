@@ -212,3 +212,9 @@ def test_a_wrong_formula_that_is_right_by_accident_is_refuted_at_other_sizes(che
     assert case.status == "passed"
     (verdict,) = those(case, "wrong_formula")
     assert verdict.trial is not None
+
+
+def test_literals_whose_squares_are_0_become_ordinary(check: Check) -> None:
+    graph = "inputs: {x: [1e-200, 2e-200, -3e-200]}, graph: {loss: x.norm()}"
+    for formula, status in (("x / x.norm()", "passed"), ("x.norm() / x", "failed"), ("x", "failed")):
+        assert check(f"{{{graph}, formulas: {{x: {formula}}}}}", explained=False).status == status

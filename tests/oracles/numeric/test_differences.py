@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gradcheck.oracles.numeric.differences import array_derivative, slope
+from gradcheck.oracles.numeric.differences import array_derivative, slope, slopes
 
 UNIT = 2.0**-52
 
@@ -83,3 +83,12 @@ def test_arrays_are_derived_element_by_element() -> None:
     value, error = array_derivative(lambda t: np.sin(x + t), 0.125, UNIT)
     assert np.all(np.abs(value - np.cos(x)) <= error)
     assert np.all(error <= 1e-8)
+
+
+def test_small_steps_overrule_large_ones() -> None:
+    """Beyond a kink close by, differences agree with each other on the slope of another piece."""
+    near = 1e-5
+    found = slopes(lambda t: np.array([2 * t if abs(t) > near else -3 * t]), 0.125, UNIT)
+    assert found.error[0] >= 4
+    smooth = slopes(lambda t: np.array([math.sin(1 + t)]), 0.125, UNIT)
+    assert smooth.error[0] <= 1e-9

@@ -137,6 +137,7 @@ class Suggester:
                 break
         self.budget -= search.spent
         if text is not None:
+            text = tidier.without_idle(text, lambda shorter: self._is_right(name, shorter, speaking))
             return _meant(claim.text, text, self._standing(name, text))
         return self._derived(name, search.is_complete and all_verified)
 

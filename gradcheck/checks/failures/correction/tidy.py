@@ -12,6 +12,7 @@ from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.sharing import Pool
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
@@ -39,10 +40,16 @@ class Tidier:
         ways = [self._shorter(one) for one in dict.fromkeys((self._reduced(part), part))]
         return [way for way in ways if self._divided_by.issuperset(_divisors(way))]
 
-    def _reduced(self, part: int) -> int:
-        """Without parts that change nothing: `where(x > inf, 3, 2 * x)` as `2 * x`."""
+    def without_idle(self, text: str, is_right: Callable[[str], bool]) -> str:
+        """A right formula without parts that change nothing anywhere: `x * (1 + (x == inf))` as `x`."""
+        part = self._reduced(self.pool.add(parse(text)), lambda made: is_right(to_text(self.pool.exprs[made])))
+        return to_text(self.pool.exprs[part])
+
+    def _reduced(self, part: int, is_right: Callable[[int], bool] = lambda made: True) -> int:
+        """Without parts that change nothing here: `where(x > inf, 3, 2 * x)` as `2 * x`."""
         for _ in range(_MOST_DROPPED):
-            shorter = next((made for made in self._without_one(part) if self._fits(made)), None)
+            fitting = (made for made in self._without_one(part) if self._fits(made) and is_right(made))
+            shorter = next(fitting, None)
             if shorter is None:
                 break
             part = shorter

@@ -9,6 +9,7 @@ from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from tests.checks.build import context_of
+from tests.checks.conftest import Check
 
 SQUARE = """
     dims: {n: 4, m: 3}
@@ -51,3 +52,13 @@ def test_nothing_is_divided_by_a_tensor_that_nobody_divides_by() -> None:
     assert tidied("2 * grad(y) * x", "2 * x ** -1 * grad(y) * y") == []
     assert tidied("2 * grad(y) * x", "2 / x * grad(y) * y", "grad(y) / x") == ["2 / x * grad(y) * y"]
     assert tidied("grad(y) / n", "grad(y) / n") == ["grad(y) / n"]
+
+
+def test_no_part_of_a_suggestion_does_nothing(check: Check) -> None:
+    """Not a tensor in a comparison that then never holds: `grad(y) == floor(2 * x)`."""
+    right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
+    case = check(
+        "{inputs: {x: [0.8, -0.3, 2.0, -1.0]}, graph: {y: 'clamp(x, -0.5, 0.8)'}, backward: {y: [1.0, 2.0, 3.0, 4.0]},"
+        f" formulas: {{x: '({right}) * (1 + (2*x == floor(2*x)))'}}}}"
+    )
+    assert right in {d.formula for c in case.comparisons for d in c.diagnoses}
