@@ -292,8 +292,8 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     name = keyword.arg if keyword.arg in known else KEYWORD_ALIASES.get(keyword.arg, keyword.arg)
     if name not in known:
         if name in _DIMS and "dim" in known:
-            hint = Hint("did you mean 'dim'?", name, "dim", site.source.place_of(at))
-            raise site.source.error(at, f"{op.name} has no argument '{name}'", hint)
+            meant = Hint("did you mean 'dim'?", name, "dim", site.source.place_of(at))
+            raise site.source.error(at, f"{op.name} has no argument '{name}'", meant)
         hint = did_you_mean(name, known, INSTEAD.get(name, f"its signature is {op.signature}"))
         raise site.source.error(at, f"{op.name} has no argument '{keyword.arg}'", hint)
     return name

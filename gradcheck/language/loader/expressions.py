@@ -150,8 +150,8 @@ class _Site(NamedTuple):
             return
         visible = self._visible(names)
         if name == "end" and (to := re.search(r":\s*end\b", self.text)):
-            hint = Hint("a slice to the end ends with its colon: x[1:]", to[0], ":")
-            scope.refuse("'end' is not part of the language", place, hint)
+            without = Hint("a slice to the end ends with its colon: x[1:]", to[0], ":")
+            scope.refuse("'end' is not part of the language", place, without)
             return
         sized = (part for call in _read(self.text).creators for part in call.children)
         if not nearest(name, visible) and any(name in free_names(part) for part in sized):
