@@ -155,6 +155,8 @@ def spoiled(random: Random) -> bytes:
     for _ in range(random.choice((0, 1, 1, 1, 2, 3, 6))):
         text = random.choice(CHANGES)(text, random)
     data = text.encode("utf-8", "surrogatepass")
+    if random.random() < 0.08:
+        return random.choice(ENCODINGS)(text)
     return _bytes(data, random) if random.random() < 0.1 else data
 
 
@@ -170,6 +172,25 @@ def _bytes(data: bytes, random: Random) -> bytes:
             case _:
                 changed[place : place + 1] = bytes([random.randrange(256)])
     return bytes(changed)
+
+
+#: Texts as editors of other systems save them: marks, line ends, two bytes a character, letters taken apart.
+ENCODINGS: tuple[Callable[[str], bytes], ...] = (
+    lambda text: text.encode("utf-8-sig"),
+    lambda text: text.encode("utf-16"),
+    lambda text: text.encode("utf-16-le"),
+    lambda text: text.encode("utf-32"),
+    lambda text: text.encode("latin-1", "replace"),
+    lambda text: text.replace("\n", "\r\n").encode(),
+    lambda text: text.replace("\n", "\r").encode(),
+    lambda text: text.replace("\n", "\u2028").encode(),
+    lambda text: text.replace("x", "e\u0301").encode(),
+    lambda text: text.replace("x", "\u00e9").replace("y", "e\u0301").encode(),
+    lambda text: text.replace("x", "\uff58").encode(),
+    lambda text: text.encode() + b"\x00",
+    lambda text: b"\x00" * 3 + text.encode(),
+    lambda text: text.encode() + b"\x1a",
+)
 
 
 def _lines(text: str, random: Random) -> str:
@@ -234,6 +255,41 @@ def _spliced(text: str, random: Random) -> str:
     return "\n".join([*lines[:place], *others[first : first + random.randint(1, 3)], *lines[place:]]) + "\n"
 
 
+def _yaml(text: str, random: Random) -> str:
+    """What YAML has and cases have not, or not so much of: anchors, merges, tags, keys twice, depth, length."""
+    lines = text.splitlines() or [""]
+    place = random.randrange(len(lines))
+    line = lines[place]
+    key, colon, value = line.partition(":")
+    depth = random.choice((3, 60, 2000))
+    lines[place : place + 1] = random.choice(
+        (
+            [f"{key}: &a {value}", f"{key}2: *a"],
+            [f"{key}: *nobody"],
+            [line, f"{key[: len(key) - len(key.lstrip())]}<<: {{x: 1}}"],
+            [f"{key}: !!{random.choice(('python/object/apply:os.system', 'binary', 'set', 'float', 'str'))} {value}"],
+            [f"{key}{colon} {'[' * depth}1{']' * depth}"],
+            [f"{key}{colon} {'{a: ' * depth}1{'}' * depth}"],
+            [f"{key}{colon} {'(' * depth}1{')' * depth}"],
+            [f"{key}{colon} {'-' * depth}1"],
+            [f"{key}{colon} {' + '.join(['x'] * depth)}"],
+            [f"{key}{colon} {'9' * depth}"],
+            [f"{key}{colon} 0.{'1' * depth}e-{depth}"],
+            [f"{key}{colon} {'x' * 50 * depth}"],
+            [line, line],
+            [f"? {line}"],
+            [f"{key}{colon} |", f"    {value}"],
+            [f"{key}{colon} >-", f"    {value}", f"    {value}"],
+            ["%YAML 1.1", "---", line],
+            ["...", line],
+            [f"{key}{colon} 2026-01-31"],
+            [f"{key}{colon} 1_000:30"],
+            [f"{key}{colon} 0o17"],
+        )
+    )
+    return "\n".join(lines) + "\n"
+
+
 def _arguments(text: str, random: Random) -> str:
     """An argument given to some call, or taken away."""
     places = [match.end() for match in re.finditer(r"\w\(", text)]
@@ -246,4 +302,6 @@ def _arguments(text: str, random: Random) -> str:
     return text[:place] + re.sub(r"^[^,()]*,?", "", text[place:], count=1)
 
 
-CHANGES: tuple[Callable[[str, Random], str], ...] = (_lines, _tokens, _tokens, _numbers, _numbers, _spliced, _arguments)
+CHANGES: tuple[Callable[[str, Random], str], ...] = (
+    *(_lines, _tokens, _tokens, _numbers, _numbers, _spliced, _arguments, _yaml),
+)

@@ -8,6 +8,7 @@ import json
 import re
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.fuzz.graphs import graph
+from benchmarks.fuzz.places import strew
 from benchmarks.fuzz.texts import spoiled
 from gradcheck.cli.group import CRASH, USAGE, gradcheck, guarded
 from gradcheck.reports import FORMATS
@@ -90,9 +92,22 @@ def tried(trial: Trial, folder: Path) -> Trial:
     file = folder / "case.yaml"
     file.write_bytes(trial.data)
     with contextlib.chdir(folder):
-        for found in _checked(trial, file.name):
+        looked = _looked_for(trial) if trial.number % 10 == 0 else ()
+        for found in (*_checked(trial, file.name), *looked):
             trial.findings.append(found)
     return trial
+
+
+def _looked_for(trial: Trial) -> Iterator[Finding]:
+    """Commands on paths that lead to cases, or to something else."""
+    with tempfile.TemporaryDirectory() as inner, contextlib.chdir(inner):
+        Path("work").mkdir()
+        with contextlib.chdir("work"):
+            random = Random(trial.number)
+            paths = strew(Path(), random)
+            for command in ("list", "validate", "run"):
+                options = ("--memory", MEMORY) if command == "run" else ()
+                yield from _called(trial, command, *options, "--", *paths)
 
 
 def _checked(trial: Trial, file: str) -> Iterator[Finding]:

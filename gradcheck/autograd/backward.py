@@ -95,7 +95,7 @@ def _seed(root: N, gradient: Any) -> Any:
         return np.ones_like(root.data)
     given = gradient.data if isinstance(gradient, Node) else np.asarray(gradient)
     if given.shape != root.data.shape:
-        raise ShapeMismatch(f"the incoming gradient has shape {given.shape}, its tensor {root.shape}")
+        raise ShapeMismatch(f"the incoming gradient has shape {list(given.shape)}, its tensor {list(root.shape)}")
     if given.dtype is root.data.dtype:
         return gradient if isinstance(gradient, Node) else given
     if given.dtype.kind == "c" and root.dtype.kind != "c":

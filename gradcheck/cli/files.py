@@ -53,18 +53,23 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
             raise UsageError(f"'{path}' is read by this run, and cannot hold its report", hint=_ELSEWHERE)
 
 
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Where links lead to, also where they lead in a circle, which `Path.resolve` does not take."""
+    return Path(os.path.realpath(path))
+
+
 def _identity(path: Path) -> object:
     """The same for two names of one file."""
     try:
         known = os.stat(path)
     except (OSError, ValueError):
-        return path.resolve()
+        return resolved(path)
     return known.st_dev, known.st_ino
 
 
 def write_file(path: Path, text: str) -> None:
     """The whole text or nothing of it, in place of what was there before. Raises UsageError."""
-    target = path.resolve()  # a link stays a link
+    target = resolved(path)  # a link stays a link
     data = text.encode("utf-8", "backslashreplace")
     try:
         if target.exists() and not target.is_file():  # /dev/null, a pipe

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gradcheck.cache.folder import FOLDER, prepare
-from gradcheck.cli.files import prepare_file, refuse_inputs, write_file
+from gradcheck.cli.files import prepare_file, refuse_inputs, resolved, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports import Look, render
 
@@ -98,7 +98,7 @@ class Outputs:
         """Refuse at once what could not be written at the end, or would be lost. Raises UsageError."""
         for path in self.files:
             prepare_file(path)
-        if len({path.resolve() for path in self.files}) < len(self.files):
+        if len({resolved(path) for path in self.files}) < len(self.files):
             raise UsageError("two reports would go to the same file", hint="name a file for each")
 
     def spare(self, selection: Loaded) -> None:

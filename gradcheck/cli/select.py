@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gradcheck.cli.files import resolved
 from gradcheck.cli.group import USAGE, NothingToDo
 from gradcheck.cli.options import DEFAULT_PATHS
 from gradcheck.cli.output import write_stderr
@@ -68,7 +69,7 @@ def _named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
     names = {(_key(file), name) for file, name in targets if name is not None}
     if not names:
         return loaded
-    whole = {Path(file).resolve() for file, name in targets if name is None}
+    whole = {resolved(file) for file, name in targets if name is None}
     by_file: dict[str, list[str]] = {}
     for case in cases:
         by_file.setdefault(_key(case.place.file), []).append(case.name)
@@ -93,7 +94,7 @@ def _told(case: Case) -> str:
 
 
 def _key(file: str) -> str:
-    return str(Path(file).resolve())
+    return str(resolved(file))
 
 
 def _no_such_case(file: str, name: str, known: list[str]) -> NothingToDo:

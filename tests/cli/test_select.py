@@ -143,3 +143,11 @@ def test_keywords_look_into_files_and_names_but_not_into_suffixes(cases: Path) -
     assert [case.name for case in select(["cases"], "good and squares").cases] == ["squares"]
     with pytest.raises(NothingToDo):
         select(["cases"], "yaml")
+
+
+@pytest.mark.parametrize("command", ["list", "validate", "run"])
+def test_links_that_lead_in_a_circle_are_no_crash(folder: Path, gradcheck: Any, command: str) -> None:
+    (folder / "a.yaml").symlink_to("a.yaml")
+    outcome = gradcheck(command, "a.yaml", "a.yaml::a")
+    assert outcome.code == 2
+    assert "too many levels of symbolic links" in outcome.out + outcome.err

@@ -251,7 +251,10 @@ def _identity(claims: Claims, claim: Claim, slacks: list[np.ndarray | None] | No
     if not holds and failed is not None:
         return failed
     if not holds:
-        return subject.failed(fact("is_not_true"), got_array=np.asarray(value))
+        found = np.asarray(value)
+        if found.dtype != np.bool_:
+            return subject.failed(fact("no_comparison"))
+        return subject.failed(fact("is_not_true"), got_array=found)
     notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
     if np.size(value) == 0:
         notes += (fact("no_elements"),)

@@ -94,7 +94,7 @@ def _float(site: CallSite) -> Plan:
         value = float(given)
     except (ValueError, OverflowError):
         message = "float(…) takes a number written out, as in float('-inf')"
-        raise site.error(message, at=arg) from None
+        raise site.error(message, "leave it out around a size or a tensor", at=arg) from None
     return [], lambda parts: Literal(value, at=site.at)
 
 
@@ -217,7 +217,7 @@ def _function(site: CallSite, namespace: str, name: str) -> Plan:
 
 def _foreign(name: str, called: str) -> str:
     """How an op of another library is written here, where torch has another name for it."""
-    written = FOREIGN.get(name, "")
+    written = FOREIGN.get(name) or FOREIGN.get(name.lower(), "")
     if not written or lookup(name):
         return ""
     same = re.fullmatch(r"(\w+)\(x\)", written)
@@ -291,15 +291,22 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     known = [parameter.name for parameter in op.parameters]
     name = keyword.arg if keyword.arg in known else KEYWORD_ALIASES.get(keyword.arg, keyword.arg)
     if name not in known:
+        if name in _DIMS and "dim" in known:
+            meant = Hint("did you mean 'dim'?", name, "dim", site.source.place_of(at))
+            raise site.source.error(at, f"{op.name} has no argument '{name}'", meant)
         hint = did_you_mean(name, known, INSTEAD.get(name, f"its signature is {op.signature}"))
         raise site.source.error(at, f"{op.name} has no argument '{keyword.arg}'", hint)
     return name
 
 
+#: Words for what torch calls `dim`.
+_DIMS = frozenset(("axes", "dims", "dimension", "dimensions", "ax", "d", "along"))
 #: Ops that torch lets keep a dimension only where they are told which.
 _DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
 #: What to write for an op that is given one argument more than torch takes.
 _OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
+#: What to write for one that is given more.
+_OF_MANY = {"transpose": "all dimensions in another order are x.permute(0, 2, 1)"}
 #: What to write for an op that is given a tensor alone.
 _OF_ONE = {
     "transpose": "write x.T",
@@ -320,7 +327,7 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     try:
         op.bind(args, dict(kwargs))
     except ArgumentError as error:
-        instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else {}
+        instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else _OF_MANY
         raise site.error(error.message, instead.get(op.name, error.hint)) from None
     if op.name in ("sort", "argsort") and positional > 1 and "stable" in keys:
         raise site.error(f"{op.name} takes dim by its name beside stable", f"write {op.name}(x, dim=0, stable=True)")

@@ -49,11 +49,12 @@ COMPARISONS: dict[type[ast.AST], str] = {
 }
 UNARY: dict[type[ast.AST], str] = {ast.USub: "neg", ast.Invert: "bitwise_not"}
 
+_WHOLE = "ops work on whole tensors: (x * x).sum(), not sum(a * a for a in x)"
 #: What Python has and the language has not: how it is called, and what to write instead.
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the formula itself where it is used, or give it a name in `graph`"),
-    ast.ListComp: ("a comprehension", "write the elements out, or use `arange`"),
-    **dict.fromkeys((ast.SetComp, ast.DictComp, ast.GeneratorExp), ("a comprehension", "")),
+    ast.ListComp: ("a comprehension", _WHOLE),
+    **dict.fromkeys((ast.SetComp, ast.DictComp, ast.GeneratorExp), ("a comprehension", _WHOLE)),
     ast.NamedExpr: ("an assignment", "give it a name of its own, in `graph` or `let`"),
     ast.IfExp: ("a conditional", "write where(condition, x, y)"),
     ast.BoolOp: ("`and` or `or`", "write & or |, with brackets: (x > 0) & (x < 1)"),

@@ -114,7 +114,7 @@ def _text_hint(text: str) -> str:
     if len(words) > 1 and all(word.lstrip("+-").replace(".", "").isdigit() for word in words):
         return "numbers of a list have commas between them"
     if text.isidentifier():
-        return "a list holds numbers; an expression stands in place of the whole list"
+        return "a list holds numbers; an expression stands in place of the whole list, as randn(n, 3) does"
     return 'numbers are written without quotes, complex ones as "1+2j"'
 
 

@@ -149,6 +149,10 @@ class _Site(NamedTuple):
             scope.refuse(f"the name '{name}' is unknown", place)
             return
         visible = self._visible(names)
+        if name == "end" and (to := re.search(r":\s*end\b", self.text)):
+            without = Hint("a slice to the end ends with its colon: x[1:]", to[0], ":")
+            scope.refuse("'end' is not part of the language", place, without)
+            return
         sized = (part for call in _read(self.text).creators for part in call.children)
         if not nearest(name, visible) and any(name in free_names(part) for part in sized):
             scope.lacks(name, place)

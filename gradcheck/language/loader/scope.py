@@ -26,7 +26,7 @@ KINDS = {
 #: Hints cost more than errors: how many errors get one, and how many names are looked at for it.
 MOST_HINTS, MOST_COMPARED = 50, 500
 #: YAML's words, as expressions have them.
-_WRITTEN = {"true": "True", "false": "False", "null": "None"}
+_WRITTEN = {"true": "True", "false": "False", "null": "None", "yes": "True", "no": "False", "nil": "None"}
 #: Sizes that a hint gives as an example.
 _SIZES = (4, 3, 5, 2, 6, 7, 8, 9)
 #: What a hand writes for the gradient of Z: dZ, d_Z, grad_Z, Z_grad, gZ, dL_dZ, deltaZ.

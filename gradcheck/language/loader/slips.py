@@ -140,6 +140,17 @@ def _no_space(line: Line) -> Slip | None:
     return Slip(line.number, found.end(1), f"'{found[1]}' and its value stand together", hint)
 
 
+def _no_name(line: Line) -> Slip | None:
+    """A call that stands as a statement, between lines that have names: `loss.backward()`."""
+    above, found = line.above, re.match(r"\s*((\w+)[\w.]*\(.*\))\s*$", line.text)
+    if found is None or above is None or not above.key or line.indent != above.indent:
+        return None
+    hint = "a line is a name, a colon and an expression: y: …"
+    if found[1].endswith(".backward()"):
+        hint = f"the backward pass is a key of the case: backward: {found[2]}"
+    return Slip(line.number, found.start(1), f"{_short(found[1])} has no name", hint)
+
+
 def _no_colon(line: Line) -> Slip | None:
     """A line without a colon, between lines that have one."""
     found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
@@ -202,6 +213,11 @@ def _goes_on(line: Line) -> Slip | None:
             if not rest.strip("]})"):
                 hint = Hint("take it away", value[at + 1 :].rstrip(), "")
                 return Slip(line.number, column + at + 1, f"'{rest[0]}' closes nothing", hint)
+            if rest.startswith(("//", "%", "--", ";")):
+                at += 1 + len(value[at + 1 :]) - len(value[at + 1 :].lstrip())
+                return Slip(
+                    line.number, column + at, f"{rest[:2].strip()} begins no comment", "a comment begins with #"
+                )
             quoted = "'" + value.rstrip().replace("'", "''") + "'"
             hint = Hint(f"an expression that begins with {value[0]} needs quotes", value.rstrip(), quoted,
                         Place("", line.number, column))  # fmt: skip
@@ -239,6 +255,7 @@ LINES: tuple[Callable[[Line], Slip | None], ...] = (
     _start,
     _second_colon,
     _goes_on,
+    _no_name,
     _no_colon,
     _indented,
 )

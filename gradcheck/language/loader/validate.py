@@ -83,7 +83,7 @@ def check(document: Document) -> Checked:
     if document.incomplete:
         checked.excused = Everything()
     if not isinstance(document.data, dict):
-        hint = "a case begins with keys such as 'inputs:' and 'graph:'"
+        hint = "a case begins with keys such as 'inputs:' and 'graph:'; a line --- stands between two cases"
         message = f"a case is a mapping, not {describe(document.data)}"
         checked.errors.append(InvalidCase(message, place=document.place(), hint=hint))
         return checked

@@ -70,6 +70,8 @@ def _short(c: Comparison) -> str:
         return why
     if c.what in (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.CHECK):
         return _sentence(c)
+    if why and want == "expected" and c.mismatch is not None and c.mismatch.kind == "shapes_differ":
+        return f"{subject(c)}: its shape is {list(c.mismatch['got'])}, the file's {list(c.mismatch['want'])}"
     if why:
         return f"{subject(c)}: {why}{f' ({got} against {want})' if want != 'expected' else f', by {got}'}"
     return f"{subject(c)}: {got} {differ} from {'the one expected' if want == 'expected' else want}"

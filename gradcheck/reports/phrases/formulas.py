@@ -54,7 +54,7 @@ phrases(
         "suggestion_proved": "proved for all values{sizes:one |, at {sizes} choices of sizes}{where:if , where "
         "{where:and}}",
         "suggestion_holds": "it holds at {points} point{points:s}",
-        "none_found_near": "none found among the formulas near it; the derived gradient is  {formula}",
+        "none_found_near": "no small change mends it; the derived gradient is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
         "these_numbers_only": "it holds at the file's own numbers; if it is meant for these alone, say "
         "generalize: false",

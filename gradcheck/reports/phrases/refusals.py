@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases.table import listed, phrases
+from gradcheck.reports.text import count
 
 _PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "linear")
 _MASKED = ("where", "masked_fill", "masked_select", "bitwise_not")
@@ -64,7 +65,7 @@ def _inner(op: str, left: tuple[int, ...], right: tuple[int, ...]) -> str:
     if op not in ("matmul", "mm", "bmm") or not left or not right:
         return ""
     rows = right[-2] if len(right) > 1 else right[0]
-    return f": {left[-1]} columns, {rows} rows" if left[-1] != rows else ""
+    return f": {count(left[-1], 'column')}, {count(rows, 'row')}" if left[-1] != rows else ""
 
 
 def _wrong_kind(found: Fact) -> str:

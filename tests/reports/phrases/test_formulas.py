@@ -33,7 +33,7 @@ def shown(**changed: object) -> Fact:
         (fact("did_you_mean", formula="{x}.T"), "did you mean  {x}.T ?"),
         (
             fact("none_found_near", formula="2 * x"),
-            "none found among the formulas near it; the derived gradient is  2 * x",
+            "no small change mends it; the derived gradient is  2 * x",
         ),
         (fact("not_searched_further", formula="2 * x"), "not searched further; the derived gradient is  2 * x"),
     ],

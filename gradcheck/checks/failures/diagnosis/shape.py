@@ -105,8 +105,8 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
 def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
     """A gradient that becomes the right one when it is summed to the right shape."""
     is_elementwise = e.rule is not None and e.rule.application.op.elementwise  # these are looked at above
-    if is_elementwise or e.got is None or e.got.shape == e.want.shape:
-        return
+    if is_elementwise or e.rounded or e.got is None or e.got.shape == e.want.shape:
+        return  # of numbers that a person has written down, nothing was to be undone
     try:
         whole = np.broadcast_shapes(e.got.shape, e.want.shape)
     except ValueError:
