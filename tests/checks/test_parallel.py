@@ -36,7 +36,7 @@ CASES = [case_of(TEXT.format(n=n, factor=3 if n == 5 else 2)) for n in range(40)
 BROKEN = [InvalidCase("no case", place=Place("a.yaml", 1, 1))]
 #: An engine that does what a case's name says.
 ODD = """
-import ctypes, os
+import ctypes, os, time
 from gradcheck.engines.core import Core
 
 class Odd(Core):
@@ -171,7 +171,9 @@ def test_chunks_are_such_that_everybody_has_work() -> None:
 
 
 def test_a_worker_that_is_late_is_ended(tmp_path: Path) -> None:
-    (tmp_path / "late.py").write_text(ODD.replace("os.abort()", "time.sleep(60)").replace("os._exit(4)", "pass"))
+    (tmp_path / "late.py").write_text(
+        ODD.replace("ctypes.string_at(0)", "time.sleep(60)").replace("os._exit(4)", "pass")
+    )
     start = time.perf_counter()
     found = run(CASES[6:9], engines=[f"{tmp_path / 'late.py'}:Odd"], jobs=2, timeout=1.0)
     assert [case.errors[0].kind if case.errors else "" for case in found.cases] == ["", "timeout", ""]
