@@ -86,6 +86,9 @@ class CaseItem(pytest.Item):
             pytest.xfail(_reason(found))
         if found.status != "passed":
             raise CaseFailed(_report(found))
+        told = _remarks(found)
+        if told:
+            self.add_report_section("call", "gradcheck", told)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report, without a traceback."""
@@ -127,6 +130,13 @@ def _report(found: CaseResult) -> str:
 
     _, *lines = failure(found, Look(width=100))  # the first says which case it is, as pytest does
     return dedent("\n".join(line.plain.rstrip() for line in lines))
+
+
+def _remarks(found: CaseResult) -> str:
+    """What is always told of a case, such as drift; `-rP` shows it."""
+    from gradcheck.reports.problems import remarks
+
+    return "\n".join(remark.message for remark in remarks(found))
 
 
 def _reason(found: CaseResult) -> str:

@@ -21,15 +21,18 @@ from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import broken, unreadable
 from gradcheck.checks.transport import Transport
-from gradcheck.checks.workers import THREADED, CannotStart, Workers, can_fork, serve_forks
+from gradcheck.checks.workers import THREADED, CannotStart, ProcessEnded, Workers, can_fork, serve_forks
 from gradcheck.engines.resolve import ENGINES
 from gradcheck.errors import UsageError
+from gradcheck.facts import fact
 from gradcheck.language.case import Case, Work
 
 #: The most cases that go out together; and how many chunks each worker should get, so that none ends much later.
 _CHUNK, _CHUNKS = 16, 8
 #: Chunks that are out at a time: of our own workers for each, of another executor together.
 _AHEAD, _ELSEWHERE = 2, 64
+
+_ENDED = "compiled code did it, of an engine or of a library, or the system, for want of memory"
 
 #: Where in the run a case stands, and the case.
 Numbered = tuple[int, Case]
@@ -151,7 +154,11 @@ class _Division:
         yield from zip((place for place, _ in chunk), found, strict=True)
 
     def _lost(self, case: Case, error: BaseException) -> CaseResult:
-        return replace(broken(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
+        found = replace(broken(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
+        if not isinstance(error, ProcessEnded):
+            return found
+        ended = replace(found.errors[0], message=fact("process_ended", text=str(error)), hint=_ENDED, details="")
+        return replace(found, errors=(ended,))
 
 
 class _CasesAndEngines(Sequence[Any]):

@@ -36,7 +36,7 @@ CASES = [case_of(TEXT.format(n=n, factor=3 if n == 5 else 2)) for n in range(40)
 BROKEN = [InvalidCase("no case", place=Place("a.yaml", 1, 1))]
 #: An engine that does what a case's name says.
 ODD = """
-import os, time
+import ctypes, os, time
 from gradcheck.engines.core import Core
 
 class Odd(Core):
@@ -45,7 +45,7 @@ class Odd(Core):
     def evaluate(self, problem, recorder=None):
         name = problem.case.name
         if name == "case 7":
-            os.abort()
+            ctypes.string_at(0)  # a segmentation fault
         if name == "case 23":
             os._exit(4)
         return super().evaluate(problem, recorder)
@@ -88,7 +88,7 @@ def test_who_ends_a_process_costs_one_case_and_is_named(tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text(ODD)
     found = run(CASES, engines=[f"{tmp_path / 'odd.py'}:Odd"], jobs=2)
     lost = {case.name: case.errors[0].message["text"] for case in found.cases if case.status == "crashed"}
-    assert lost == {"case 7": "by the signal SIGABRT", "case 23": "with the exit code 4"}
+    assert lost == {"case 7": "by the signal SIGSEGV", "case 23": "with the exit code 4"}
     assert [case.name for case in found.cases] == [case.name for case in CASES]
     assert {case.status for case in found.cases} == {"passed", "crashed", "failed"}
 
@@ -171,7 +171,9 @@ def test_chunks_are_such_that_everybody_has_work() -> None:
 
 
 def test_a_worker_that_is_late_is_ended(tmp_path: Path) -> None:
-    (tmp_path / "late.py").write_text(ODD.replace("os.abort()", "time.sleep(60)").replace("os._exit(4)", "pass"))
+    (tmp_path / "late.py").write_text(
+        ODD.replace("ctypes.string_at(0)", "time.sleep(60)").replace("os._exit(4)", "pass")
+    )
     start = time.perf_counter()
     found = run(CASES[6:9], engines=[f"{tmp_path / 'late.py'}:Odd"], jobs=2, timeout=1.0)
     assert [case.errors[0].kind if case.errors else "" for case in found.cases] == ["", "timeout", ""]

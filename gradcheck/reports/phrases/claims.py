@@ -107,6 +107,7 @@ phrases(
         "ran_out_of_time": "ran out of time after {seconds:g} seconds",
         "ran_out_of_memory": "ran out of memory{text:if : {text}}",
         "cache_differs": "computed afresh, it comes out otherwise than the cache has it",
+        "process_ended": "the process that ran it ended {text}",
         "warned": _warned,
         "crashed": "{error}{text:if : {text}}",
         "not_found_out": lambda f: f"{_PARTS[f['part']]}: {say(f['why'])}",
