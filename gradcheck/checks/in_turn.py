@@ -64,7 +64,7 @@ def ready(options: Options, engines: Engines) -> Iterator[None]:
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
         for engine in set(engines.every):
-            if isinstance(engine, DefineByRun) and not (isinstance(engine, Recalled) and not engine.is_made):
-                stack.enter_context(engine.session(dtype))
+            if isinstance(engine, DefineByRun):
+                stack.enter_context(engine.ready(dtype) if isinstance(engine, Recalled) else engine.session(dtype))
         stack.enter_context(memory_limit(options.most_memory))
         yield

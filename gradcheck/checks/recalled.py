@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
@@ -41,8 +41,8 @@ _NEAR = 1e-2
 
 def engines_with_memory(options: Options) -> Engines:
     """Those of a run, with a reference that is made only when it is needed, where there is a cache."""
-    alone = options.jobs == 1 and options.executor is None and options.timeout is None
-    differ = any({"engines", "reference", "timeout"} & set(one.choices) for one in options.overrides)
+    alone = options.jobs == 1 and options.executor is None and not options.limits_time
+    differ = any({"engines", "reference"} & set(one.choices) for one in options.overrides)
     known = options.reference == REFERENCE and REFERENCE not in options.engines
     if options.cache is None or not alone or differ or not known or not options.cache.covers(LIBRARIES[REFERENCE]):
         return engines_of(options)
@@ -57,8 +57,10 @@ class Recalled(DefineByRun):
 
     def __init__(self, cache: Cache, options: Options) -> None:
         self._cache, self._options = cache, options
+        self._of_all = None if options.overrides else choices(options)
         self._engine: DefineByRun | None = None
-        self._there: set[bytes] = set()
+        self._enter: Callable[[DefineByRun], object] | None = None
+        self._there: set[str] = set()
         self._book: _Book | None = None
         self._new: dict[bytes, bytes] = {}
 
@@ -68,12 +70,19 @@ class Recalled(DefineByRun):
         if self._engine is None:
             found: Any = engine(self.name)
             self._engine = found
+            if self._enter is not None:
+                self._enter(found)
         return self._engine
 
-    @property
-    def is_made(self) -> bool:
-        """Whether it was needed."""
-        return self._engine is not None
+    @contextmanager
+    def ready(self, dtype: np.dtype) -> Iterator[None]:
+        """The engine's session, as soon as there is an engine."""
+        with ExitStack() as stack:
+            self._enter = lambda made: stack.enter_context(made.session(dtype))
+            stack.callback(setattr, self, "_enter", None)
+            if self._engine is not None:
+                self._enter(self._engine)
+            yield
 
     # Questions
 
@@ -99,24 +108,26 @@ class Recalled(DefineByRun):
 
     def look_up(self, work: Iterable[Work]) -> None:
         """Learn of which cases there are answers."""
-        self._there = set(self._cache.have(self._key(item) for item in work if isinstance(item, Case)))
+        keys = {self._key(item): item.id for item in work if isinstance(item, Case)}
+        self._there = {keys[key] for key in self._cache.have(keys)}
 
     def _key(self, case: Case) -> bytes:
-        of_run = choices(self._options.of(case))
-        return self._cache.key(b"answers", self.name.encode(), of_run, case.id.encode())
+        asked = self._of_all or choices(self._options.of(case))
+        return self._cache.key(b"answers", self.name.encode(), asked, case.id.encode())
 
     def while_checking(self, case: Case, check: Callable[[], CaseResult]) -> CaseResult:
         """What the check finds, with the answers that are known about the case; those that it needed are kept, unless
         its result is."""
-        key = self._key(case)
-        known = self._cache.find([key]).get(key) if key in self._there else None
+        known = None
+        if case.id in self._there:
+            (known,) = self._cache.find([self._key(case)]).values() or (None,)
         self._book = book = _Book(known, doubted=by_chance(self._cache.doubted))
         try:
             found = check()
         finally:
             self._book = None
         if book.is_new and not (is_known(self._options, self._cache) and may_be_kept(found)):
-            self._new[key] = book.written()
+            self._new[self._key(case)] = book.written()
         if len(self._new) >= _TOGETHER:
             self.keep()
         return contradicted(found) if book.differs else found

@@ -22,8 +22,11 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, Work
 from gradcheck.language.problem import Problem
 
-#: Choices that change no result that is kept. Every other field of `Options` is in the key.
-NOT_IN_THE_KEY = frozenset(("jobs", "executor", "maxfail", "shrink", "baseline", "overrides", "cache"))
+#: Choices that change no result that is kept: how a run is made, what is said of its results afterwards, and what is
+#: about expected failures. Every other field of `Options` is in the key.
+NOT_IN_THE_KEY = frozenset(
+    ("jobs", "executor", "maxfail", "shrink", "cache", "overrides", "baseline", "fail_on_drift", "today")
+)
 #: Results are written so many at a time, and at the end.
 _TOGETHER = 1_000
 _KEPT = ("passed", "skipped", "unsupported")

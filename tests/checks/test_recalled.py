@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -296,6 +297,30 @@ def test_another_run_has_other_answers(cache: Cache) -> None:
     chosen = [Options(), Options(engines=["mine.py:A"]), Options(dtype="float32"), Options(seed=3)]
     keys = {Recalled(cache, options)._key(one) for options in chosen for one in (case, replace(case, id="other"))}
     assert len(keys) == 8
+
+
+def test_its_session_begins_with_it(cache: Cache) -> None:
+    """So that settings change twice in a run, and not twice a case."""
+    reference = Recalled(cache, Options())
+    begun: list[str] = []
+
+    class Counting(Scripted):
+        @contextmanager
+        def session(self, dtype: np.dtype) -> Iterator[None]:
+            begun.append(dtype.name)
+            yield
+            begun.append("over")
+
+    with reference.ready(np.dtype(np.float32)):
+        assert begun == []
+        reference._engine = Counting(answer)
+        assert reference._enter is not None
+        reference._enter(reference._engine)
+        assert begun == ["float32"]
+    assert begun == ["float32", "over"]
+    with reference.ready(np.dtype(np.float64)):
+        assert begun == ["float32", "over", "float64"]
+    assert reference._enter is None
 
 
 def test_it_is_torch_in_everything_else() -> None:
