@@ -24,6 +24,7 @@ READS_THE_CLOCK = {
     "checks/run.py",
     "checks/runner.py",
     "checks/workers.py",
+    "checks/conformance/cost.py",
     "checks/conformance/properties.py",
     "reports/commands/progress.py",
 }

@@ -19,6 +19,7 @@ from gradcheck.reports import Look
 @options.paths
 @click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable. [default: all]")
 @options.TIMEOUT
+@click.option("--dtype", type=click.Choice(options.DTYPES), help="Ask for cases and ops in this dtype.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--markdown", is_flag=True, help="Write a table for a README.")
 @options.VERBOSE
@@ -30,12 +31,14 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     """
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.conform import conform
+    from gradcheck.engines.core import Core
     from gradcheck.engines.resolve import engine as engine_of
+    from gradcheck.engines.torch import Torch
     from gradcheck.reports.commands import conform as report
 
     chosen = engine_of(engine)
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
-    found = conform(chosen, cases, ops=ops, timeout=timeout)
+    found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
     look = Look(width=width() if sys.stdout.isatty() else 100, verbosity=min(1, verbose))
     if as_json or markdown:
         write_stdout(report.as_json(found) if as_json else report.as_markdown(found))

@@ -1,4 +1,4 @@
-"""What the pages tell other repositories to write works in one: settings, workflows, hooks, the plugin."""
+"""What the pages tell other repositories to write works in one: configuration, workflows, hooks, the plugin."""
 
 from __future__ import annotations
 

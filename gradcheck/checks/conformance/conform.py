@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.conformance.cost import Cost, cost_of
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import Finding, check_properties
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
@@ -38,6 +40,7 @@ class Conformance:
     op_results: RunResult
     properties: tuple[Finding, ...]
     conventions: tuple[Fact, ...] = ()
+    cost: Cost | None = None
 
     @property
     def holds(self) -> bool:
@@ -68,18 +71,35 @@ def standing(case: CaseResult) -> Standing | None:
 
 
 def conform(
-    engine: Engine, source: Source | None = None, *, ops: Sequence[str] = (), timeout: float | None = None
+    engine: Engine,
+    source: Source | None = None,
+    *,
+    ops: Sequence[str] = (),
+    timeout: float | None = None,
+    dtype: str | None = None,
+    beside: Sequence[Engine] = (),
 ) -> Conformance:
-    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, a case or a property.
+    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, a case or a property;
+    cases and ops are in the `dtype`, where one is given. With engines `beside` it, what a pass costs in each.
 
     Raises UsageError for an op that is unknown.
     """
-    found = None if source is None else run(source, engines=[engine], timeout=timeout)
+    found = None if source is None else run(source, engines=[engine], timeout=timeout, dtype=dtype)
     with warnings.catch_warnings():  # torch has opinions on some of its own arguments
         warnings.simplefilter("ignore")
-        results = run(op_cases(ops), engines=[engine], timeout=timeout)
+        results = run(op_cases(ops), engines=[engine], timeout=timeout, dtype=dtype)
     properties = check_properties(engine, timeout)
-    return Conformance(engine.name, found, _by_op(results), results, properties, conventions(engine))
+    cost = _cost(engine, beside, properties) if beside else None
+    return Conformance(engine.name, found, _by_op(results), results, properties, conventions(engine), cost)
+
+
+def _cost(engine: Engine, beside: Sequence[Engine], properties: Sequence[Finding]) -> Cost | None:
+    """None where nothing holds that a pass is timed for."""
+    if all(found.status != "holds" for found in properties):
+        return None
+    with warnings.catch_warnings(), quiet():
+        warnings.simplefilter("ignore")
+        return cost_of(engine, [one for one in beside if one.name != engine.name])
 
 
 def _by_op(results: RunResult) -> dict[str, Standing]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.attempts import crash_of
+from gradcheck.checks.conformance.growth import GRAPHS, growth_of
 from gradcheck.checks.limits import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.errors import Place, TensorError
@@ -122,6 +123,16 @@ def _many_uses(engine: Engine) -> None:
     _same(found, USES * _FIRST, fact("wrong_after_uses", uses=USES))
 
 
+def _work(engine: Engine) -> None:
+    found = [growth_of(engine, name, own_dtype(engine) or "float64") for name in GRAPHS]
+    if not any(found):
+        raise _DoesNotHold(fact("cannot_be_asked"), unsupported=True)
+    worst = max((one for one in found if one is not None), key=lambda one: one.ratio)
+    if not worst.is_linear:
+        told = {"graph": worst.graph, "nodes": tuple(times * worst.nodes for times in (1, 2, 3)), "calls": worst.calls}
+        raise _DoesNotHold(fact("work_of_paths" if worst.is_of_paths else "work_grows_faster", **told))
+
+
 #: By name, which is also what excuses one in `gradcheck.testing.check_engine`. Each raises where it does not hold.
 PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "linear in the incoming gradient": _linear,
@@ -131,6 +142,7 @@ PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "independent of the order of construction": _order,
     f"graphs of {NODES:,} nodes": _deep,
     f"a tensor used {USES:,} times": _many_uses,
+    "work in proportion to the graph": _work,
 }
 
 # Asking an engine -----------------------------------------------------------------------------------

@@ -60,7 +60,10 @@ def _of_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
         return ()
     full = [np.broadcast_to(value, output[0]).copy() for value in operands]
     args = (*full, *application.args[count:])
-    small = (*(np.full(stretched[0], value.flat[0]) for value in operands if value.size), *application.args[count:])
+    small = (
+        *(np.full(stretched[0] or (1,), value.flat[0]) for value in operands if value.size),
+        *application.args[count:],
+    )
     if not all(_is_right(application, given, wrong, point) for given in (args, small)):  # it is not the shape alone
         return ()
     told = fact("broadcast_refused", got=tuple(output[0]), want=stretched[0])

@@ -12,9 +12,9 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import method_of
-from gradcheck.engines.tensor_class.call_forms import SHAPED
+from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
 from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, compute, plain, tensors_in
-from gradcheck.engines.tensor_class.guard import translating
+from gradcheck.engines.tensor_class.guard import EngineError, is_deliberate, translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
 from gradcheck.errors import GradcheckError, Unsupported
 
@@ -52,7 +52,8 @@ class Calls:
         engine, form = self.engine, self.lookup.form(op, bound)
         with translating(f"its {form.label}"):
             shape = np.shape(compute(op, bound)) if op.name in SHAPED else ()
-            result = form.call(engine.library, [engine.native(op, value) for value in bound], shape)
+            given = [engine.native(op, value) for value in bound]
+        result = self._called(op, form, bound, (given, shape))
         with translating(f"reading what its {op.name} returned"):
             values = engine.read(result)
         if values is None:
@@ -65,6 +66,17 @@ class Calls:
         made.unread = any(result is tensor.tensor for tensor in given)
         engine.called(Call(made, op, form, bound, shape))
         return made
+
+    def _called(self, op: Op, form: Form, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
+        """What the library returns. What its author refuses, where it makes sense, is a lack and no failure."""
+        try:
+            with translating(f"its {form.label}"):
+                return form.call(self.engine.library, *given)
+        except EngineError as error:
+            if error.__cause__ is None or not is_deliberate(error.__cause__):
+                raise
+            compute(op, bound)  # raises what the case may ask for
+            raise Unsupported(error.message, lacks=op.name) from error
 
     def detached(self, tensor: WrappedTensor) -> WrappedTensor:
         """By the library's own detach, or as a new tensor of the same values."""

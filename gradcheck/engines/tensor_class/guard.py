@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import linecache
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -48,6 +50,17 @@ def translating(what: str) -> Iterator[None]:
         raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
     except ANYTHING as error:
         raise EngineError(f"{what} raised {said(error)}") from error
+
+
+def is_deliberate(error: BaseException) -> bool:
+    """Whether a line of the library's own code raises or asserts, and not NumPy, or Python, on its behalf."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames:
+        return False
+    frame, number = frames[-1]
+    line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).lstrip()
+    own = not str(frame.f_globals.get("__name__", "")).startswith(("numpy", "gradcheck.engines."))
+    return own and line.startswith(("raise ", "assert ", "assert("))
 
 
 def _unimplemented(error: NotImplementedError) -> str:

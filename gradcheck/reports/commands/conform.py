@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcheck.checks.conformance.conform import Conformance, Standing, standing
+from gradcheck.checks.conformance.cost import Cost
 from gradcheck.checks.lacking import lacking
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
@@ -39,7 +40,27 @@ def render(found: Conformance, look: Look) -> str:
     for one in found.properties:
         text = f"{_WORDS[one.status]:6} {one.name.ljust(room)}  {plain(say(one.why))}".rstrip()
         lines += wrap(text, look.width, "    ", " " * 11)
+    lines += _cost(found)
     return "\n".join([*lines, "", verdict(found)]) + "\n"
+
+
+def _cost(found: Conformance) -> list[str]:
+    """What a pass takes, beside others; how that grows."""
+    if found.cost is None:
+        return []
+    named = ", ".join(f"{plain(name)} {_time(seconds)}" for name, seconds in found.cost.seconds[1:])
+    lines = ["", "  cost", f"    an op      {_time(found.cost.seconds[0][1])}; {named}"]
+    if found.cost.bytes_a_node is not None:
+        lines.append(f"    a node     {found.cost.bytes_a_node:,.0f} bytes at the peak")
+    for one in found.cost.growth:
+        calls = ", ".join(f"{number:,}" for number in one.calls)
+        sizes = ", ".join(str(times * one.nodes) for times in (1, 2, 3))
+        lines.append(f"    {one.graph:10} {sizes} entries: {calls} calls of functions")
+    return lines
+
+
+def _time(seconds: float | None) -> str:
+    return "n/a" if seconds is None else f"{seconds * 1e6:.3g} µs"
 
 
 def verdict(found: Conformance) -> str:
@@ -104,6 +125,14 @@ def as_markdown(found: Conformance) -> str:
     return "\n".join([*lines, "", verdict(found) + "."]) + "\n"
 
 
+def _cost_for_programs(cost: Cost) -> dict[str, Any]:
+    growth = {
+        one.graph: {"entries": [times * one.nodes for times in (1, 2, 3)], "calls": list(one.calls)}
+        for one in cost.growth
+    }
+    return {"seconds_an_op": dict(cost.seconds), "bytes_a_node": cost.bytes_a_node, "growth": growth}
+
+
 def as_json(found: Conformance) -> str:
     """The same for programs."""
     document: dict[str, Any] = {
@@ -114,6 +143,7 @@ def as_json(found: Conformance) -> str:
         "ops": found.ops,
         "conventions": [say(one) for one in found.conventions],
         "properties": [{"name": one.name, "status": one.status, "message": say(one.why)} for one in found.properties],
+        "cost": None if found.cost is None else _cost_for_programs(found.cost),
         "lacking": [] if found.cases is None else [word for one in lacking(found.cases) for word in one.words],
     }
     return json.dumps(document) + "\n"

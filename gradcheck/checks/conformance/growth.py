@@ -1,0 +1,120 @@
+"""How the work of a pass grows with its graph: counted in calls of functions, which no clock changes.
+
+Chains are long, diamonds use each tensor twice in the next, and fans use one tensor many times. An engine that passes
+on at each arrival walks every path through n diamonds, of which there are 2^n.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.base import Engine
+from gradcheck.errors import Place
+from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.problem import Problem
+
+#: Where gradcheck's own code is, whose calls are not an adapted class's.
+_HERE = str(Path(__file__).parents[2])
+#: By how much the second addition of as many nodes may take more than the first.
+MOST = 1.2
+#: From here on it grows as the number of paths does, and no power does.
+_PATHS = 4.0
+
+
+def chain(nodes: int) -> dict[str, Expr]:
+    """h = h * x, over and over."""
+    return _entries(nodes, lambda h: Call("mul", (h, Name("x"))))
+
+
+def diamonds(nodes: int) -> dict[str, Expr]:
+    """h = h + h, over and over."""
+    return _entries(nodes, lambda h: Call("add", (h, h)))
+
+
+def fan(nodes: int) -> dict[str, Expr]:
+    """x + x + x + …"""
+    return _entries(nodes, lambda h: Call("add", (h, Name("x"))))
+
+
+def _entries(nodes: int, step: Callable[[Expr], Expr]) -> dict[str, Expr]:
+    entries: dict[str, Expr] = {}
+    last: Expr = Name("x")
+    for number in range(1, nodes + 1):
+        name = f"h{number}"
+        entries[name], last = step(last), Name(name)
+    return entries
+
+
+#: By name, a graph of any size, and the smallest of the three sizes at which it is looked at: n, 2 n, 3 n.
+GRAPHS: dict[str, tuple[Callable[[int], dict[str, Expr]], int]] = {
+    "chain": (chain, 64),
+    "diamonds": (diamonds, 4),
+    "fan": (fan, 64),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How many calls a graph of n, 2 n and 3 n entries takes."""
+
+    graph: str
+    nodes: int
+    calls: tuple[int, int, int]
+
+    @property
+    def ratio(self) -> float:
+        """How many times what the first n more take the next n take: 1 in proportion to the graph."""
+        one, two, three = self.calls
+        return (three - two) / max(two - one, 1)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the work is in proportion to the graph."""
+        return self.ratio <= MOST
+
+    @property
+    def is_of_paths(self) -> bool:
+        """Whether it grows as the number of paths through the graph."""
+        return self.ratio >= _PATHS
+
+
+def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | None:
+    """The growth on one kind of graph; None where the engine cannot be asked for it."""
+    graph, nodes = GRAPHS[name]
+    engine.evaluate(problem_of(graph(2), dtype))  # what is looked up once is no part of it
+    one, two, three = (_calls(engine, problem_of(graph(times * nodes), dtype)) for times in (1, 2, 3))
+    return None if one is None or two is None or three is None else Growth(name, nodes, (one, two, three))
+
+
+def _calls(engine: Engine, problem: Problem) -> int | None:
+    """Calls of functions while an engine evaluates, without those of an adapter; None where it raises something."""
+    count, ours = 0, _HERE if hasattr(engine, "evaluate_bare") else "\0"
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call") and not frame.f_code.co_filename.startswith(ours)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        found = engine.evaluate(problem)
+    finally:
+        sys.setprofile(before)
+    is_refused = found.error is not None or any(state.error is not None for state in found.states)
+    return None if is_refused else count
+
+
+def problem_of(entries: Mapping[str, Expr], dtype: str = "float64") -> Problem:
+    """A graph over one number, and a pass from its last entry."""
+    root = list(entries)[-1]
+    claims = {name: Claim("", expr) for name, expr in entries.items()}
+    case = Case("growth", "growth", Place(), {}, claims, (Step("backward", roots={root: None}),), dtype=dtype)
+    return Problem(case, {"x": np.asarray(0.9, dtype)}, {}, seeds=({root: None},), forwards=({},))
