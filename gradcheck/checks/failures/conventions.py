@@ -182,7 +182,7 @@ def _judged(c: Comparison, dispute: Dispute, is_chosen: bool) -> Comparison:
         said = _outside(name, dispute, dispute.at(dispute.got))
         if said.kind == "outside_together" and c.what is ClaimKind.FORMULA and not is_chosen:
             # right on each side of a tie that nobody chose to look at
-            return replace(c, status="not_differentiable", verdict=fact("not_where_equal", what=said))
+            return replace(c, status="not_differentiable", verdict=fact("not_where_equal", name=name))
         return replace(c, verdict=said)
     if theirs == "outside":
         said = _outside(c.reference, dispute, dispute.at(dispute.want))
