@@ -142,7 +142,7 @@ def _no_space(line: Line) -> Slip | None:
 
 def _no_name(line: Line) -> Slip | None:
     """A call that stands as a statement, between lines that have names: `loss.backward()`."""
-    above, found = line.above, re.match(r"\s*((\w+)[\w.]*\(.*\))\s*$", line.text)
+    above, found = line.above, re.match(r"\s*+((\w++)[\w.]*+\(.*\))\s*$", line.text)
     if found is None or above is None or not above.key or line.indent != above.indent:
         return None
     hint = "a line is a name, a colon and an expression: y: …"
