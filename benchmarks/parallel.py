@@ -20,7 +20,7 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_cases(folder, FILES)
-        words = ("-m", "gradcheck", "run", "-q", str(folder))
+        words = ("-m", "gradcheck", "run", "-q", "--no-cache", str(folder))
         timing = race({"one": lambda: command(*words), "two": lambda: command(*words, "-j", "2")}, rounds=3)
     ratio = timing.ratio("two", "one")
     details = f"s: one {timing.median('one'):.1f}, two {timing.median('two'):.1f}; {os.cpu_count()} cores, "
