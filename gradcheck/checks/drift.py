@@ -34,16 +34,21 @@ def _measured(found: CaseResult) -> dict[str, float]:
     claims: dict[str, float] = {}
     for c in found.comparisons:
         if c.status == "passed" and c.agreement is not None and c.trial is None:
-            name = _name(c)
+            name = _name(c, found.seed)
             claims[name] = max(claims.get(name, 0.0), c.agreement)
     return claims
 
 
-def _name(c: Comparison) -> str:
-    """`gradient of x by core`, `formula of x: 2 * x`."""
-    step = f" after step {c.step + 1}" if c.step else ""
-    engine = f" by {c.engine}" if c.engine not in ("", "case") else ""
-    return f"{c.what.replace('_', ' ')} of {c.tensor}{step}{engine}{f': {c.formula}' if c.formula else ''}"
+def _name(c: Comparison, seed: int) -> str:
+    """`gradient of x by core`, `formula of x: 2 * x`; with all that tells numbers of one run from those of another: who
+    is asked, against whom, in which dtype, at which seed, as far as that is not as usual."""
+    parts = [f"{c.what.replace('_', ' ')} of {c.tensor}"]
+    parts += [f"after step {c.step + 1}"] if c.step else []
+    parts += [f"by {c.engine}"] if c.engine not in ("", "case") else []
+    parts += [f"against {c.reference}"] if c.reference not in ("", "case", "torch") else []
+    parts += [f"in {c.dtype}"] if c.dtype != "float64" else []
+    parts += [f"at seed {seed}"] if seed else []
+    return " ".join(parts) + (f": {c.formula}" if c.formula else "")
 
 
 def _rounded(near: float) -> float:

@@ -22,10 +22,11 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, Work
 from gradcheck.language.problem import Problem
 
-#: Choices that change no result that is kept: how a run is made, what is said of its results afterwards, and what is
-#: about expected failures. Every other field of `Options` is in the key.
+#: Choices that change no result that is kept: how a run is made, and what is said of its results afterwards. Every
+#: other field of `Options` is in the key, and whether a baseline asks for agreement. (The day decides of expected
+#: failures alone, which are not kept.)
 NOT_IN_THE_KEY = frozenset(
-    ("jobs", "executor", "maxfail", "shrink", "cache", "overrides", "baseline", "fail_on_drift", "today")
+    ("jobs", "executor", "maxfail", "shrink", "baseline", "fail_on_drift", "overrides", "cache", "today")
 )
 #: Results are written so many at a time, and at the end.
 _TOGETHER = 1_000
@@ -97,7 +98,8 @@ def by_chance(part: float) -> bool:
 def choices(options: Options) -> bytes:
     """All that may count, as text."""
     chosen = {one.name: getattr(options, one.name) for one in fields(options) if one.name not in NOT_IN_THE_KEY}
-    return repr(sorted(({**chosen, "engines": tuple(options.engines)}).items())).encode()
+    measured = options.baseline is not None and options.baseline.measured
+    return repr(sorted({**chosen, "engines": tuple(options.engines), "measured": measured}.items())).encode()
 
 
 # What is kept ----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ ID = "case.yaml::case"
 def result(**nears: float | None) -> CaseResult:
     """Claims about values by the names of tensors, and how near they come."""
     claims = tuple(
-        Comparison(Subject("value", tensor, engine="core"), "passed", agreement=near)  # type: ignore[arg-type]
+        Comparison(Subject("value", tensor, engine="core"), "passed", dtype="float64", agreement=near)  # type: ignore[arg-type]
         for tensor, near in nears.items()
     )
     return CaseResult(ID, "case.yaml", "case", "passed", comparisons=claims)
@@ -41,6 +41,16 @@ def result(**nears: float | None) -> CaseResult:
 )
 def test_three_digits_lost_are_drift(known: Mapping[str, float], now: float | None, tells: bool) -> None:
     assert [one.kind for one in drifted(result(y=now), known)] == ["has_drifted"] * tells
+
+
+def test_other_numbers_are_no_drift() -> None:
+    """Of another dtype, another seed, another reference: nothing is known of these."""
+    known = {"value of y by core": 1e-15}
+    (plain,) = result(y=1e-11).comparisons
+    others = [replace(plain, dtype="float32"), plain.about(reference="hips")]
+    assert [drifted(replace(result(), comparisons=(one,)), known) for one in others] == [(), ()]
+    assert drifted(replace(result(y=1e-11), seed=3), known) == ()
+    assert list(agreements(replace(result(y=1e-11), seed=3), {})) == ["value of y by core at seed 3"]
 
 
 def test_what_is_written_changes_only_where_something_has() -> None:

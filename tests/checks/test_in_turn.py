@@ -16,8 +16,8 @@ from tests.from_text import case_of
 
 CASE_TEXT = "name: a\ninputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 2 * x}"
 CASE = case_of(CASE_TEXT)
-#: Takes some 100 MB.
-LARGE = case_of("name: large\ninputs: {x: randn(1_000_000)}\ngraph: {y: (x * x).sum()}".replace("_", ""))
+#: Arrays of 40 MB, which are given back at once when they are not needed any more.
+LARGE = case_of("name: large\ninputs: {x: randn(5_000_000)}\ngraph: {y: (x * x).sum()}".replace("_", ""))
 
 
 def test_cases_and_files_that_cannot_be_read_have_results_in_turn() -> None:

@@ -16,6 +16,7 @@ from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings
 from gradcheck.checks import remembered
 from gradcheck.checks import run as running
+from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.options import QUICK, Options, Override
 from gradcheck.checks.remembered import NOT_IN_THE_KEY, Remembered
 from gradcheck.checks.result import CaseResult, RunResult
@@ -247,6 +248,8 @@ def test_every_choice_counts_but_those_that_change_nothing(cache: Cache) -> None
     assert len(set(found.values())) == len(found)
     asked = Options(jobs=2, maxfail=1, shrink=QUICK, executor="dask://a:1", engines=["core"], cache=cache)
     assert key(cache, case, asked) == same
+    assert key(cache, case, Options(today="2099-01-01", baseline=Baseline("known.json"), fail_on_drift=True)) == same
+    assert key(cache, case, Options(baseline=Baseline("known.json", measured=True))) != same
 
 
 def test_what_holds_for_some_paths_counts_for_these(cache: Cache) -> None:
