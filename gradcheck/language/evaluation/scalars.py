@@ -148,7 +148,8 @@ def _is_shape(value: Any) -> bool:
 
 def kind(value: Any) -> str:
     """What a value is, in words."""
-    return _KINDS.get(type(value), f"a {type(value).__name__}")
+    name = type(value).__name__
+    return _KINDS.get(type(value), "a dtype" if name.lower().endswith("dtype") else f"a {name}")
 
 
 def tensor_hint(*values: Any) -> str:

@@ -98,6 +98,16 @@ class Document:
         line_start = self.text.rfind("\n", 0, begin) + 1
         return Place(self.file, self.first + self.text.count("\n", 0, begin), begin - line_start + 1)
 
+    def lines_of(self, path: Path, text: str) -> list[str]:
+        """The lines of the file on which the text stands that is the value at `path`, the first from where it begins."""
+        left, lines = len("".join(text.split())), []
+        for line in self.text[self._mark(path).index :].split("\n"):
+            if left <= 0:
+                break
+            lines.append(line)
+            left -= len("".join(line.split()))
+        return lines or [text]
+
     def is_verbatim(self, path: Path, text: str) -> bool:
         """Whether the value at `path` stands in the file as it is read: on one line, and without escapes."""
         mark = self._mark(path)

@@ -172,8 +172,13 @@ class _Explanation:
         """A colon that lacks its space, or is none: in a text where a mapping belongs, or in a key without a value."""
         place = None
         if what == _MAPPING[0] and isinstance(found, str):
-            slip = in_text(found)
+            lines = self.document.lines_of(loc, found)
+            slip = in_text(lines[0])
             place = slip and self.document.locate(loc, found, slip.column)
+            for above, line in enumerate(lines[1:], 1):
+                if place is not None and (further := in_text(line)):
+                    there = replace(place, line=place.line + above, column=further.column + 1)
+                    self.checked.errors.append(InvalidCase(further.message, place=there, hint=further.hint))
         else:
             slip = in_text(str(loc[-1])) if found is None else None
             place = slip and replace(key := self.document.key_place(loc), column=key.column + slip.column)
