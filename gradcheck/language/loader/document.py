@@ -99,7 +99,7 @@ class Document:
         return Place(self.file, self.first + self.text.count("\n", 0, begin), begin - line_start + 1)
 
     def lines_of(self, path: Path, text: str) -> list[str]:
-        """The lines of the file on which the text stands that is the value at `path`, the first from where it begins."""
+        """The lines of the file on which the text at `path` stands, the first from where it begins."""
         left, lines = len("".join(text.split())), []
         for line in self.text[self._mark(path).index :].split("\n"):
             if left <= 0:
