@@ -22,8 +22,10 @@ HERE = Path(__file__).parent
 #: Seconds a class, and what a class may import that has nothing to do with gradients.
 LIMIT = 240
 STUBS = frozenset(
-    "matplotlib graphviz PIL colorama tqdm networkx pygraphviz datasets requests sklearn pandas seaborn torchvision "
-    "streamlit plotly IPython".split()
+    (
+        *("matplotlib", "graphviz", "PIL", "colorama", "tqdm", "networkx", "pygraphviz", "datasets", "requests"),
+        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython"),
+    )
 )
 #: Folders of a checkout from which its own scripts import.
 SOURCES = ("", "src", "python", "hw1/python", "hw2/python", "hw2/hw2/python", "steps")
