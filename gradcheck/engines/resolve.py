@@ -163,8 +163,9 @@ def _place(error: BaseException) -> str:
 # Modules --------------------------------------------------------------------------------------------
 
 
-def _from_module(name: str, folder: Path) -> ModuleType:
-    with _importable(folder):
+def _from_module(name: str, folder: Path, last: Path | None = None) -> ModuleType:
+    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one."""
+    with _importable(folder, last):
         return importlib.import_module(name)
 
 
@@ -176,12 +177,23 @@ def _from_file(where: str) -> ModuleType:
         raise UsageError(f"there is no file {where}", hint=did_you_mean(where, near, ""))
     path = path.resolve()
     names, folder = [path.stem], path.parent
+    root = _imported_folder(path)
+    if root is not None:
+        return _from_module(".".join(path.relative_to(root.parent).with_suffix("").parts), root.parent, path.parent)
     if not (folder / "__init__.py").is_file() and _is_relative(path):
         return _in_a_package(path)
     while (folder / "__init__.py").is_file():
         names.insert(0, folder.name)
         folder = folder.parent
-    return _from_module(".".join(names), folder) if len(names) > 1 else _alone(path)
+    return _from_module(".".join(names), folder, path.parent) if len(names) > 1 else _alone(path)
+
+
+def _imported_folder(path: Path) -> Path | None:
+    """The outermost folder around a file that the file itself imports from by name: its package, though nothing in the
+    folder may say so. Under another name its classes would be there twice."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    imported = set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.", text, re.MULTILINE))
+    return next((folder for folder in reversed(path.parents) if folder.name in imported), None)
 
 
 def _is_relative(path: Path) -> bool:
@@ -219,12 +231,15 @@ def _alone(path: Path) -> ModuleType:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """The folder's modules can be imported inside; those of gradcheck and torch that are there already come first."""
-    text = str(folder)
-    sys.path.insert(0, text)
+def _importable(folder: Path, last: Path | None = None) -> Iterator[None]:
+    """The folder's modules can be imported inside; those of gradcheck and torch that are there already come first. What
+    no folder has may come from a last one."""
+    added = [str(folder), *([] if last is None else [str(last)])]
+    sys.path.insert(0, added[0])
+    sys.path.extend(added[1:])
     try:
         yield
     finally:
-        if text in sys.path:
-            sys.path.remove(text)
+        for text in added:
+            if text in sys.path:
+                sys.path.remove(text)

@@ -102,6 +102,16 @@ def test_hips_accumulates_by_its_adapter() -> None:
     assert found.status == "passed"
 
 
+def test_tinygrad_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current release, whose flag for gradients is gone; on its own interpreter, which needs no compiler."""
+    monkeypatch.setenv("DEV", "PYTHON")
+    pytest.importorskip("tinygrad")
+    text = "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a * b, d: c * a, loss: d.sum()}\n"
+    cases, _ = load_text(text, "case.yaml")
+    (found,) = run(cases, engines=[engine("tinygrad")], trials=1, oracle="none").cases
+    assert found.status == "passed"
+
+
 def test_jax_where_it_is_installed() -> None:
     jax: Any = pytest.importorskip("jax")
     result = results_of("jax")

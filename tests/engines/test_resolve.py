@@ -169,3 +169,18 @@ def test_a_librarys_tensor_class_is_known_by_the_librarys_name() -> None:
     assert engine("mygrad").name == "mygrad.tensor"
     with pytest.raises(UsageError, match="is a library that is not installed"):
         engine("chainer")
+
+
+def test_a_package_that_nothing_calls_one_is_known_by_how_its_files_import_each_other(folder: Path) -> None:
+    """Under another name its classes would be there twice; and what no package has is looked for beside the file."""
+    inner = folder / "tinylib" / "inner"
+    inner.mkdir(parents=True)
+    write(inner / "rules.py", "from tinylib.inner import node\n\ndef made(data):\n    return node.Tensor(data)\n")
+    plus = "from tinylib.inner import rules\nimport beside\n" + TENSOR
+    write(inner / "node.py", plus)
+    write(inner / "beside.py", "")
+    found = engine("tinylib/inner/node.py:Tensor")
+    assert found.name == "node.Tensor"
+    from importlib import import_module
+
+    assert import_module("tinylib.inner.node").Tensor is found.api.constructor  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ class Api:
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
+    running          the function that runs a whole pass, where the method does not
     clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
     """
 
@@ -44,6 +46,7 @@ class Api:
     scalar: bool = False
     lists: bool = False
     clearing: str = ""
+    running: Callable[..., Any] | None = None
 
     # Making -------------------------------------------------------------------------------------
 
@@ -145,7 +148,16 @@ class Api:
             named[keyword], seed = seed[0], ()
         if self.retaining and retain_graph is not None:
             named[self.retaining] = retain_graph
-        getattr(tensor, self.backward_name)(*seed, **named)
+        if self.running is not None:
+            self.running(tensor, *seed, **named)
+        else:
+            getattr(tensor, self.backward_name)(*seed, **named)
+
+    def passes(self) -> Iterator[Callable[..., Any]]:
+        """Functions of the class's module that may run a whole pass."""
+        home = sys.modules.get(getattr(self.tensor_type, "__module__", ""))
+        found = (getattr(home, name, None) for name in dialects.PASSES)
+        return (function for function in found if inspect.isfunction(function))
 
     @property
     def retaining(self) -> str:
@@ -162,7 +174,7 @@ class Api:
 
     def _parameters(self) -> list[str]:
         try:
-            signature = inspect.signature(getattr(self.tensor_type, self.backward_name))
+            signature = inspect.signature(self.running or getattr(self.tensor_type, self.backward_name))
         except (TypeError, ValueError):
             return ["gradient"]
         return list(signature.parameters)[1:]

@@ -30,6 +30,8 @@ GRADIENT_METHODS = ("get_grad", "get_gradient")
 
 #: The method that runs a backward pass.
 BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass", "run_backward", "compute_gradients")
+#: Functions of its module that do, where the method goes no further than one op.
+PASSES = ("backward_graph", "backward_pass", "run_backward", "backpropagate", "backprop", "backward_all", "backward")
 #: Its parameter that keeps the graph, and others that are no incoming gradient either.
 RETAINING = ("retain_graph", "keep_graph", "retain")
 NO_SEEDS = (*RETAINING, "create_graph", "retain_grad", "zero_grad")

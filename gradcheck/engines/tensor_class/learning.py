@@ -59,8 +59,26 @@ class _Score:
         return self.ran > 1 and len(self.factors) == 1 and not self.factors & {0.0, np.inf}
 
 
+#: Of a class whose `backward` is one op's own.
+_ONE_OP = "a pass goes no further than one op"
+
+
 def capabilities_of(engine: Asked) -> Capabilities:
-    """What the engine's class can do; the flag under which that holds is the one of its `Api` afterwards."""
+    """What the engine's class can do; the flag under which that holds, and what runs a pass, are those of its `Api`
+    afterwards."""
+    found = _learned(engine)
+    if found.misunderstood != _ONE_OP:
+        return found
+    for function in engine.api.passes():
+        engine.api.running = function
+        again = _learned(engine)
+        if not again.misunderstood:
+            return again
+    engine.api.running = None
+    return found
+
+
+def _learned(engine: Asked) -> Capabilities:
     found = list(_tried(engine))
     best, flag, one = max(found, key=lambda entry: entry[0].worth(engine.api, entry[2].seed))
     if not best.right:
@@ -157,10 +175,13 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
         engine.start(engine.start_of(root), one, incoming.astype(one.dtype), keep)
 
     try:
-        y = applied(engine.leaf(given, True))
+        start = engine.leaf(given, True)
+        y = applied(start)
         z = applied(y)
         passed(z, 1)
         inner, own = engine.gradient(y), engine.gradient(z)
+        if not _has_arrived(engine, start):
+            return replace(one, misunderstood=_ONE_OP)
         one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
         x = engine.leaf(given, True)
         y = applied(x)
@@ -175,6 +196,11 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
     is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # one that overwrites has the same again
     return replace(one, keeps_graph=moved or one.seed == "none" or engine.api.scalar, adds_to_roots=not is_set)
+
+
+def _has_arrived(engine: Asked, tensor: WrappedTensor) -> bool:
+    found = engine.gradient(tensor)
+    return found is not None and bool(np.any(found))
 
 
 def _clearing(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:

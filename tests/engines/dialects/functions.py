@@ -42,3 +42,39 @@ def mul(a: Variable, b: Variable) -> Variable:
 
 def exp(a: Variable) -> Variable:
     return _made(np.exp(a.data), (a,), lambda g: (g * np.exp(a.data),))
+
+
+class Local:
+    """What `backward` does is one op's own; a function runs the whole pass."""
+
+    def __init__(self, data: Any, parents: Any = (), rule: Any = None) -> None:
+        self.data = np.asarray(data, float)
+        self.parents, self.rule, self.grad = parents, rule, np.zeros_like(self.data)
+
+    def backward(self) -> None:
+        for parent, part in zip(self.parents, self.rule(self.grad) if self.parents else (), strict=True):
+            parent.grad = parent.grad + part
+
+    def __add__(self, other: Any) -> Any:
+        return Local(self.data + other.data, (self, other), lambda g: (g, g))
+
+    def __mul__(self, other: Any) -> Any:
+        return Local(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+
+    def sum(self) -> Any:
+        return Local(self.data.sum(), (self,), lambda g: (np.full(self.data.shape, g),))
+
+
+def backward_graph(root: Local) -> None:
+    found: list[Local] = []
+
+    def visit(one: Local) -> None:
+        if one not in found:
+            for parent in one.parents:
+                visit(parent)
+            found.append(one)
+
+    visit(root)
+    root.grad = np.ones_like(root.data)
+    for one in reversed(found):
+        one.backward()

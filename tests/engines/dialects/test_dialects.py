@@ -108,6 +108,18 @@ def test_a_class_of_functions_is_understood() -> None:
     assert judged(functions.Variable, "sums").status == judged(functions.Variable, "bare").status == "passed"
 
 
+def test_a_method_that_is_one_ops_own_is_no_pass() -> None:
+    for name in ("sums", "products", "bare", "reuse"):
+        assert judged(functions.Local, name).status == "passed", name
+
+    class Shallow(functions.Local):
+        """Of another module, where no function runs a pass."""
+
+    Shallow.__module__ = __name__
+    found = judged(Shallow, "bare")
+    assert found.status == "unsupported"
+
+
 def test_dimensions_may_have_to_be_a_tuple() -> None:
     assert judged(arrays.Axes, "rows").status == "passed"
 

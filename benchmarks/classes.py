@@ -1,0 +1,145 @@
+"""Home-made Tensor classes from public repositories, each with one flag: `python -m benchmarks.classes CHECKOUTS`.
+
+CHECKOUTS holds a folder `owner+name` for each repository of `classes.txt`; those that are there are run on
+`classes.yaml`, each in a process of its own, and the table of docs/public-classes.md is printed. Nothing of theirs is
+shipped with gradcheck.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import signal
+import sys
+import types
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+#: Seconds a class, and what a class may import that has nothing to do with gradients.
+LIMIT = 240
+STUBS = frozenset(
+    (
+        *("matplotlib", "graphviz", "PIL", "colorama", "tqdm", "networkx", "pygraphviz", "datasets", "requests"),
+        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython"),
+    )
+)
+#: Folders of a checkout from which its own scripts import.
+SOURCES = ("", "src", "python", "hw1/python", "hw2/python", "hw2/hw2/python", "steps")
+
+
+class _Anything:
+    """Whatever is asked of it, it is that."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Anything()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _Anything()
+
+
+class _Stub(types.ModuleType):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Anything()
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Empty modules for what is not there and is only drawn, or shown, with."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] in STUBS else None
+
+    def create_module(self, spec: Any) -> types.ModuleType:
+        return _Stub(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        return None
+
+
+def judged(checkout: Path, spec: str) -> dict[str, Any]:
+    """What becomes of the cases, and the kinds of mistakes that were named."""
+    from gradcheck import run
+    from gradcheck.engines.resolve import engine
+    from gradcheck.language.loader import load_text
+    from gradcheck.reports.phrases import say
+
+    sys.meta_path.append(_Finder())
+    os.chdir(checkout)
+    sys.path += [str(checkout / folder) for folder in SOURCES if (checkout / folder).is_dir()]
+    cases, errors = load_text((HERE / "classes.yaml").read_text(), "classes.yaml")
+    assert not errors
+    result = run(cases, engines=[engine(spec)], trials=1, timeout=20)
+    failed = [case for case in result.cases if case.status in ("failed", "crashed")]
+    kinds = Counter(kind for case in failed for kind in {d.kind for c in case.comparisons for d in c.diagnoses})
+    raising = sum(not any(c.diagnoses for c in case.comparisons) for case in failed)
+    return {
+        "counts": [result.count("passed"), len(failed), result.count("unsupported")],
+        "kinds": {**kinds, **({"raises": raising} if raising else {})},
+        "conventions": [say(told) for _, told in result.conventions],
+    }
+
+
+def in_its_own_process(checkout: Path, spec: str) -> dict[str, Any]:
+    """The same, or why nothing came of it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        try:
+            found = judged(checkout, spec)
+        except BaseException as error:
+            found = {"error": f"{type(error).__name__}: {error}"}
+        with os.fdopen(writer, "w") as file:
+            json.dump(found, file)
+        os._exit(0)
+    os.close(writer)
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.alarm(LIMIT)
+    with os.fdopen(reader) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    signal.alarm(0)
+    return json.loads(text) if text else {"error": f"no answer within {LIMIT} s"}
+
+
+def row(name: str, spec: str, found: dict[str, Any]) -> str:
+    """A line of the table."""
+    if "error" in found:
+        return f"| {name} | `{spec}` | not loaded: {found['error'][:60]} | |"
+    told = ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(found["kinds"].items()))
+    return f"| {name} | `{spec}` | {' / '.join(map(str, found['counts']))} | {told} |"
+
+
+def main(checkouts: Path) -> None:
+    """The table, and in how many classes each kind of mistake was named."""
+    print("| repository | class | right / wrong / cannot express | found, in how many cases |\n|---|---|---|---|")
+    entries = [line.split(maxsplit=1) for line in (HERE / "classes.txt").read_text().splitlines() if line.strip()]
+    understood, total, named = 0, 0, Counter[str]()
+    for folder, spec in entries:
+        checkout = checkouts / folder.replace("/", "+")
+        if not checkout.is_dir():
+            continue
+        found = in_its_own_process(checkout.resolve(), spec.strip())
+        print(row(folder, spec.strip(), found), flush=True)
+        total += 1
+        understood += found.get("counts", [0])[0] > 0
+        named.update(found.get("kinds", {}).keys())
+    print(f"\n{understood} of {total} are understood. Classes in which each was found:", end=" ")
+    print(", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in named.most_common()))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
