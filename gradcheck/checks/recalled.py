@@ -1,4 +1,5 @@
-"""The reference, of which an earlier run has written down the answers: what it makes of problems, and of ops alone.
+"""The reference, of which an earlier run has written down the answers: what it makes of problems, and of ops alone; and
+with them the proofs of a case.
 
 Where somebody's engine takes part, or a case fails, the checks are made anew in every run; but the reference is asked
 the same as the last time, unless the case has changed, and need not even be imported. An answer is known by all that it
@@ -22,12 +23,12 @@ from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.remembered import by_chance, choices, contradicted, is_known, may_be_kept
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.transport import Transport
-from gradcheck.engines.base import Application, Cotangents, Evaluation, ForwardAD, Pullback
+from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
 from gradcheck.engines.libraries import LIBRARIES
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.resolve import engine
-from gradcheck.language.case import Case, Work
+from gradcheck.language.case import Case, Claim, Work
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
@@ -100,6 +101,11 @@ class Recalled(DefineByRun):
             lambda: self.made.pull_back(applications, cotangents, dtype),
         )
         return found
+
+    def recall(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+        """What was found the last time for the same question about the case that is being checked, or what is found by
+        asking now: of whatever else the case is checked by."""
+        return self._answer(question, ask)
 
     def _answer(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
         return ask() if self._book is None else self._book.answer(question, ask)
@@ -181,6 +187,11 @@ class Recalled(DefineByRun):
         return self.made.second_order(problem, step, probes)
 
 
+def recall(reference: Engine, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+    """What there is to ask, unless a reference that is recalled knows the answer to the question."""
+    return reference.recall(question, ask) if isinstance(reference, Recalled) else ask()
+
+
 @contextmanager
 def keeping(engines: Engines, work: Iterable[Work]) -> Iterator[Recalled | None]:
     """The reference that can be recalled, if it can be, around the checks of these."""
@@ -255,15 +266,17 @@ def _read(kept: bytes | None) -> dict[bytes, bytes]:
     return found if isinstance(found, dict) else {}
 
 
-def _raised(found: Evaluation | list[Pullback]) -> bool:
+def _raised(found: Any) -> bool:
     """Whether an error is part of the answer: what is behind it stays in this process."""
     if isinstance(found, Evaluation):
         return found.error is not None or any(state.error is not None for state in found.states)
-    return any(pullback.error is not None for pullback in found)
+    return any(isinstance(one, Pullback) and one.error is not None for one in found)
 
 
 def _are_alike(known: Any, found: Any) -> bool:
-    """Whether two answers are the same, but for what rounding may do."""
+    """Whether two answers are the same, but for what rounding may do to numbers."""
+    if not isinstance(found, Evaluation) and not all(isinstance(one, Pullback) for one in found):
+        return bool(known == found)
     some, others = dict(_numbers(known)), dict(_numbers(found))
     return some.keys() == others.keys() and all(_is_near(array, others[key]) for key, array in some.items())
 
@@ -299,6 +312,11 @@ def about_ops(applications: Sequence[Application], cotangents: Sequence[Cotangen
     """All that gradients of ops alone depend on. Which arguments are one and the same array is told by pickle, too."""
     plain = [replace(one, recorded=None) for one in applications]
     return _digest((plain, [list(some) for some in cotangents], str(dtype)))
+
+
+def about_claims(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
+    """All that a proof depends on: the problem, with all that its case says, and the claims."""
+    return _digest((problem, [(name, claim.text, claim.expr) for name, claim in claims]))
 
 
 def _digest(thing: Any) -> bytes:

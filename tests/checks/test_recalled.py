@@ -19,15 +19,17 @@ from gradcheck.cache.cache import Cache
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings
 from gradcheck.checks import recalled
+from gradcheck.checks.claims import certificates
 from gradcheck.checks.options import Options, Override
-from gradcheck.checks.recalled import Recalled, about_ops, about_problem, engines_with_memory
+from gradcheck.checks.recalled import Recalled, about_claims, about_ops, about_problem, engines_with_memory
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
 from gradcheck.engines.base import Application, Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import TensorError
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
@@ -57,6 +59,9 @@ class Mine(Core):
     """Somebody's own."""
 
     name = "mine"
+
+
+MINE = Mine()
 
 
 def cases_of(text: str = CASES) -> list[Case]:
@@ -200,6 +205,24 @@ def test_every_argument_of_an_op_counts_and_which_of_them_are_one() -> None:
     questions += [about_ops([op], [ones], np.dtype(np.float32)), about_ops([op, op], [ones, ones], array.dtype)]
     assert len(set(questions)) == len(questions)
     assert about_ops([replace(op, recorded=object)], [ones], array.dtype) == questions[0]
+
+
+def test_everything_that_a_proof_is_about_counts() -> None:
+    def asked(text: str = CASES, seed: int | None = None, formula: str = "x") -> bytes:
+        return about_claims(draw(cases_of(text)[0], seed), [("x", Claim.of(parse(formula)))])
+
+    texts = [CASES.replace("3]", "4]"), CASES.replace("z.exp", "z.tan")]
+    questions = [asked(), asked(seed=5), asked(formula="2 * x"), *map(asked, texts)]
+    assert len(set(questions)) == len(questions)
+    assert asked() == questions[0]
+
+
+def test_proofs_are_known_too(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(cases_of()[:2], cache=cache, engines=[MINE])
+    monkeypatch.setattr(certificates, "_ask", lambda *_: pytest.fail("a proof was looked for"))
+    assert plain(run(cases_of()[:2], cache=cache, engines=[MINE])) == plain(first)
+    with pytest.raises(pytest.fail.Exception):
+        run(cases_of(CASES.replace("3]", "4]"))[:1], cache=cache, engines=[MINE])
 
 
 # What is not kept --------------------------------------------------------------------------------------

@@ -268,6 +268,11 @@ def test_somebodys_engine_is_asked_every_time(cache: Cache, engine: Any) -> None
     assert Remembered(cache, Options(reference=engine), cases_of())._keys == {}
 
 
+def test_an_expected_failure_has_no_key(cache: Cache) -> None:
+    """What it comes to depends on the date, too."""
+    assert list(Remembered(cache, Options(), cases_of())._keys) == [0, 1, 3]
+
+
 def test_an_engine_whose_library_is_not_in_the_keys_is_asked_every_time(cache: Cache) -> None:
     assert Remembered(cache, Options(engines=["jax"]), cases_of())._keys == {}
     for_some = Override((str(Path.cwd() / "cases"),), {"reference": "hips"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
+from gradcheck.checks.recalled import about_claims, recall
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
@@ -75,18 +77,23 @@ def proofs_of(
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
         return []
-    from gradcheck.oracles.exact.prove import prove  # not for cases without formulas
-
     failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status in UNSETTLED}
     given_up: set[tuple[str, str]] = set()
     for problem in problems:
         known = context.proofs.setdefault(id(problem), {})
         asked = [(n, claim) for n, claim in claims if (n, claim.text) not in known.keys() | given_up]
         if asked:
-            found = prove(problem, asked, problem.seed)
+            question, ask = partial(about_claims, problem, asked), partial(_ask, problem, asked)
+            found: list[Proof] = recall(context.engines.reference, question, ask)
             known |= {(name, claim.text): proof for (name, claim), proof in zip(asked, found, strict=True)}
         given_up |= {key for key, proof in known.items() if key in failed and proof.status != "proved"}
     return [(context.proofs[id(problem)], problem) for problem in problems]
+
+
+def _ask(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> list[Proof]:
+    from gradcheck.oracles.exact.prove import prove  # not for cases without formulas, nor where it is known
+
+    return prove(problem, claims, problem.seed)
 
 
 def proved(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
