@@ -11,13 +11,21 @@ def in_repository(file: str) -> str:
     here = Path.cwd()
     path = Path(os.path.normpath(here / file))
     workspace = os.environ.get("GITHUB_WORKSPACE")
-    roots = [Path(workspace), Path(os.path.realpath(workspace))] if workspace else []
+    roots = [Path(workspace), Path(_real(workspace))] if workspace else []
     roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
-    for one in (path, Path(os.path.realpath(path))):  # a root may be reached by way of a link
+    for one in (path, Path(_real(str(path)))):  # a root may be reached by way of a link
         for root in roots:
             if one.is_relative_to(root):
                 return one.relative_to(root).as_posix()
     return Path(os.path.relpath(path, roots[0] if roots else here)).as_posix()
+
+
+def _real(path: str) -> str:
+    """By its own way; as it is where no file can be called so."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
 
 
 def is_outside(seen: str) -> bool:

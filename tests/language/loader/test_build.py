@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import Place
-from gradcheck.language.case import Generalize, StatedTolerance
+from gradcheck.language.case import ExpectedFailure, Generalize, StatedTolerance
 from gradcheck.language.expr.printer import to_text
 from tests.language.loader.cases import VALID, one, with_x, wrong
 
@@ -90,7 +90,7 @@ def test_settings() -> None:
         generalize="{trials: 5, dims: {n: [2, 4]}}", tolerance="{rtol: 1e-3, x: {atol: 1}, engines: {rtol: 0.5}}",
     )  # fmt: skip
     assert (case.tags, case.dtype, case.seed, case.dims, case.only) == (("a", "b"), "float32", 7, {"n": 3}, ("core",))
-    assert (case.skip, case.xfail) == ("because", "known")
+    assert (case.skip, case.xfail) == ("because", ExpectedFailure("known"))
     assert case.generalize == Generalize(5, {"n": (2, 4)})
     assert case.tolerance == {"": StatedTolerance(rtol=1e-3), "x": StatedTolerance(atol=1.0)}
     assert case.engine_tolerance == StatedTolerance(rtol=0.5)
