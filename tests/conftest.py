@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gradcheck.autograd.op import TABLE
+import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
+from gradcheck.autograd.op import TABLE, whole_table
 from gradcheck.checks.conformance import properties
+
+whole_table()  # the tables of tests are those of every op, which no other process loads
 
 # As the command line does: a look for cycles goes over all that torch has made, an eighth of the time of all tests.
 gc.set_threshold(100_000, 20, 100)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ _WITHOUT_HANDLER = frozenset((np.ndarray, float, int, bool, str, tuple, list, sl
 TABLE: dict[str, Op] = {}
 #: Other names that users write for the same ops, to the name in `TABLE`.
 ALIASES: dict[str, str] = {}
+#: Names of ops that are not in the table yet, to the module that enters them.
+LATER: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -79,6 +82,8 @@ class Op(Signature):
     doc: str = ""
     #: The forward rounds half precision itself, since it has a `dtype=` to obey.
     rounds: bool = False
+    #: What makes torch's result the one that is chosen here, where several are as right: signs of eigenvectors.
+    choice: Callable[[Any], Any] | None = None
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
     #: What promotion comes to, by the kinds of arguments.
@@ -255,5 +260,21 @@ def _register(entry: Op, aliases: tuple[str, ...]) -> None:
 
 
 def lookup(name: str) -> Op | None:
-    """The op that users call by this name, or None."""
-    return TABLE.get(name) or TABLE.get(ALIASES.get(name, ""))
+    """The op that users call by this name, or None. Its family is loaded if it is not yet."""
+    found = TABLE.get(name) or TABLE.get(ALIASES.get(name, ""))
+    if found is None and name in LATER:
+        import_module(LATER[name])
+        return TABLE.get(name) or TABLE[ALIASES[name]]
+    return found
+
+
+def whole_table() -> dict[str, Op]:
+    """Every op by its name, once all families are loaded."""
+    for module in dict.fromkeys(LATER.values()):
+        import_module(module)
+    return TABLE
+
+
+def every_name() -> list[str]:
+    """What `lookup` knows: the names of ops, and others for the same, loaded or not."""
+    return list(dict.fromkeys((*TABLE, *ALIASES, *LATER)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcheck.autograd.op import TABLE, lookup
+from gradcheck.autograd.op import TABLE, lookup, whole_table
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -69,7 +69,7 @@ class Operators:
         return _Method(entry, self)
 
     def __dir__(self) -> list[str]:
-        methods = [name for name, entry in TABLE.items() if entry.method and "." not in name]
+        methods = [name for name, entry in whole_table().items() if entry.method and "." not in name]
         return sorted({*object.__dir__(self), *methods})
 
 

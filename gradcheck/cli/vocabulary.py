@@ -45,7 +45,7 @@ def _find(name: str) -> list[Op]:
     """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one; else all
     ops whose names, or aliases, have the word in them."""
     import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
-    from gradcheck.autograd.op import ALIASES, TABLE, lookup
+    from gradcheck.autograd.op import every_name, lookup
 
     short = name
     for prefix in ("torch.", "nn.functional.", "F.", "Tensor."):
@@ -53,7 +53,7 @@ def _find(name: str) -> list[Op]:
     found = lookup(name) or lookup(short) or lookup(short.lower())
     if found is not None:
         return [found]
-    names = [*TABLE, *(alias for alias in ALIASES)]
+    names = every_name()
     alike = dict.fromkeys(lookup(known) for known in names if short.lower() in known.lower())
     if not alike or len(short) < 2:
         hint = did_you_mean(short, names, "gradcheck ops lists them all")

@@ -206,7 +206,7 @@ class TorchHost:
         """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
         function, infix, variadic = _plan(op)
         if variadic is not None and len(args) > variadic:
-            args = _bundled(args, variadic)
+            args = _bundled(args, variadic) if op.name not in _WRITTEN_OUT else _written_out(args)
         if kwargs:
             kwargs = _keywords(op, kwargs)
         try:
@@ -220,7 +220,8 @@ class TorchHost:
             if args and result is args[0] and result.requires_grad:
                 return result.view_as(result)  # handed back: a tensor of its own, with a gradient of its own
             return result
-        return tuple(result) if isinstance(result, (tuple, list)) else result
+        parts = tuple(result) if isinstance(result, (tuple, list)) else result
+        return parts if op.choice is None else op.choice(parts)
 
     def dtype(self, name: str) -> torch.dtype:
         return _DTYPES[name]
@@ -254,6 +255,14 @@ def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:
     if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
         return (*args[:position], tuple(rest[0]))
     return (*args[:position], rest)
+
+
+#: Ops of several tensors that torch does not take in a list.
+_WRITTEN_OUT = frozenset({"broadcast_tensors", "block_diag", "cartesian_prod"})
+
+
+def _written_out(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
 def _keywords(op: Op, kwargs: dict[str, Any]) -> dict[str, Any]:

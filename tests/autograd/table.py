@@ -179,7 +179,7 @@ def answer(side: Core | Reference, call: Application, *, second_order: bool = Fa
         try:
             gradients = side.grad(roots, inputs, seeds, second_order)
         except RuntimeError as error:
-            if "derivative for" not in str(error):
+            if "derivative for" not in str(error) and "ill-defined" not in str(error):
                 raise
             return Answer(values, None)
         second = _again(side, gradients, [*inputs, *seeds], stream) if second_order else None
@@ -217,8 +217,32 @@ TOLERANCE = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64"
 WIDER = {"float16": np.dtype(np.float32), "bfloat16": np.dtype(np.float32), "float32": DOUBLE}
 
 
+#: Whose gradients torch has wrong; differences of the forward hold ours, in `tests/oracles/numeric/test_table.py`.
+TORCH_ERRS = {
+    "as_strided_scatter": "what was there before gets a gradient where it was written over",
+    "cholesky_inverse": "the triangle that is not read gets a gradient",
+    "cholesky_solve": "the triangle that is not read gets a gradient",
+    "ctc_loss": "it is that of what a log_softmax stands before, to this",
+    "ldexp": "powers of 2 are whole numbers, 0 for a negative exponent",
+}
+#: Which torch computes in fewer digits than doubles have, and in how many.
+TORCH_ROUNDS = {
+    "digamma": 1e-8,
+    "polygamma": 1e-8,
+    "mvlgamma": 1e-8,
+    "lgamma": 1e-8,
+    "hardsigmoid": 1e-7,
+    "hardswish": 1e-7,
+}
+
+
 def tolerance(call: Application, answer: Answer) -> float:
     """That of the least precise dtype that takes part."""
+    rough = TORCH_ROUNDS.get(call.op.name, 0)
+    return max(rough, _tolerance(call, answer))
+
+
+def _tolerance(call: Application, answer: Answer) -> float:
     taking_part = [*arrays(call.args, call.kwargs), *(value for value in answer.values if value is not None)]
     return max((TOLERANCE.get(array.dtype.name, 0) for array in taking_part), default=0)
 
@@ -277,10 +301,14 @@ def disagreements(call: Application, *, second_order: bool = False) -> list[str]
     want = answer(REFERENCE, call, second_order=second_order)
     got = answer(CORE, call, second_order=second_order)
     allowed = tolerance(call, want)
+    if call.op.name in TORCH_ERRS:
+        want = Answer(want.values, None)
     found = differences(got, want, allowed)
     floats = {a.dtype.name for a in arrays(call.args, call.kwargs)} & WIDER.keys()
     if found and floats:
         wide = answer(REFERENCE, in_dtype(call, max(WIDER[name] for name in floats)))
+        if want.gradients is None:
+            wide = Answer(wide.values, None)
         with np.errstate(over="ignore"):
             rounded = Answer(_like(wide.values, want.values), _like(wide.gradients or (), want.gradients or ()))
         found = differences(replace(got, second=None), rounded, allowed)

@@ -52,6 +52,7 @@ def is_taken(side: Any, call: Application) -> bool:
 
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @for_each_by_family(sorted(name for name, op in TABLE.items() if op.torch and not table.is_random(op)))
+@pytest.mark.filterwarnings("ignore")  # torch's opinions
 def test_floats_are_refused_where_torch_refuses_them(name: str) -> None:
     op = TABLE[name]
     for sample in op.samples:

@@ -8,7 +8,7 @@ High performance convolutional neural networks for document processing, 2006). S
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -17,69 +17,9 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional
+from gradcheck.autograd.ops.common.windows import Slide, each, padded_elements
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
-
-# Windows -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Slide:
-    """How windows slide over the last `dims` dimensions; each setting is a number for all of them, or one for each."""
-
-    dims: int
-    stride: Any
-    padding: Any
-    dilation: Any = 1
-
-    def windows(self, input: Any, sizes: tuple[int, ...], fill: float = 0) -> list[Any]:
-        """For each place in a window, what all windows have there: tensors of shape (N, C, *number of windows).
-
-        `fill` is put around the input. Raises ShapeMismatch where no window fits.
-        """
-        stride, dilation = _each(self.stride, self.dims, "stride"), _each(self.dilation, self.dims, "dilation")
-        padded = ops.constant_pad_nd(input, tuple(self._paddings(sizes, stride, dilation)), fill)
-        spatial = padded.shape[2:]
-        counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(spatial, sizes, stride, dilation, strict=True)]
-        if any(count < 1 for count in counts):
-            raise ShapeMismatch(f"windows of {list(sizes)} do not fit into {list(spatial)}")
-
-        def cut(place: tuple[int, ...]) -> Any:
-            starts = [at * d for at, d in zip(place, dilation, strict=True)]
-            parts = (slice(b, b + (n - 1) * s + 1, s) for b, n, s in zip(starts, counts, stride, strict=True))
-            return padded[(slice(None), slice(None), *parts)]
-
-        return [cut(place) for place in np.ndindex(*sizes)]
-
-    def _paddings(self, sizes: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
-        """Before and after each dimension, as `constant_pad_nd` takes it."""
-        if self.padding == "same":
-            if max(stride) > 1:
-                raise ArgumentError("padding='same' takes a stride of 1 alone")
-            totals = [d * (k - 1) for k, d in zip(sizes, dilation, strict=True)]
-            return [size for total in reversed(totals) for size in (total // 2, total - total // 2)]
-        if isinstance(self.padding, str) and self.padding != "valid":
-            raise ArgumentError(f"no padding {self.padding!r}", hint="expected numbers, 'same' or 'valid'")
-        around = _each(0 if self.padding == "valid" else self.padding, self.dims, "padding", 0)
-        return [size for n in reversed(around) for size in (n, n)]
-
-
-def _each(value: Any, count: int, what: str, least: int = 1) -> tuple[int, ...]:
-    """One number for all dimensions, or one for each."""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    values = values * count if len(values) == 1 else values
-    if len(values) != count:
-        raise ShapeMismatch(f"the {what} has {len(values)} numbers for {count} dimensions")
-    if any(integer(v, what) < least for v in values):
-        raise ArgumentError(f"the {what} must be at least {least}, not {value}")
-    return values
-
-
-def _padded_elements(input: Any, sizes: Any, padding: Any) -> int:
-    """Of the last dimensions with what is put around them: no window begins elsewhere, so as many windows at most."""
-    around = _each(0 if isinstance(padding, str) else padding, len(sizes), "padding", 0)
-    return prod(int(n) + 2 * p for n, p in zip(input.shape[-len(sizes) :], around, strict=True))
-
 
 # Convolution ---------------------------------------------------------------------------------------
 
@@ -89,10 +29,10 @@ def _convolved_elements(input: Any, weight: Any, bias: Any, stride: Any, padding
     sizes = weight.shape[2:]
     batch: int = input.shape[0] if input.ndim == weight.ndim else 1
     rows: int = input.shape[-len(sizes) - 1] * prod(sizes)
-    return batch * max(rows, int(weight.shape[0])) * _padded_elements(input, sizes, padding)
+    return batch * max(rows, int(weight.shape[0])) * padded_elements(input, sizes, padding)
 
 
-def _convolve(slide: _Slide, input: Any, weight: Any, bias: Any, groups: int) -> Any:
+def _convolve(slide: Slide, input: Any, weight: Any, bias: Any, groups: int) -> Any:
     """(N, in, …) with kernels (out, in / groups, …): (N, out, …). Each group of channels meets its own kernels."""
     _check_convolution(slide.dims, input, weight, bias, groups)
     if input.ndim == slide.dims + 1:
@@ -128,7 +68,7 @@ def _convolution(dims: int, doc: str, samples: str) -> None:
     def convolution(
         input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Any:
-        return _convolve(_Slide(dims, stride, padding, dilation), input, weight, bias, groups)
+        return _convolve(Slide(dims, stride, padding, dilation), input, weight, bias, groups)
 
 
 _convolution(
@@ -151,23 +91,33 @@ _convolution(
 )
 
 
+_convolution(
+    3,
+    "Each window of (N, in, d, h, w) against each kernel of (out, in / groups, k, l, m), plus `bias`.",
+    """
+        {}(randn(1, 2, 3, 4, 3), randn(2, 2, 2, 3, 2));
+        {}(randn(2, 3, 3, 3), randn(2, 2, 2, 2, 2), randn(2), 2, (1, 0, 1))
+    """,
+)
+
+
 # Pooling -------------------------------------------------------------------------------------------
 
 
 def _pooled_elements(dims: int) -> Callable[..., int]:
     def count(input: Any, kernel_size: Any, stride: Any, padding: Any, *settings: Any) -> int:
-        sizes = _each(kernel_size, dims, "kernel_size")
-        return prod(map(int, input.shape[:-dims])) * prod(sizes) * _padded_elements(input, sizes, padding)
+        sizes = each(kernel_size, dims, "kernel_size")
+        return prod(map(int, input.shape[:-dims])) * prod(sizes) * padded_elements(input, sizes, padding)
 
     return count
 
 
-def _pooled(slide: _Slide, input: Any, kernel_size: Any, fill: float) -> Any:
+def _pooled(slide: Slide, input: Any, kernel_size: Any, fill: float) -> Any:
     """The windows of each channel, stacked in a new first dimension. Without a stride they do not overlap."""
     dims = slide.dims
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
-    sizes, around = _each(kernel_size, dims, "kernel_size"), _each(slide.padding, dims, "padding", 0)
+    sizes, around = each(kernel_size, dims, "kernel_size"), each(slide.padding, dims, "padding", 0)
     if any(2 * p > k for p, k in zip(around, sizes, strict=True)):
         raise ShapeMismatch(f"a padding of {list(around)} is more than half of the windows of {list(sizes)}")
     if slide.stride is None:
@@ -177,41 +127,114 @@ def _pooled(slide: _Slide, input: Any, kernel_size: Any, fill: float) -> Any:
     return stacked if batch is input else ops.squeeze(stacked, 1)
 
 
-def _average(slide: _Slide, input: Any, kernel_size: Any, count_include_pad: bool) -> Any:
+def _given(stride: Any, otherwise: Any = None) -> Any:
+    """The stride, if there is one: torch takes an empty list for none."""
+    return otherwise if stride is None or stride in ((), []) else stride
+
+
+def _average(slide: Slide, input: Any, kernel_size: Any, count_include_pad: bool, divisor: int | None) -> Any:
     windows = _pooled(slide, input, kernel_size, 0.0)
-    if count_include_pad:
+    if divisor == 0:
+        raise ArgumentError("the divisor must not be 0")
+    if divisor is not None:
+        return ops.sum(windows, 0) / integer(divisor, "the divisor")
+    if count_include_pad and not slide.ceil:
         return ops.mean(windows, 0)
-    return ops.sum(windows, 0) / ops.sum(_pooled(slide, ops.ones_like(input), kernel_size, 0.0), 0)
+    return ops.sum(windows, 0) / _counted(slide, input, kernel_size, count_include_pad)
+
+
+def _counted(slide: Slide, input: Any, kernel_size: Any, with_padding: bool) -> Any:
+    """How many elements of each window count: never what lies beyond the padding."""
+    ones = ops.ones_like(ops.detach(input))
+    if not with_padding:
+        return ops.sum(_pooled(slide, ones, kernel_size, 0.0), 0)
+    spatial, sizes = tuple(map(int, input.shape[-slide.dims :])), each(kernel_size, slide.dims, "kernel_size")
+    steps = each(_given(slide.stride, sizes), slide.dims, "stride")
+    around = each(slide.padding, slide.dims, "padding", 0)
+    counts = replace(slide, stride=steps).counts(spatial, sizes)
+    ones = ops.constant_pad_nd(ones, tuple(n for size in reversed(around) for n in (size, size)), 1.0)
+    rows = zip(counts, steps, sizes, ones.shape[-slide.dims :], strict=True)
+    more = [max((c - 1) * s + k - int(n), 0) for c, s, k, n in rows]
+    ones = ops.constant_pad_nd(ones, tuple(n for size in reversed(more) for n in (0, size)), 0.0)
+    inside = _pooled(Slide(slide.dims, steps, 0), ones, kernel_size, 0.0)
+    return ops.sum(inside, 0)[(..., *(slice(count) for count in counts))]
 
 
 def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.functional.{}") -> None:
-    @functional(
+    entry = functional(
         torch,
         name=f"avg_pool{dims}d",
         doc=f"The mean of each window of (N, C, {sizes}); windows do not overlap unless `stride` says so.",
         elements=_pooled_elements(dims),
         samples=samples,
     )
+
     def pool(
-        input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
-    ) -> Any:
-        return _average(_Slide(dims, stride, padding), input, kernel_size, count_include_pad)
+        input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Any:  # fmt: skip
+        slide = Slide(dims, _given(stride), padding, ceil=ceil_mode)
+        return _average(slide, input, kernel_size, count_include_pad, divisor_override)
+
+    def along_one(
+        input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Any:  # fmt: skip
+        return pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    entry(along_one if dims == 1 else pool)
 
 
 def _max_pool(dims: int, sizes: str, samples: str) -> None:
     @functional(
-        "{}",
         name=f"max_pool{dims}d",
-        doc=f"The largest of each window of (N, C, {sizes}), the first of equals; padding is never chosen.",
+        doc=f"The largest of each window of (N, C, {sizes}), the first of equals; padding is never chosen. With "
+        "`return_indices`, also where it stands.",
         kinks="ties",
         elements=_pooled_elements(dims),
         samples=samples,
     )
-    def pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-        return ops.max(_pooled(_Slide(dims, stride, padding, dilation), input, kernel_size, -np.inf), 0)[0]
+    def pool(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        sizes = each(kernel_size, dims, "kernel_size")
+        slide = Slide(dims, _given(stride, sizes), padding, dilation, ceil_mode)
+        values, picked = ops.max(_pooled(slide, input, sizes, -np.inf), 0)
+        if not return_indices:
+            return values
+        places = slide.places(tuple(map(int, input.shape[-dims:])), sizes)
+        lead = (1,) * (input.ndim - dims)
+        table = np.broadcast_to(
+            places.reshape(len(places), *lead, *places.shape[1:]), (len(places), *map(int, picked.shape))
+        )
+        return values, ops.squeeze(ops.gather(table, 0, ops.unsqueeze(picked, 0)), 0)
 
 
-_average_pool(1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, count_include_pad=False)", torch="{}")
-_average_pool(2, "h, w", "{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0), count_include_pad=False)")
-_max_pool(1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1)")
-_max_pool(2, "h, w", "{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), stride=1, padding=(1, 0))")
+_average_pool(
+    1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, False, False); {}(randn(2, 6), 3, 2, 1, ceil_mode=True)",
+    torch="{}",
+)  # fmt: skip
+_average_pool(
+    2,
+    "h, w",
+    """
+        {}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0), count_include_pad=False);
+        {}(randn(1, 2, 4, 5), 2, 2, ceil_mode=True, divisor_override=3)
+    """,
+)
+_average_pool(3, "d, h, w", "{}(randn(1, 2, 2, 4, 2), 2); {}(randn(1, 3, 3, 3), 2, 1, 1, True)")
+_max_pool(1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1); {}(randn(1, 5), 2, 2, ceil_mode=True)")
+_max_pool(
+    2,
+    "h, w",
+    """
+        {}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), stride=1, padding=(1, 0))
+    """,
+)
+_max_pool(3, "d, h, w", "{}(randn(1, 2, 2, 2, 2), 2); {}(randn(1, 2, 2, 2), 2, 1, 1)")

@@ -129,17 +129,42 @@ def tile(input: Any, dims: Any) -> Any:
 
 
 @composite(
-    elements=lambda input, repeats, dim=None: prod(input.shape) * repeats,
-    samples="repeat_interleave(randn(2, 3), 2); repeat_interleave(randn(2, 3), 3, dim=1)",
+    elements=lambda input, repeats, dim, output_size: prod(input.shape) * _most(repeats),
+    samples="""
+        {}(randn(2, 3), 2); {}(randn(2, 3), 3, dim=1); {}(randn(2, 3), tensor([0, 1, 2]), 1);
+        {}(randn(3), tensor([2]), output_size=6)
+    """,
 )
-def repeat_interleave(input: Any, repeats: int, dim: int | None = None) -> Any:
-    """Each element along `dim` written `repeats` times in a row; without `dim`, of the flattened tensor."""
+def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Any:
+    """Each element along `dim` written `repeats` times in a row, a number for all or one for each; without `dim`, of
+    the flattened tensor."""
+    if dim is None:
+        input, dim = ravel(input), 0
+    if output_size is not None:
+        integer(output_size, "the size")
+    if hasattr(repeats, "dtype"):
+        return _each_repeated(input, repeats, dim)
     count = integer(repeats, "repeats")
     if count < 0:
         raise ArgumentError(f"repeat_interleave: repeats must not be negative, but are {count}")
-    if dim is None:
-        input, dim = ravel(input), 0
     after = canonical(dim, input.ndim) + 1
     shape = input.shape
     copies = expand(reshape(input, (*shape[:after], 1, *shape[after:])), (*shape[:after], count, *shape[after:]))
     return reshape(copies, (*shape[: after - 1], shape[after - 1] * count, *shape[after:]))
+
+
+def _most(repeats: Any) -> int:
+    """The largest number of copies of any element."""
+    return int(np.max(np.asarray(repeats), initial=0)) if hasattr(repeats, "dtype") else repeats
+
+
+def _each_repeated(input: Any, repeats: Any, dim: int) -> Any:
+    """One number of copies for each slice along `dim`, or one for all; the copies are picked by an index."""
+    counts = np.asarray(repeats)
+    where = canonical(dim, input.ndim)
+    size = input.shape[where] if input.ndim else 1
+    if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts.size and counts.min() < 0):
+        raise ArgumentError("repeat_interleave takes a tensor of integers from 0 up, of at most 1 dimension")
+    if counts.size not in (1, size):
+        raise ShapeMismatch(f"repeat_interleave: {counts.size} repeats for {size} elements along dimension {dim}")
+    return ops.index_select(input, dim, np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,))))

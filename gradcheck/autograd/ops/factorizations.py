@@ -47,7 +47,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
     return np.linalg.cholesky(precise(input, "linalg.cholesky"), upper=upper)
 
 
-def _parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
+def svd_parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
     """U, S and V^H, or their cotangents, out of what `svd_packed` makes."""
     rows, columns = A.shape[-2:]
     values = real(squeeze(narrow(packed, -1, rows, 1), -1))
@@ -65,7 +65,7 @@ def _packed_rule(g: Any, y: Any, A: Any) -> Any:
     Valid for what does not depend on the phases of singular vectors; singular values must differ.
     """
     rows, columns = A.shape[-2:]
-    (u, s, vh), (gu, gs, gvh) = _parts(y, A), _parts(g, A)
+    (u, s, vh), (gu, gs, gvh) = svd_parts(y, A), svd_parts(g, A)
     gaps = unsqueeze(s * s, -2) - unsqueeze(s * s, -1) + diag_embed(ones_like(s))
     turned = _skew(mH(u) @ gu)
     inner = diag_embed(gs) + turned / gaps * unsqueeze(s, -2) + unsqueeze(s, -1) * (_skew(vh @ mH(gvh)) / gaps)
@@ -89,7 +89,7 @@ def svd_packed(A: Any) -> Any:
 
 
 def _values_rule(g: Any, y: Any, A: Any) -> Any:
-    u, _, vh = _parts(svd_packed(A), A)
+    u, _, vh = svd_parts(svd_packed(A), A)
     return (u * unsqueeze(g, -2)) @ vh
 
 

@@ -42,8 +42,18 @@ def _places(dim: int, index: np.ndarray) -> tuple[Any, ...]:
     return tuple(grid)
 
 
+def _gather_rule(g: Any, y: Any, x: Any, dim: int, index: Any, sparse_grad: bool) -> Any:
+    if not np.size(index):
+        return ops.zeros_like(x)
+    if x.ndim == np.ndim(index):
+        return ops.scatter_add(ops.zeros_like(x), dim, index, g)
+    line, places = (x, ops.reshape(index, (1,))) if x.ndim else (ops.reshape(x, (1,)), index)
+    spread = ops.scatter_add(ops.zeros_like(line), 0, places, ops.reshape(g, tuple(places.shape)))
+    return ops.reshape(spread, x.shape)
+
+
 @linear(
-    lambda g, y, x, dim, index, sparse_grad: ops.scatter_add(ops.zeros_like(x), dim, index, g),
+    _gather_rule,
     samples="""
         {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 2, 0, 1]])); randn(3, 4).{}(-1, tensor([[0, 0], [3, 1]]));
         {}(randn(()), 0, tensor(0)); {}(randn(3), 0, tensor([2, 2, 2, 0]))
@@ -52,9 +62,15 @@ def _places(dim: int, index: np.ndarray) -> tuple[Any, ...]:
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """`out[i, j] = input[index[i, j], j]` for `dim` 0, and so on; `index` may be smaller than `input`."""
     where = canonical(dim, input.ndim)
+    if not index.size and (input.ndim or index.ndim):  # torch asks nothing of an index that names nothing
+        return np.zeros(index.shape, input.dtype)
     if not input.ndim:
-        _within(_checked(index, 1, "gather").shape, (), None, "gather")
-        return np.copy(input)
+        _within(np.atleast_1d(_checked(index, 1, "gather")).shape, (1,), 0, "gather")
+        return np.broadcast_to(input, index.shape).copy()
+    if not index.ndim:
+        index = np.atleast_1d(index)
+        _within(index.shape, input.shape, where, "gather")
+        return input[_checked(index, input.shape[where], "gather")][0]
     _within(index.shape, input.shape, where, "gather")
     return input[_places(where, _checked(index, input.shape[where], "gather"))]
 
@@ -143,7 +159,7 @@ def _vector(input: Any, dim: int, index: Any, name: str) -> tuple[int, np.ndarra
 
 
 def _index_add_source(g: Any, y: Any, x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    back = index_select(g, dim, index)
+    back = index_select(g, dim, index) if x.ndim else ops.reshape(g, source.shape)
     return back if alpha == 1 else back * alpha
 
 
@@ -158,10 +174,12 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     where, picked = _vector(input, dim, index, "index_add")
     if source.dtype != input.dtype:
         raise DtypeMismatch(f"index_add: a source of {source.dtype} for a tensor of {input.dtype}")
-    expected = (*input.shape[:where], picked.size, *input.shape[where + 1 :])
-    if source.shape != expected:
+    expected = (*input.shape[:where], picked.size, *input.shape[where + 1 :]) if input.ndim else ()
+    if source.shape != expected and (input.ndim or source.shape != (1,)):
         raise ShapeMismatch(f"index_add: a source of shape {list(source.shape)}, where {list(expected)} is expected")
     out = np.array(input)
+    if not input.ndim:
+        return np.asarray(out + np.sum(source) * alpha, out.dtype)
     np.add.at(np.moveaxis(out, where, 0), picked, np.moveaxis(source if alpha == 1 else source * alpha, where, 0))
     return out
 

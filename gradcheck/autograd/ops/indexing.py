@@ -113,6 +113,8 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """The `length` slices from `start` on, along `dim`."""
     where = canonical(dim, input.ndim)
     size = input.shape[where] if input.ndim else 0
+    if hasattr(start, "ndim"):  # a tensor of one integer
+        start = integer(int(np.asarray(start)), "the start")
     if not -size <= start <= size:
         raise IndexOutOfRange(f"narrow: start {start} of a dimension of size {size}")
     first = start + size if start < 0 else start

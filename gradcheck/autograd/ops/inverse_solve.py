@@ -40,7 +40,7 @@ def short_inv(A: Any) -> Any:
     return inv(A)
 
 
-def _pinv_rule(g: Any, y: Any, x: Any, rtol: Any, hermitian: bool) -> Any:
+def _pinv_rule(g: Any, y: Any, x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     """Golub and Pereyra: The differentiation of pseudo-inverses, 1973. Right where the rank stays the same."""
     h, back = mH(g), mH(y)
     inner = -(back @ g @ back)
@@ -59,10 +59,13 @@ def _pinv_rule(g: Any, y: Any, x: Any, rtol: Any, hermitian: bool) -> Any:
         linalg.pinv({REGULAR}); linalg.pinv(randn(2, 4)); linalg.pinv(randn(4, 2)); linalg.pinv(randn(2, 3, 2))
     """,
 )
-def pinv(input: Any, *, rtol: Any = None, hermitian: bool = False) -> Any:
-    """Moore and Penrose's pseudo-inverse; singular values below `rtol` times the largest count as 0."""
+def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """Moore and Penrose's pseudo-inverse; singular values below `atol`, or `rtol` times the largest, count as 0."""
     require_floating("linalg.pinv", matrices(input, "linalg.pinv").dtype)
-    return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
+    if atol is None:
+        return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
+    largest = np.max(np.linalg.svd(input, compute_uv=False), axis=-1, initial=np.finfo(input.dtype).tiny)
+    return np.linalg.pinv(input, rtol=np.maximum(rtol or 0, np.asarray(atol) / largest), hermitian=hermitian)
 
 
 @composite(

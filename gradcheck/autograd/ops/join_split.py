@@ -14,7 +14,7 @@ from gradcheck.autograd.ops.common.dims import canonical, integer
 from gradcheck.autograd.ops.indexing import narrow, select
 from gradcheck.autograd.ops.shape_casts import atleast_1d, atleast_2d, atleast_3d, reshape
 from gradcheck.autograd.promotion import result_dtype
-from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
+from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
 def _counts(tensor: Any, ndim: int) -> bool:
@@ -154,11 +154,18 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 
 @composite(
     elements=_elements,
-    samples="tensor_split(randn(5, 2), 3); tensor_split(randn(2, 5), (1, 4), dim=1); randn(3).tensor_split([1, 5])",
+    samples="""
+        {}(randn(5, 2), 3); {}(randn(2, 5), (1, 4), dim=1); randn(3).{}([1, 5]); {}(randn(3), tensor([1, 2]));
+        {}(randn(3), tensor(2))
+    """,
 )
 def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
     """So many pieces along `dim`, of sizes that differ by at most 1; for a list, pieces that begin at its indices."""
     where, size = _dimension(input, dim, "tensor_split")
+    if hasattr(sections, "dtype"):  # a tensor of integers: one, or a list of them
+        if sections.dtype.kind not in "iu":
+            raise DtypeMismatch(f"tensor_split takes integers, not {sections.dtype}")
+        sections = np.asarray(ops.detach(sections)).tolist()
     if isinstance(sections, (tuple, list)):
         ends = [slice(end).indices(size)[1] for end in sections]
         bounds = [0, *ends, size]

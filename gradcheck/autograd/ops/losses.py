@@ -127,14 +127,21 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
 @_loss(
     samples="""
         {}(randn(2, 3), detach(uniform(0, 5, [2, 3])));
-        {}(uniform(0.1, 3, [2, 3]), detach(uniform(0, 5, [2, 3])), log_input=False, reduction='sum')
+        {}(uniform(0.1, 3, [2, 3]), detach(uniform(0, 5, [2, 3])), log_input=False, reduction='sum');
+        {}(randn(2, 3), uniform(0, 5, [2, 3]), full=True)
     """,
 )
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool = True, *, eps: float = 1e-8, reduction: str = "mean"
+    input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
-    """Minus the log-likelihood of a Poisson distribution, without its constant; `input` is its rate, or the log."""
+    """Minus the log-likelihood of a Poisson distribution; `input` is its rate, or the log. `full` adds Stirling's
+    approximation of the constant, for targets above 1."""
     loss = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
+    if full:
+        large = target > 1
+        safe = ops.where(large, target, 2.0)
+        stirling = safe * ops.log(safe) - safe + 0.5 * ops.log(2 * pi * safe)
+        loss = loss + ops.where(large, stirling, 0.0)
     return reduced(loss, reduction)
 
 

@@ -6,6 +6,7 @@ Lempitsky 2016; group_norm: Wu and He 2018; rms_norm: Zhang and Sennrich 2019.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -78,17 +79,14 @@ def _channels(value: Any, input: Any, what: str) -> Any:
     return ops.reshape(value, (1, value.shape[0]) + (1,) * (input.ndim - 2))
 
 
-def _move_statistics(mean: Any, var: Any, batch: Any, dims: tuple[int, ...], momentum: float) -> None:
-    """Move running statistics towards the batch's, in place: `batch_norm` is the one op that changes its arguments."""
-    if not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
+def _move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], Any], momentum: float) -> None:
+    """Move a running statistic towards the batch's, in place: such norms alone change their arguments."""
+    if running is None or not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
         return
     values = np.asarray(batch)
-    if not values.size:
-        return
-    for running, current in ((mean, values.mean(dims)), (var, values.var(dims, ddof=1))):
-        if running is not None:
-            known = np.asarray(running)
-            known[...] = (1 - momentum) * known + momentum * current.reshape(known.shape)
+    if values.size:
+        known = np.asarray(running)
+        known[...] = (1 - momentum) * known + momentum * moment(values).reshape(known.shape)
 
 
 @functional(
@@ -113,6 +111,8 @@ def batch_norm(
 
     In training, over the batch, and the running statistics move towards the batch's in place, the variance unbiased.
     """
+    if input.ndim == 1 and not input.shape[0]:
+        return ops.clone(input)
     if input.ndim < 2:
         raise IndexOutOfRange(f"batch_norm takes at least 2 dimensions, (N, C, …), not {input.ndim}")
     if (running_mean is None) != (running_var is None):
@@ -129,7 +129,8 @@ def batch_norm(
     dims = (0, *range(2, input.ndim))
     if prod(int(input.shape[d]) for d in dims) == 1:
         raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
-    _move_statistics(running_mean, running_var, ops.detach(input), dims, momentum)
+    _move_statistics(running_mean, ops.detach(input), lambda x: x.mean(dims), momentum)
+    _move_statistics(running_var, ops.detach(input), lambda x: x.var(dims, ddof=1), momentum)
     return _scaled(_standardized(input, dims, eps), weight, bias)
 
 
@@ -144,20 +145,44 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeMismatch(f"group_norm: {num_groups} groups of the channels of {list(input.shape)}")
     one_dtype("group_norm", input, weight, bias)
-    parted = ops.reshape(input, (input.shape[0], num_groups, -1))
+    rest = 0 if 0 in input.shape else -1
+    parted = ops.reshape(input, (input.shape[0], num_groups, rest))
     normal = ops.reshape(_standardized(parted, (2,), eps), input.shape)
     return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 
 
-@functional(samples="instance_norm(randn(2, 3, 4)); instance_norm(randn(2, 3, 4), weight=randn(3), bias=randn(3))")
-def instance_norm(input: Any, *, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Mean 0 and variance 1 for each channel of each instance."""
+@functional(
+    samples="""
+        {}(randn(2, 3, 4)); {}(randn(2, 3, 4), weight=randn(3), bias=randn(3));
+        {}(randn(2, 3, 4), detach(zeros(3)), detach(ones(3)), randn(3));
+        {}(randn(2, 3, 4), detach(randn(3)), detach(rand(3)), use_input_stats=False)
+    """
+)
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Mean 0 and variance 1 for each channel of each instance, or what the running statistics make of it.
+
+    With the input's own statistics, the running ones move towards their mean over the instances, in place.
+    """
     if input.ndim < 3:
         raise ShapeMismatch(f"instance_norm takes at least 3 dimensions, (N, C, …), not {input.ndim}")
+    one_dtype("instance_norm", input, running_mean, running_var, weight, bias)
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if prod(int(size) for size in input.shape[2:]) == 1:
         raise ShapeMismatch(f"instance_norm needs more than 1 value a channel, not shape {list(input.shape)}")
-    one_dtype("instance_norm", input, weight, bias)
-    normal = _standardized(input, tuple(range(2, input.ndim)), eps)
+    inside = tuple(range(2, input.ndim))
+    _move_statistics(running_mean, ops.detach(input), lambda x: x.mean(inside).mean(0), momentum)
+    _move_statistics(running_var, ops.detach(input), lambda x: x.var(inside, ddof=1).mean(0), momentum)
+    normal = _standardized(input, inside, eps)
     return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 
 

@@ -252,10 +252,13 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     samples="""
         cdist(randn(2, 3), randn(4, 3)); cdist(randn(2, 2, 3), randn(4, 3), p=1.0); cdist(randn(0, 3), randn(4, 3))
     """,
-    elements=lambda x1, x2, p=2.0: prod(x1.shape) * x2.shape[-2],
+    elements=lambda x1, x2, *_: prod(x1.shape) * x2.shape[-2],
 )
-def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
-    """The p-norm distance of each row of `x1`, (…, m, d), from each row of `x2`, (…, n, d): (…, m, n)."""
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """The p-norm distance of each row of `x1`, (…, m, d), from each row of `x2`, (…, n, d): (…, m, n).
+
+    How torch computes it (`compute_mode`) changes no more than how it rounds.
+    """
     one_dtype("cdist", x1, x2)
     if not p >= 0:
         raise ArgumentError(f"cdist takes a p of at least 0, not {p}")

@@ -67,10 +67,12 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         raise ShapeMismatch(f"pad: {around} takes 1 or 2 more before them, not shape {list(input.shape)}")
     for dim, (before, after) in enumerate(_pairs("pad", input.ndim, pad)):
         size = input.shape[dim]
-        if mode != "replicate" and max(before, after) > size - (mode == "reflect"):
+        if mode != "replicate" and max(before, after) > max(size - (mode == "reflect"), 0):
             raise ShapeMismatch(f"pad: {mode} cannot put {max(before, after)} around a dimension of {size}")
-        if mode == "circular" and min(before, after) < 0:
-            raise ArgumentError(f"pad: circular cannot cut off, as {list(pad)} would")
+        if mode == "circular" and min(before, after) < 0:  # what is cut off comes back nowhere
+            kept = size + min(before, 0) + min(after, 0)
+            input, size = ops.narrow(input, dim, max(-before, 0), kept), kept
+            before, after = max(before, 0), max(after, 0)
         if before or after:
             input = ops.index_select(input, dim, _PLACES[mode](ops.arange(-before, size + after), size))
     return input

@@ -170,13 +170,15 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 
 def _atleast(input: Any, count: int, order: tuple[tuple[int | None, ...], ...]) -> Any:
-    """`order[ndim]` says which dimension of `input` each new one is; None is one of size 1."""
+    """`order[ndim]` says which dimension of `input` each new one is; None is one of size 1. Of a list, for each."""
+    if isinstance(input, (tuple, list)):
+        return tuple(_atleast(one, count, order) for one in input)
     if input.ndim >= count:
         return input
     return reshape(input, tuple(1 if i is None else input.shape[i] for i in order[input.ndim]))
 
 
-@composite(samples="atleast_1d(randn(())); atleast_1d(randn(2, 3))")
+@composite(samples="atleast_1d(randn(())); atleast_1d(randn(2, 3)); atleast_1d([randn(()), randn(2)])")
 def atleast_1d(input: Any) -> Any:
     """At least one dimension, a new one of size 1."""
     return _atleast(input, 1, ((None,),))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.comparison import EQUAL, Margin, Site, as_array
@@ -41,8 +42,7 @@ _EDGES = {
 
 
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
-_BRANCHING = {name for name, op in TABLE.items() if op.composite or (op.kinks and op.elementwise)}
-_BRANCHING |= _ORDERED | EQUAL | _SIGN | _EDGES.keys()
+_BRANCHING = _ORDERED | EQUAL | _SIGN | _EDGES.keys()
 
 
 @dataclass(slots=True)
@@ -166,7 +166,14 @@ def _ask_rules(log: Log, op: Op, result: Any, args: tuple[Any, ...]) -> None:
 def branching(case: Case) -> frozenset[str]:
     """The entries of the graph and the general claims that may compare numbers, as `Site.owner` calls them."""
     stated = [*case.graph.items(), *claims_of(case)]
-    return frozenset(name for name, claim in stated if not _BRANCHING.isdisjoint(ops_in(claim.expr)))
+    return frozenset(name for name, claim in stated if any(map(_may_branch, ops_in(claim.expr))))
+
+
+@cache
+def _may_branch(name: str) -> bool:
+    """Whether an op compares numbers, or may be composed of others that do."""
+    op = lookup(name)
+    return name in _BRANCHING or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
 
 
 def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:

@@ -11,7 +11,7 @@ import numpy as np
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.autograd.op import TABLE, Op, lookup
+from gradcheck.autograd.op import Op, every_name, lookup, whole_table
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.recording import arrays, convert
 from gradcheck.errors import Place, UsageError
@@ -58,14 +58,16 @@ class _Applied:
 
 def op_cases(names: Sequence[str] = ()) -> list[Case]:
     """The cases of these ops, or of all that have gradients and a counterpart. Each is tagged with its op."""
-    wanted = [_known(name) for name in names] or [op for op in TABLE.values() if _is_for_engines(op)]
+    wanted = [_known(name) for name in names] or [op for op in whole_table().values() if _is_for_engines(op)]
     return [case for op in wanted for case in _cases(op)]
 
 
 def _known(name: str) -> Op:
     found = lookup(name)
     if found is None:
-        raise UsageError(f"there is no op '{name}'", hint=did_you_mean(name, TABLE, "gradcheck ops lists them all"))
+        raise UsageError(
+            f"there is no op '{name}'", hint=did_you_mean(name, every_name(), "gradcheck ops lists them all")
+        )
     return found
 
 

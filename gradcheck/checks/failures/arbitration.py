@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
@@ -198,7 +198,7 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
         return False
     formulas = [claim for claim in case.formulas.get(c.tensor, ()) if claim.text == c.formula]
     called = {name for claim in (*formulas, *case.let.values()) for name in ops_in(claim.expr)}
-    modules = {op.forward.__module__.rpartition(".")[2] for op in map(TABLE.get, called) if op is not None}
+    modules = {op.forward.__module__.rpartition(".")[2] for op in map(lookup, called) if op is not None}
     return not modules.isdisjoint(_ALGORITHMS)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.op import whole_table
 from gradcheck.engines.tensor_class.call_forms import OPERATORS, Library, names_of
 
 #: Python's names of operators, where torch has others.
@@ -51,8 +51,9 @@ def _codes(library: Library) -> dict[CodeType, str]:
 @lru_cache(maxsize=1)
 def _words() -> dict[str, str]:
     """By the name of a method or a function, the op that it is; an op's own name before other names of others."""
-    found = {word: op.name for op in reversed(TABLE.values()) for word in names_of(op)[1:]}
-    found |= {op.name: op.name for op in TABLE.values()}
+    table = whole_table()
+    found = {word: op.name for op in reversed(table.values()) for word in names_of(op)[1:]}
+    found |= {op.name: op.name for op in table.values()}
     for op in OPERATORS:
         name = _PYTHON.get(op, op)
         found |= {f"__{name}__": op, f"__r{name}__": op}

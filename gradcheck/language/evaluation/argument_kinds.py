@@ -7,6 +7,7 @@ are the same for all.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Iterator
 from itertools import takewhile
@@ -52,12 +53,24 @@ tensor: scaled_dot_product_attention.value index_add.source index_add.index gath
 tensor: scatter_add.src index_select.index take.index lerp.end isclose.other where.condition
 tensor: complex.real complex.imag polar.abs polar.angle
 operand: masked_fill.value scatter.src where.input clamp_min.min clamp_max.max rsub.other
-integer: narrow.start linspace.steps aminmax.dim linalg.vecdot.dim
+operand: index_fill.value fill.value float_power.input float_power.exponent
+anything: narrow.start narrow_copy.start atleast_1d.input atleast_2d.input atleast_3d.input linalg.cond.p
+integer: linspace.steps aminmax.dim linalg.vecdot.dim
+real: local_response_norm.k
 number: linspace.start linspace.end arange.start arange.end arange.step
 plain: add.alpha sub.alpha rsub.alpha addr.alpha addr.beta
 sizes: full.size new_full.size
 anything: norm.p index_adjoint.input max.other min.other to.dtype type.dtype tensor.data batch_norm.running_mean
 anything: batch_norm.running_var
+optional: native_layer_norm.weight native_layer_norm.bias native_group_norm.weight native_group_norm.bias
+optional: native_batch_norm.weight native_batch_norm.bias native_batch_norm.running_mean
+optional: native_batch_norm.running_var _native_batch_norm_legit.weight _native_batch_norm_legit.bias
+optional: _batch_norm_with_update.weight
+optional: _batch_norm_with_update.bias _batch_norm_with_update.running_mean _batch_norm_with_update.running_var
+anything: _native_batch_norm_legit.running_mean _native_batch_norm_legit.running_var
+integer: avg_pool2d.divisor_override avg_pool3d.divisor_override repeat_interleave.output_size
+tensor: linear_cross_entropy.linear_bias native_dropout_backward.grad_output nextafter.other
+tensor: _unsafe_masked_index_put_accumulate.values embedding_bag.offsets
 """
 _BY_OP = {
     name: kind for kind, names in (line.split(": ") for line in _OPS.split("\n") if line) for name in names.split()
@@ -71,7 +84,11 @@ _OF_TENSORS = frozenset(_PAIRS.split())
 _NEVER_NONE = frozenset(
     {"max.dim", "min.dim", "prod.dim", "squeeze.dim", "logsumexp.dim", "eye.m", "arange.end"}
     | {f"{op}.unbiased" for op in ("var", "std", "var_mean", "std_mean")}
-    | {"max.other", "min.other"}
+    | {"max.other", "min.other", "median.dim", "nanmedian.dim", "squeeze_copy.dim", "view_copy.size", "masked.norm.ord"}
+    | {"trapezoid.x", "cumulative_trapezoid.x", "stft.return_complex"}
+    | {f"fft.{kind}2.dim" for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")}
+    | {f"adaptive_{kind}_pool{dims}d.output_size" for kind in ("avg", "max") for dims in (1, 2, 3)}
+    | {f"_batch_norm_with_update.{part}" for part in ("running_mean", "running_var")}
 )
 #: What may be another tensor where it is not named: `max(x, y)`, but not `max(x, dim=y)`.
 _NO_TENSOR_BY_NAME = frozenset({"max.dim", "min.dim"})
@@ -108,7 +125,20 @@ def _kind(op: Op, place: int, parameter: Parameter) -> str:
         return "list"
     if op.elementwise and place < len(op.rules):
         return "tensor" if _takes_tensors_alone(op, place) else "operand"
-    return "flag" if type(parameter.default) is bool else _BY_NAME.get(parameter.name, _ANYTHING)
+    if type(parameter.default) is bool:
+        return "flag"
+    return _annotated(op, parameter) or _BY_NAME.get(parameter.name, _ANYTHING)
+
+
+#: What an entry's own annotation says, of families that load when asked for, which say it throughout.
+_ANNOTATIONS = {"int": "integer", "float": "real", "bool": "flag", "str": "word"}
+
+
+def _annotated(op: Op, parameter: Parameter) -> str:
+    if ".on_demand." not in op.forward.__module__:
+        return ""
+    written = str(inspect.unwrap(op.forward).__annotations__.get(parameter.name, ""))
+    return _ANNOTATIONS.get(written.removesuffix(" | None"), "")
 
 
 def _takes_tensors_alone(op: Op, place: int) -> bool:
@@ -168,6 +198,7 @@ def _is_dtype(value: Any, given: list[Any]) -> bool:
 
 _TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
     "tensor": lambda value, given: hasattr(value, "dtype"),
+    "optional": lambda value, given: value is None or hasattr(value, "dtype"),
     "operand": lambda value, given: hasattr(value, "dtype") or type(value) in PLAIN,
     "number": _is_number,
     "real": lambda value, given: type(value) is not complex and _is_number(value, given),
@@ -182,6 +213,7 @@ _TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
 }
 _WORDS = {
     "tensor": "a tensor",
+    "optional": "a tensor or None",
     "operand": "tensors and numbers",
     "number": "a number",
     "real": "a real number",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
+from gradcheck.autograd.op import Op, every_name, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.errors import ArgumentError, Hint, InvalidCase
@@ -238,7 +238,7 @@ def _op_hint(namespace: str, name: str, called: str) -> str:
         return Hint(f"write {found.name}(…)", called, found.name)
     if name in PROPERTIES:
         return f"write x.{name}"
-    words = [*TABLE, *ALIASES, *FUNCTIONS]
+    words = [*every_name(), *FUNCTIONS]
     prefix = NAMESPACES.get(namespace, ("",))[0]
     known = [word.removeprefix(prefix) for word in words if word.startswith(prefix)]
     return did_you_mean(name, known, "`gradcheck ops` lists them all")
@@ -272,7 +272,7 @@ def snake(name: str) -> str:
 
 
 def _method_hint(name: str) -> str:
-    ops = ((word, lookup(word)) for word in (*TABLE, *ALIASES) if "." not in word)
+    ops = ((word, lookup(word)) for word in every_name() if "." not in word)
     methods = [word for word, op in ops if op is not None and op.method]
     return did_you_mean(name, [*methods, *METHODS], "`gradcheck ops` lists the ops")
 

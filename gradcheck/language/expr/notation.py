@@ -48,7 +48,12 @@ NAMESPACES = {
     **dict.fromkeys(("torch", "torch.nn.functional", "nn.functional", "F", "math"), ("",)),
     **dict.fromkeys(("torch.linalg", "linalg"), ("linalg.",)),
     **dict.fromkeys(("torch.special", "special"), ("special.", "")),
+    **dict.fromkeys(("torch.fft", "fft"), ("fft.",)),
+    **dict.fromkeys(("torch.masked", "masked"), ("masked.",)),
 }
+#: Where a function may stand that has the name of a method: `F.unfold(x, 2)`, and `x.unfold(0, 2, 1)`.
+_FUNCTIONAL = "nn.functional."
+_FUNCTIONALS = frozenset({"torch.nn.functional", "nn.functional", "F"})
 #: Names of NumPy and its like, whose functions are not the language's.
 NUMPY = frozenset({"np", "numpy", "jnp", "tf", "jax", "scipy", "keras"})
 #: Where torch and its like keep layers.
@@ -117,7 +122,8 @@ FOREIGN = {
 
 def find_op(namespace: str, name: str) -> Op | None:
     """The op that `namespace.name` calls, or None; `name` alone where the namespace is empty."""
-    for prefix in NAMESPACES.get(namespace, ()) if namespace else ("",):
+    prefixes = NAMESPACES.get(namespace, ()) if namespace else ("",)
+    for prefix in (_FUNCTIONAL, *prefixes) if namespace in _FUNCTIONALS else prefixes:
         found = lookup(prefix + name)
         if found is not None:
             return found if namespace != "math" or found.elementwise else None

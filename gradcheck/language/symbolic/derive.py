@@ -21,7 +21,7 @@ from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.scalars import ARITHMETIC
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.sharing import sizes
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem
@@ -103,10 +103,20 @@ class _Formulas:
             return TABLE["mul"](result, 1)  # as the core does: a tensor of its own, with a gradient of its own
         if isinstance(result, np.ndarray):  # made of no tensor, as `ones(2, 3)` is
             return Formula(result, call(op, op.bind(args, kwargs)))
+        if isinstance(result, tuple) and any(isinstance(part, np.ndarray) for part in result):
+            return _parts_made_of_nothing(result, call(op, op.bind(args, kwargs)))
         return result
 
     def dtype(self, name: str) -> Any:
         return dtypes.BY_NAME[name]
+
+
+def _parts_made_of_nothing(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ...]:
+    """Several tensors of one op, of which some are made of no tensor, as how often each place is swapped."""
+    return tuple(
+        Formula(part, Call("getitem", (whole, Literal(index)))) if isinstance(part, np.ndarray) else part
+        for index, part in enumerate(parts)
+    )
 
 
 def _of_numbers(op: Op, args: tuple[Any, ...]) -> Any:

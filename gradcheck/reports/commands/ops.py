@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import gradcheck.autograd.ops
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
-from gradcheck.autograd.op import ALIASES, TABLE, Op
+from gradcheck.autograd.op import ALIASES, Op, whole_table
 from gradcheck.oracles.exact.dual import EXACT_RULES
 
 
@@ -55,7 +55,7 @@ def table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
     rows = [{title: title for title in _COLUMNS}]
     rows += [
         {title: cell(entry) for title, (_, cell) in _COLUMNS.items()}
-        for entry in sorted(TABLE.values() if ops is None else ops, key=lambda entry: entry.name)
+        for entry in sorted(whole_table().values() if ops is None else ops, key=lambda entry: entry.name)
     ]
     widths = {title: min(most, max(len(row[title]) for row in rows)) for title, (most, _) in _COLUMNS.items()}
     if room is not None:

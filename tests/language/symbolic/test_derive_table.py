@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.engines.core import Core
-from gradcheck.errors import NoGradRequired
+from gradcheck.errors import NoGradRequired, Unsupported
 from gradcheck.language.symbolic.derive import derive
 from tests.language.symbolic.derived import check
 from tests.samples import CALLS, OP_OF, problem_of
@@ -25,6 +25,10 @@ def test_the_formula_of_a_sample_is_its_gradient(text: str) -> None:
             other = problem_of(text, roots, seed=1)
             try:
                 formulas = derive(problem_of(text, roots))
+            except Unsupported as error:
+                if "parts, more than" not in str(error):
+                    raise
+                continue  # too long for anybody to read
             except NoGradRequired:
                 assert Core().evaluate(other).error is not None
             else:

@@ -35,9 +35,16 @@ def _as_one_kernel(forward: Callable[..., Any]) -> Callable[..., Any]:
             if not halves:
                 return forward(*args, **kwargs)
             raised = {name: _raised(value) for name, value in kwargs.items()}
-            return ops.to(forward(*map(_raised, args), **raised), halves[0])
+            return _lowered(forward(*map(_raised, args), **raised), halves[0])
 
     return run
+
+
+def _lowered(made: Any, half: np.dtype) -> Any:
+    """Floating results in half precision; places stay integers."""
+    if isinstance(made, tuple):
+        return tuple(_lowered(part, half) for part in made)
+    return made if made.dtype.kind in "biu" else ops.to(made, half)
 
 
 def _is_half(value: Any) -> bool:

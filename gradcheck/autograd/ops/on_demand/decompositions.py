@@ -1,0 +1,240 @@
+"""Eigenvalues and eigenvectors, and singular value decompositions, by name as torch has them.
+
+Vectors are only determined up to signs or phases, and LAPACK's builds differ in these. Here, and of what torch gives,
+those are chosen that `upright` names. A gradient in the complex case, and at equal values, is one only where the loss
+does not depend on the choice: compare `U @ diag(S) @ Vh`, or projectors.
+
+Giles: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Townsend:
+Differentiating the singular value decomposition, 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from gradcheck.autograd import ops
+from gradcheck.autograd.dtypes import HALVES, complex_of
+from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.arguments import matrices, precise
+from gradcheck.autograd.ops.factorizations import svd_packed, svd_parts
+from gradcheck.autograd.ops.inverse_solve import solve
+from gradcheck.autograd.ops.transpose_flip import mH
+from gradcheck.errors import ArgumentError
+
+_SYMMETRIC = "tensor([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]])"
+_EQUAL = "equal eigenvalues, and signs or phases of the vectors"
+
+
+def _scales(size: int) -> np.ndarray:
+    """Weights that no structure of vectors is likely to be orthogonal to."""
+    return (np.arange(size) * 0.7548776662466927 + 0.3) % 1 + 0.5
+
+
+def _upright(vectors: Any, *others: Any) -> tuple[Any, ...]:
+    """The columns, and others that belong to them, each turned until it is upright."""
+    fixed = ops.detach(vectors)
+    weights = ops.to(ops.tensor(_scales(int(vectors.shape[-2]))[:, None]), fixed.dtype)
+    total = ops.sum(fixed * weights, -2, True)
+    turn = ops.conj(ops.sgn(ops.where(total == 0, 1, total)))
+    return tuple(one * turn for one in (vectors, *others))
+
+
+def _torchs_turn(vectors: Any) -> Any:
+    """The same for a tensor of torch's, by its own methods."""
+    fixed = vectors.detach()
+    weights = fixed.new_tensor(_scales(int(fixed.shape[-2])).tolist())[:, None]
+    total = (fixed * weights).sum(-2, True)
+    return (total + (total == 0)).sgn().conj().resolve_conj()
+
+
+def _eig_choice(result: Any) -> Any:
+    values, vectors = result
+    return values, vectors * _torchs_turn(vectors)
+
+
+def _with_others(turn: Any, columns: Any) -> Any:
+    """The first columns times `turn`, the others as they are."""
+    ones = columns.detach().new_ones((*turn.shape[:-1], columns.shape[-1]))
+    return columns * ones.slice_scatter(turn, -1, 0, turn.shape[-1])
+
+
+def _svd_choice(result: Any) -> Any:
+    u, s, vh = result
+    u, s, v = _short_choice((u, s, vh.mH))
+    return u, s, v.mH
+
+
+def _short_choice(result: Any) -> Any:
+    u, s, v = result
+    turn = _torchs_turn(u)[..., : s.shape[-1]]
+    return _with_others(turn, u), s, _with_others(turn, v)
+
+
+# Symmetric matrices ----------------------------------------------------------------------------------
+
+
+def _packed_parts(packed: Any, real: bool) -> tuple[Any, Any]:
+    """The values and the vectors, out of what `eigh_packed` makes."""
+    size = packed.shape[-2]
+    values = ops.squeeze(ops.narrow(packed, -1, 0, 1), -1)
+    return (ops.real(values) if real else values), ops.narrow(packed, -1, 1, size)
+
+
+def _gaps(values: Any) -> Any:
+    """`values[j] - values[i]`, and 1 where that is of one value and itself."""
+    return ops.unsqueeze(values, -2) - ops.unsqueeze(values, -1) + ops.diag_embed(ops.ones_like(values))
+
+
+def _eigh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
+    (values, vectors), (gv, gu) = _packed_parts(y, True), _packed_parts(g, True)
+    turned = mH(vectors) @ gu
+    off = (turned - mH(turned)) / 2
+    inner = ops.diag_embed(gv) + off / _gaps(values)
+    return vectors @ inner @ mH(vectors)
+
+
+@op(
+    _eigh_rule, torch="", method=False, symmetric=True, holomorphic=False, kinks=_EQUAL,
+)  # fmt: skip
+def eigh_packed(A: Any, UPLO: str) -> Any:
+    """The eigenvalues, as a column, and the eigenvectors of symmetric matrices, side by side in one array."""
+    values, vectors = np.linalg.eigh(A, _side(UPLO))
+    return np.concatenate([values[..., None], vectors], axis=-1)
+
+
+def _side(UPLO: str) -> Literal["L", "U"]:
+    return "L" if UPLO == "L" else "U"
+
+
+def _triangle(UPLO: str) -> str:
+    if UPLO.upper() not in ("L", "U"):
+        raise ArgumentError(f"UPLO is 'L' or 'U', not {UPLO!r}")
+    return UPLO.upper()
+
+
+@composite(name="linalg.eigh", method=False, kinks=_EQUAL, choice=_eig_choice,
+           samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, 'U')[0]")  # fmt: skip
+def eigh(A: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of symmetric (Hermitian) matrices, in ascending order, and their vectors, as columns.
+
+    Only one triangle is read, but the gradient is the symmetric one. Vectors have any sign or phase.
+    """
+    values, vectors = _packed_parts(eigh_packed(_checked(A, "linalg.eigh"), _triangle(UPLO)), True)
+    return values, _upright(vectors)[0]
+
+
+def _eigvalsh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
+    _, vectors = _packed_parts(eigh_packed(A, UPLO), True)
+    return (vectors * ops.unsqueeze(g, -2)) @ mH(vectors)
+
+
+@op(
+    _eigvalsh_rule, name="linalg.eigvalsh", method=False, symmetric=True, holomorphic=False,
+    kinks="equal eigenvalues", samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, UPLO='U')",
+)  # fmt: skip
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of symmetric (Hermitian) matrices, in ascending order; the gradient is the symmetric one."""
+    return np.linalg.eigvalsh(precise(A, "linalg.eigvalsh"), _side(_triangle(UPLO)))
+
+
+def _checked(A: Any, name: str) -> Any:
+    """`A`, once its shape and dtype are known to be right; a tensor stays one."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2] or A.dtype.kind in "biu" or A.dtype in HALVES:
+        precise(np.zeros(A.shape, A.dtype), name)
+    return A
+
+
+# Any square matrices ---------------------------------------------------------------------------------
+
+
+def _eig_rule(g: Any, y: Any, A: Any) -> Any:
+    """The vectors have norm 1, and any phase."""
+    (values, vectors), (gv, gu) = _packed_parts(y, False), _packed_parts(g, False)
+    back = mH(vectors)
+    turned = back @ gu
+    along = ops.unsqueeze(ops.real(ops.diagonal(turned, 0, -2, -1)), -2)
+    rest = turned - (back @ vectors) * along
+    inner = rest / ops.conj(_gaps(values))
+    inner = inner - ops.diag_embed(ops.diagonal(inner, 0, -2, -1)) + ops.diag_embed(gv)
+    found = solve(back, inner @ back)
+    return found if A.dtype.kind == "c" else ops.real(found)
+
+
+@op(_eig_rule, torch="", method=False, holomorphic=False, kinks=_EQUAL)
+def eig_packed(A: Any) -> Any:
+    """The eigenvalues, as a column, and the eigenvectors of matrices, side by side in one complex array."""
+    values, vectors = np.linalg.eig(A)
+    return np.concatenate([values[..., None], vectors], axis=-1).astype(complex_of(A.dtype), copy=False)
+
+
+@composite(name="linalg.eig", method=False, kinks=_EQUAL, choice=_eig_choice,
+           samples="{}(tensor([[1.0, 2.0], [3.0, 0.5]]))")  # fmt: skip
+def eig(A: Any) -> Any:
+    """The eigenvalues of matrices, complex and in no order, and their vectors of norm 1, as columns, of any phase."""
+    values, vectors = _packed_parts(eig_packed(_checked(A, "linalg.eig")), False)
+    return values, _upright(vectors)[0]
+
+
+def _eigvals_rule(g: Any, y: Any, A: Any) -> Any:
+    _, vectors = _packed_parts(eig_packed(A), False)
+    back = mH(vectors)
+    found = solve(back, ops.unsqueeze(g, -1) * back)
+    return found if A.dtype.kind == "c" else ops.real(found)
+
+
+@op(
+    _eigvals_rule, name="linalg.eigvals", method=False, holomorphic=False, kinks="equal eigenvalues",
+    samples="{}(tensor([[1.0, 2.0], [-3.0, 0.5]])); {}(tensor([[1.0, 2.0], [3.0, 0.5]]))",
+)  # fmt: skip
+def eigvals(A: Any) -> Any:
+    """The eigenvalues of matrices, complex and in no order."""
+    return np.linalg.eigvals(precise(A, "linalg.eigvals")).astype(complex_of(A.dtype), copy=False)
+
+
+# Singular values -------------------------------------------------------------------------------------
+
+
+def _completed(u: Any, size: int) -> Any:
+    """With further columns, orthogonal to those that there are; no gradient flows to these."""
+    fixed = np.asarray(ops.detach(u))
+    whole = np.linalg.svd(fixed, full_matrices=True)[0] if fixed.shape[-1] else np.broadcast_to(
+        np.eye(size, dtype=fixed.dtype), (*fixed.shape[:-2], size, size)
+    )  # fmt: skip
+    return ops.cat([u, whole[..., u.shape[-1] :]], -1)
+
+
+_SINGULAR = "equal singular values, and signs or phases of the vectors"
+
+
+@composite(
+    name="linalg.svd", method=False, kinks=_SINGULAR, choice=_svd_choice,
+    samples="{}(randn(2, 3), full_matrices=False); {}(randn(3, 2), False); {}(randn(2, 2))[1]",
+)  # fmt: skip
+def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """U, S and V^H with `A = U @ diag(S) @ Vh`, singular values largest first; vectors have any sign or phase."""
+    rows, columns = matrices(A, "linalg.svd").shape[-2:]
+    if not min(rows, columns):
+        u, vh = (ops.eye(n, n if full_matrices else 0, dtype=A.dtype) for n in (rows, columns))
+        lead = tuple(A.shape[:-2])
+        u, vh = (ops.expand(x, (*lead, *x.shape)) for x in (u, vh.T))
+        return u, ops.real(ops.sum(A, -1 if columns == 0 else -2))[..., :0], vh
+    u, s, vh = svd_parts(svd_packed(A), A)
+    u, v = _upright(u, mH(vh))
+    vh = mH(v)
+    if full_matrices:
+        u = _completed(u, A.shape[-2]) if u.shape[-1] < A.shape[-2] else u
+        vh = mH(_completed(mH(vh), A.shape[-1])) if vh.shape[-2] < A.shape[-1] else vh
+    return u, s, vh
+
+
+@composite(name="svd", kinks=_SINGULAR, samples="svd(randn(2, 3)); svd(randn(3, 2))[1]", choice=_short_choice)
+def short_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """U, S and V with `input = U @ diag(S) @ V.mH`; without `compute_uv`, zeros for U and V."""
+    u, s, vh = svd(input, not some)
+    if compute_uv:
+        return u, s, mH(vh)
+    rows, columns = input.shape[-2:]
+    lead = tuple(input.shape[:-2])
+    return ops.zeros((*lead, rows, rows), dtype=input.dtype), s, ops.zeros((*lead, columns, columns), dtype=input.dtype)

@@ -1,0 +1,210 @@
+"""`torch.masked.*`: reductions, running sums and softmax over the elements where `mask` is true.
+
+Those where it is false are taken for what changes nothing: 0 in a sum, 1 in a product, an infinity among extremes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import ops
+from gradcheck.autograd.dtypes import named
+from gradcheck.autograd.op import Op, composite
+from gradcheck.autograd.ops.common.dims import axes, canonical
+from gradcheck.errors import DtypeMismatch, ShapeMismatch
+
+_M = "tensor([[True, False, True], [False, True, True]])"
+_ALONG = f"{{}}(randn(2, 3), 1); {{}}(randn(2, 3), 1, mask={_M})"
+
+
+def _mask(input: Any, mask: Any) -> Any:
+    if mask is None:
+        return None
+    if mask.dtype.kind != "b":
+        raise DtypeMismatch(f"a mask is made of booleans, not of {mask.dtype}")
+    if mask.ndim > input.ndim:
+        raise ShapeMismatch(f"a mask of shape {list(mask.shape)} does not go with {list(input.shape)}")
+    return mask if tuple(mask.shape) == tuple(input.shape) else ops.broadcast_to(mask, tuple(input.shape))
+
+
+def _in(input: Any, dtype: Any, *, whole: bool = False) -> Any:
+    """`input` in `dtype`; integers that are added up are int64 otherwise."""
+    natural = np.dtype(np.int64) if whole and input.dtype.kind in "biu" else input.dtype
+    target = named(dtype, natural)
+    return input if target == input.dtype else ops.to(input, target)
+
+
+def _filled(input: Any, mask: Any, fill: float) -> Any:
+    found = _mask(input, mask)
+    return input if found is None else ops.where(found, input, fill)
+
+
+def _dims(input: Any, dim: Any) -> tuple[int, ...]:
+    return axes(dim, input.ndim) if input.ndim else ()
+
+
+def _over(input: Any, dim: Any, keepdim: bool, reduce: Callable[..., Any]) -> Any:
+    """`reduce(input, dims, keepdim)`; as torch, over all dimensions for None and for ()."""
+    run = _dims(input, dim)
+    return reduce(input, run, keepdim) if run else input * 1
+
+
+def _counts(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
+    """How many elements take part in each."""
+    run, found = _dims(input, dim), _mask(input, mask)
+    ones = ops.ones_like(ops.detach(input), dtype=np.dtype(np.int64))
+    taken = ones if found is None else ops.where(found, ones, 0)
+    return ops.sum(taken, run, keepdim) if run else taken
+
+
+def _entry(name: str, doc: str, samples: str = "", kinks: str = "") -> Callable[[Callable[..., Any]], Op]:
+    calls = (
+        samples or f"{{}}(randn(2, 3), 1); {{}}(randn(2, 3), 0, mask={_M}); {{}}(randn(2, 3), keepdim=True, mask={_M})"
+    )
+    return composite(name=f"masked.{name}", doc=doc, method=False, samples=calls, kinks=kinks)
+
+
+@_entry("sum", "The sum of the elements where `mask` is true.")
+def _sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    return _over(_filled(_in(input, dtype, whole=True), mask, 0), dim, keepdim, ops.sum)
+
+
+def _product(input: Any, run: tuple[int, ...], keepdim: bool) -> Any:
+    for axis in sorted(run, reverse=True):
+        input = ops.prod(input, axis, keepdim)
+    return input
+
+
+@_entry("prod", "The product of the elements where `mask` is true.")
+def _prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    return _over(_filled(_in(input, dtype, whole=True), mask, 1), dim, keepdim, _product)
+
+
+@_entry("amax", "The largest element where `mask` is true, -inf of none.", kinks="ties")
+def _amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    return _over(_filled(_in(input, dtype), mask, -math.inf), dim, keepdim, ops.amax)
+
+
+@_entry("amin", "The smallest element where `mask` is true, inf of none.", kinks="ties")
+def _amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    return _over(_filled(_in(input, dtype), mask, math.inf), dim, keepdim, ops.amin)
+
+
+@_entry("mean", "The mean of the elements where `mask` is true, NaN of none.")
+def _mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    values = _in(input, dtype)
+    return _over(_filled(values, mask, 0), dim, keepdim, ops.sum) / _counts(values, dim, keepdim, mask)
+
+
+@_entry("median", "The lower of the two middle elements where `mask` is true, NaN of none.",
+        f"{_ALONG}; {{}}(randn(2, 3), 1, keepdim=True)", "ties")  # fmt: skip
+def _median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    filled = _filled(_in(input, dtype), mask, math.nan)
+    return ops.nanmedian(filled, dim, keepdim)[0]
+
+
+@_entry("norm", "The norm of the elements where `mask` is true.",
+        f"{{}}(randn(2, 3), 2, 1); {{}}(randn(2, 3), 3, 0, mask={_M}); {{}}(randn(2, 3), inf, mask={_M})",
+        "0")  # fmt: skip
+def _norm(
+    input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    filled = _filled(_in(input, dtype), mask, math.inf if ord is not None and ord < 0 else 0)
+    return _vector(filled, ord, _dims(input, dim), keepdim)
+
+
+def _vector(values: Any, ord: Any, run: tuple[int, ...], keepdim: bool) -> Any:
+    return getattr(ops, "linalg.vector_norm")(values, 2.0 if ord is None else ord, run or None, keepdim)
+
+
+def _spread(input: Any, dim: Any, correction: Any, keepdim: bool, mask: Any) -> Any:
+    counts = _counts(input, dim, True, mask)
+    center = _over(_filled(input, mask, 0), dim, True, ops.sum) / counts
+    away = input - center
+    squares = _filled(away * ops.conj(away) if input.dtype.kind == "c" else away * away, mask, 0)
+    total, counts = _over(squares, dim, keepdim, ops.sum), _counts(input, dim, keepdim, mask)
+    if correction:
+        counts = ops.clamp(ops.to(counts, ops.real(total).dtype) - correction, min=0)
+    return total / counts
+
+
+_SPREADS = f"{{}}(randn(2, 3), 1); {{}}(randn(2, 3), 1, False, mask={_M}); {{}}(randn(2, 3), mask={_M}, keepdim=True)"
+
+
+@_entry("var", "The variance of the elements where `mask` is true.", _SPREADS)
+def _var(
+    input: Any, dim: Any = None, unbiased: Any = None, *, correction: Any = None, keepdim: bool = False,
+    dtype: Any = None, mask: Any = None,
+) -> Any:  # fmt: skip
+    return _spread(_in(input, dtype), dim, _correction(unbiased, correction), keepdim, mask)
+
+
+@_entry("std", "The standard deviation of the elements where `mask` is true.", _SPREADS, "0")
+def _std(
+    input: Any, dim: Any = None, unbiased: Any = None, *, correction: Any = None, keepdim: bool = False,
+    dtype: Any = None, mask: Any = None,
+) -> Any:  # fmt: skip
+    return ops.sqrt(_spread(_in(input, dtype), dim, _correction(unbiased, correction), keepdim, mask))
+
+
+def _correction(unbiased: Any, correction: Any) -> Any:
+    """What the number of elements is lowered by before it divides."""
+    return correction if correction is not None else int(unbiased is None or bool(unbiased))
+
+
+# Running, and normalized -----------------------------------------------------------------------------
+
+
+@_entry("cumsum", "Running sums of the elements where `mask` is true.", _ALONG)
+def _cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    return ops.cumsum(_filled(_in(input, dtype, whole=True), mask, 0), dim)
+
+
+@_entry("cumprod", "Running products of the elements where `mask` is true.", _ALONG)
+def _cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    return ops.cumprod(_filled(_in(input, dtype, whole=True), mask, 1), dim)
+
+
+@_entry("softmax", "`softmax` over the elements where `mask` is true.", _ALONG)
+def _softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    return ops.softmax(_filled(_in(input, dtype), mask, -math.inf), dim)
+
+
+@_entry("log_softmax", "The logarithm of `softmax` over the elements where `mask` is true.", _ALONG)
+def _log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    return ops.log_softmax(_filled(_in(input, dtype), mask, -math.inf), dim)
+
+
+@_entry("softmin", "`softmin` over the elements where `mask` is true.", _ALONG)
+def _softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    return ops.softmin(_filled(_in(input, dtype), mask, math.inf), dim)
+
+
+@_entry("normalize", "Divided by the norm of the elements along `dim` where `mask` is true, 0 elsewhere.",
+        f"{{}}(randn(2, 3), 2.0, 1); {{}}(randn(2, 3), 3.0, 0, mask={_M})", "0")  # fmt: skip
+def _normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
+    values = _in(input, dtype)
+    size = _norm(values, ord, canonical(dim, input.ndim), keepdim=True, mask=mask)
+    return _filled(values, mask, 0) / ops.maximum(size, ops.full_like(size, eps))
+
+
+@_entry("logsumexp", "The logarithm of the sum of the exponentials where `mask` is true, -inf of none.")
+def _logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    values = _in(input, dtype)
+    return ops.logsumexp(_filled(values, mask, -math.inf), _dims(values, dim), keepdim)
+
+
+@composite(
+    name="masked.logaddexp",
+    method=False,
+    samples=f"""{{}}(randn(2, 3), randn(2, 3)); {{}}(randn(2, 3), randn(2, 3), input_mask={_M});
+        {{}}(randn(2, 3), randn(2, 3), input_mask={_M}, other_mask={_M})""",
+)
+def _logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
+    """`log(exp(input) + exp(other))`, where the masks are true."""
+    a, b = (_filled(_in(x, dtype), m, -math.inf) for x, m in ((input, input_mask), (other, other_mask)))
+    return ops.logaddexp(a, b)

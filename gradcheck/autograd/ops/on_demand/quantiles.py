@@ -1,0 +1,214 @@
+"""Elements by their order: quantiles, medians, the k-th, the most frequent; and all of them, sorted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import ops
+from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common.arguments import refuse_complex
+from gradcheck.autograd.ops.common.dims import canonical, integer
+from gradcheck.autograd.ops.gather_scatter import gather
+from gradcheck.autograd.ops.sorting import sort
+from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
+
+# One place along a dimension -------------------------------------------------------------------------
+
+
+def _picked(input: Any, dim: int, places: Any, keepdim: bool) -> tuple[Any, Any]:
+    """The elements at these places, which keep the dimension, and the places."""
+    values = gather(input, dim, places)
+    return (values, places) if keepdim or not input.ndim else (ops.squeeze(values, dim), ops.squeeze(places, dim))
+
+
+def _axis(input: Any, dim: int, name: str) -> int:
+    refuse_complex(name, input.dtype)
+    axis = canonical(dim, input.ndim)
+    if input.ndim and not input.shape[axis]:
+        raise IndexOutOfRange(f"{name}: there is no element along dimension {axis} of {list(input.shape)}")
+    return axis
+
+
+def _ranked(input: Any, dim: int, rank: Any) -> Any:
+    """Where the elements of these ranks stand; `rank` keeps the dimension, or is one number."""
+    order = np.argsort(input, axis=dim, kind="stable")
+    if not hasattr(rank, "shape"):
+        return np.take(order, [rank], axis=dim)
+    return np.take_along_axis(order, rank, axis=dim)
+
+
+def _median_rank(input: Any, dim: int, skip: bool) -> Any:
+    """The lower middle; where there is a NaN, the first of these, unless they are skipped."""
+    size = input.shape[dim]
+    if input.dtype.kind != "f":
+        return (size - 1) // 2
+    numbers = np.sum(~np.isnan(input), axis=dim, keepdims=True)
+    if skip:
+        return np.maximum(numbers - 1, 0) // 2
+    return np.where(numbers < size, numbers, (size - 1) // 2)
+
+
+@op(torch="", method=False, samples="median_place(randn(2, 5), 1, False); median_place(tensor([1.0, nan]), 0, True)")
+def median_place(input: Any, dim: int, skip: bool) -> Any:
+    """Where the lower median along `dim` stands, which keeps size 1; NaN count for nothing if `skip`."""
+    if not input.ndim:
+        return np.zeros((), np.int64)
+    return _ranked(input, dim, _median_rank(input, dim, skip)).astype(np.int64)
+
+
+def _median(name: str, input: Any, dim: Any, keepdim: bool, skip: bool) -> Any:
+    if dim is None:
+        refuse_complex(name, input.dtype)
+        flat = ops.reshape(input, (-1,))
+        if not flat.shape[0]:
+            return ops.full([], math.nan, dtype=input.dtype)
+        return ops.squeeze(gather(flat, 0, median_place(ops.detach(flat), 0, skip)), 0)
+    axis = _axis(input, dim, name)
+    return _picked(input, axis, median_place(ops.detach(input), axis, skip), keepdim)
+
+
+_MEDIANS = """
+    {}(randn(5)); {}(randn(2, 3), 1); {}(randn(2, 4), dim=0, keepdim=True)[0]; {}(tensor([1.0, nan, 3.0]));
+    {}(randn(()), 0)
+"""
+
+
+@composite(kinks="ties", samples=_MEDIANS)
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of the two middle elements, NaN where there is one; with `dim`, and where it stands."""
+    return _median("median", input, dim, keepdim, False)
+
+
+@composite(kinks="ties", samples=_MEDIANS)
+def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of the two middle elements that are numbers; with `dim`, and where it stands."""
+    return _median("nanmedian", input, dim, keepdim, True)
+
+
+@op(torch="", method=False, samples="ranked_place(randn(2, 5), 2, 1)")
+def ranked_place(input: Any, k: int, dim: int) -> Any:
+    """Where the `k`-th smallest along `dim` stands, which keeps size 1."""
+    return _ranked(input, dim, k - 1).astype(np.int64) if input.ndim else np.zeros((), np.int64)
+
+
+@composite(kinks="ties", samples="{}(randn(5), 2); {}(randn(2, 3), 3, 1, True)[0]; {}(randn(2, 3), k=1, dim=0)")
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The `k`-th smallest element along `dim`, counted from 1, and where it stands."""
+    axis = _axis(input, dim, "kthvalue")
+    if not 1 <= integer(k, "k") <= (input.shape[axis] if input.ndim else 1):
+        raise IndexOutOfRange(f"kthvalue: there is no element {k} along dimension {axis} of {list(input.shape)}")
+    return _picked(input, axis, ranked_place(ops.detach(input), k, axis), keepdim)
+
+
+def _most_frequent(line: np.ndarray) -> int:
+    values, counts = np.unique(line, return_counts=True)
+    return int(np.flatnonzero(line == values[np.argmax(counts)])[-1])
+
+
+@op(torch="", method=False, samples="mode_place(tensor([1.0, 2.0, 2.0]), 0)")
+def mode_place(input: Any, dim: int) -> Any:
+    """Where the most frequent element along `dim` stands last, the smallest of several; it keeps size 1."""
+    if not input.ndim:
+        return np.zeros((), np.int64)
+    if not input.size:
+        return np.zeros([1 if d == dim else n for d, n in enumerate(input.shape)], np.int64)
+    return np.expand_dims(np.apply_along_axis(_most_frequent, dim, input), dim).astype(np.int64)
+
+
+@composite(
+    kinks="ties", samples="{}(tensor([[1.0, 2.0, 2.0], [3.0, 3.0, 1.0]]), 1); {}(randn(3)); {}(randn(2, 3), 0, True)[0]"
+)
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along `dim`, the smallest of several, and where it stands last."""
+    axis = _axis(input, dim, "mode")
+    return _picked(input, axis, mode_place(ops.detach(input), axis), keepdim)
+
+
+@composite(kinks="ties", samples="msort(randn(4)); msort(randn(3, 2))")
+def msort(input: Any) -> Any:
+    """The elements in ascending order along dimension 0."""
+    return sort(input, 0)[0] if input.ndim else input * 1
+
+
+# Quantiles -------------------------------------------------------------------------------------------
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _rank(q: Any, counts: Any, interpolation: str) -> tuple[Any, Any, Any]:
+    """The ranks below and above, and the weight of the one above."""
+    rank = q * (counts - 1)
+    if interpolation == "lower":
+        rank = ops.floor(rank)
+    elif interpolation == "higher":
+        rank = ops.ceil(rank)
+    elif interpolation == "nearest":
+        rank = ops.round(rank)
+    below = ops.floor(rank)
+    weight = ops.full_like(rank, 0.5) if interpolation == "midpoint" else rank - below
+    return ops.to(below, np.dtype(np.int64)), ops.to(ops.ceil(rank), np.dtype(np.int64)), weight
+
+
+def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str) -> Any:
+    skip = name == "nanquantile"
+    if input.dtype.kind != "f":
+        raise DtypeMismatch(f"{name} takes real floating numbers, not {input.dtype}")
+    if interpolation not in _INTERPOLATIONS:
+        raise ArgumentError(
+            f"{name} has no interpolation {interpolation!r}", hint=f"one of {', '.join(_INTERPOLATIONS)}"
+        )
+    levels = q if hasattr(q, "dtype") else ops.full([], float(q), dtype=input.dtype)
+    if levels.ndim > 1:
+        raise ShapeMismatch(f"{name} takes a q of at most 1 dimension, not {levels.ndim}")
+    several = ops.reshape(levels, (-1,))
+    line = ops.reshape(input, (-1,)) if dim is None else ops.movedim(input, canonical(dim, input.ndim), -1)
+    line = ops.reshape(line, (1,)) if not line.ndim else line
+    if not line.shape[-1]:
+        raise ShapeMismatch(f"{name}: there is no element along that dimension")
+    found = ops.movedim(_levels(line, several, interpolation, skip), -1, 0)
+    if keepdim:
+        axis = None if dim is None else canonical(dim, input.ndim)
+        shape = [1 if axis is None or d == axis else n for d, n in enumerate(input.shape)]
+        found = ops.reshape(found, (found.shape[0], *shape))
+    return found if levels.ndim else ops.squeeze(found, 0)
+
+
+def _levels(line: Any, levels: Any, interpolation: str, skip: bool) -> Any:
+    """The quantiles of these levels along the last dimension, along which they then stand."""
+    ordered = sort(line, -1)[0]
+    missing = ops.isnan(ops.detach(ordered))
+    size = line.shape[-1]
+    counts = ops.sum(ops.logical_not(missing), -1, True)
+    if not skip:
+        counts = ops.where(counts < size, size, counts)
+    below, above, weight = _rank(levels, ops.to(counts, line.dtype), interpolation)
+    spoilt = ops.any(missing, -1, True) & (not skip)
+    places = (ops.where(spoilt, size - 1, ops.clamp(place, 0, size - 1)) for place in (below, above))
+    low, high = (gather(ordered, -1, place) for place in places)  # a NaN stands last
+    return ops.lerp(low, high, ops.where(spoilt, 0.0, weight))
+
+
+_QUANTILES = """
+    {}(randn(5), 0.3); {}(randn(2, 4), tensor([0.25, 0.6]), 1); {}(randn(2, 3), 0.5, dim=0, keepdim=True);
+    {}(randn(4), 0.3, interpolation='midpoint'); {}(randn(4), 0.3, interpolation='nearest');
+    {}(tensor([1.0, nan, 3.0]), 0.4)
+"""
+
+
+@composite(kinks="ties", samples=_QUANTILES)
+def quantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The number below which a share `q` of the elements lies, between two neighbours; NaN where there is one."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation)
+
+
+@composite(kinks="ties", samples=_QUANTILES)
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """`quantile` of those elements that are numbers."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)

@@ -1,0 +1,250 @@
+"""Arithmetic that few graphs use: signs, powers of 2, the next number; norms held below a bound; the Fourier transform
+of a signal piece by piece.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import ops
+from gradcheck.autograd.modes import default_dtype
+from gradcheck.autograd.op import composite, op, row
+from gradcheck.autograd.ops.common.arguments import require_floating
+from gradcheck.autograd.ops.common.dims import canonical
+from gradcheck.autograd.ops.comparison_where import where
+from gradcheck.autograd.ops.exp_log_pow import pow as power
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
+
+_TWO = ((-3.0, 3.0), (-3.0, 3.0))
+_of_two: Any = partial(row, takes="bif", floating=True, domain=_TWO)
+
+# Of two ----------------------------------------------------------------------------------------------
+
+
+def _copysign_rule(g: Any, y: Any, x: Any, other: Any) -> Any:
+    """1 or -1, and 0 at 0."""
+    flat = x == 0
+    return where(flat, 0, g * (y / where(flat, 1, x)))
+
+
+copysign = _of_two(
+    "copysign", "The size of the first with the sign of the second, that of a zero too.",
+    lambda input, other: np.copysign(input, other), (_copysign_rule, lambda g, y, x, other: g * 0), kinks="0",
+    samples="copysign(tensor([1.0, 0.0, -2.0]), tensor([-0.0, -1.0, 3.0])); copysign(randn(3), -2)",
+)  # fmt: skip
+
+
+def _shares(a: Any, b: Any) -> Any:
+    """How much of `2**a + 2**b` is `2**a`."""
+    return where(a == b, 0.5, 1 / (1 + ops.exp2(b - a)))
+
+
+logaddexp2 = _of_two(
+    "logaddexp2", "The base-2 logarithm of `2**input + 2**other`.", lambda input, other: np.logaddexp2(input, other),
+    (lambda g, y, a, b: g * _shares(a, b), lambda g, y, a, b: g * _shares(b, a)), takes="f", method=True,
+)  # fmt: skip
+
+
+def _steady(function: Any) -> Any:
+    return lambda input, other: function(input, other)
+
+
+nextafter = _of_two(
+    "nextafter", "The next number that the dtype has after the first, towards the second.", _steady(np.nextafter),
+    (lambda g, y, x, other: where(x == other, 0, g), lambda g, y, x, other: where(x == other, g, 0)), takes="f",
+    floating=False, uniform=True, kinks="equal numbers", samples="nextafter(tensor([0.0, 1.0]), tensor([1.0, -1.0]))",
+)  # fmt: skip
+
+
+@composite(samples="ldexp(randn(3), tensor([1, 0, -2])); ldexp(randn(2, 3), randn(3))")
+def ldexp(input: Any, other: Any) -> Any:
+    """`input * 2**other`."""
+    return input * power(2.0, ops.to(other, default_dtype()) if other.dtype.kind in "biu" else other)
+
+
+@op(torch="", method=False, samples="binary_exponent(tensor([0.0, 1.0, -6.0]))")
+def binary_exponent(input: Any) -> Any:
+    """The smallest power of 2 that is larger than the size of each number; 0 of 0."""
+    return np.frexp(input)[1].astype(np.int32)
+
+
+@composite(kinks="powers of 2", samples="frexp(4 * randn(5)); frexp(tensor([0.0, 1.0, -6.0]))")
+def frexp(input: Any) -> Any:
+    """A number from 1 / 2 to 1 in size, and the exponent of 2 that it is to be multiplied by."""
+    if input.dtype.kind not in "fV":
+        raise DtypeMismatch(f"frexp takes floating numbers, not {input.dtype}")
+    exponent = binary_exponent(ops.detach(input))
+    return input * power(2.0, ops.to(-exponent, input.dtype)), exponent
+
+
+_DOUBLES = {"b": np.float64, "i": np.float64, "u": np.float64, "f": np.float64, "c": np.complex128, "V": np.float64}
+
+
+def _double(value: Any) -> Any:
+    return ops.to(value, np.dtype(_DOUBLES[value.dtype.kind])) if hasattr(value, "dtype") else value
+
+
+@composite(
+    samples="float_power(uniform(0.1, 2, [3]), 2); float_power(2, randn(3)); float_power(tensor([1, 2]), randn(2))"
+)
+def float_power(input: Any, exponent: Any) -> Any:
+    """`input ** exponent`, in double precision."""
+    return power(_double(input), _double(exponent))
+
+
+# Along dimensions ------------------------------------------------------------------------------------
+
+
+@composite(
+    kinks="where a norm meets its bound", samples="renorm(3 * randn(2, 3), 2, 0, 1.5); renorm(randn(2, 3, 2), 1, -1, 2)"
+)
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Each slice along `dim` whose p-norm is above `maxnorm`, made smaller until it is that."""
+    require_floating("renorm", input.dtype)
+    if input.ndim < 2:
+        raise ShapeMismatch(f"renorm takes at least 2 dimensions, not {input.ndim}")
+    if p <= 0 or maxnorm < 0:
+        raise ArgumentError(f"renorm takes a p above 0 and a norm of at least 0, not {p} and {maxnorm}")
+    axis = canonical(dim, input.ndim)
+    others = tuple(d for d in range(input.ndim) if d != axis)
+    size = getattr(ops, "linalg.vector_norm")(input, p, others, True)
+    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+_PIECES = ("sum", "mean", "max", "min", "prod")
+
+
+def _bounds(lengths: Any, offsets: Any, axis: int, size: int | None) -> np.ndarray:
+    """Where each segment begins, with the end of the last: (…, segments + 1)."""
+    if (lengths is None) == (offsets is None):
+        raise ArgumentError("segment_reduce takes either lengths or offsets")
+    if offsets is not None:
+        return np.asarray(ops.detach(offsets))
+    counts = np.asarray(ops.detach(lengths))
+    if (
+        counts.ndim != axis + 1
+        or (counts.size and counts.min() < 0)
+        or (size is not None and np.any(counts.sum(-1) != size))
+    ):
+        raise ShapeMismatch(f"segment_reduce: lengths of shape {list(counts.shape)} do not add up to {size}")
+    return np.concatenate([np.zeros((*counts.shape[:-1], 1), np.int64), np.cumsum(counts, -1)], -1)
+
+
+@composite(
+    method=False,
+    kinks="ties",
+    samples="""
+        {}(randn(5, 2), 'sum', lengths=tensor([2, 3])); {}(randn(4), 'mean', lengths=tensor([1, 3]));
+        {}(randn(2, 4), 'max', offsets=tensor([[0, 1, 4], [0, 2, 4]]), axis=1, initial=-5.0);
+        {}(randn(4), 'prod', lengths=tensor([3, 0, 1]), initial=2)
+    """,
+)
+def segment_reduce(
+    data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0,
+    unsafe: bool = False, initial: Any = None,
+) -> Any:  # fmt: skip
+    """Each segment along `axis` as one number, from `initial` on; dimensions before it have segments of their own."""
+    if reduce not in _PIECES or indices is not None:
+        raise ArgumentError(f"segment_reduce has no reduction {reduce!r}", hint=f"one of {', '.join(_PIECES)}")
+    where_ = canonical(axis, data.ndim)
+    bounds = _bounds(lengths, offsets, where_, None if unsafe else int(data.shape[where_]))
+    lead, many = tuple(map(int, data.shape[:where_])), bounds.shape[-1] - 1
+    rest = tuple(map(int, data.shape[where_ + 1 :]))
+    rows = ops.reshape(data, (prod(lead), int(data.shape[where_]), *rest))
+    found = []
+    for row_, ends in zip(range(prod(lead)), bounds.reshape(-1, many + 1), strict=True):
+        for start, end in pairwise(ends):
+            found.append(_one_segment(rows[row_, int(start) : int(end)], reduce, initial))
+    blank = ops.zeros((0, *rest), dtype=data.dtype)
+    return ops.reshape(ops.stack(found, 0) if found else blank, (*lead, many, *rest))
+
+
+def _one_segment(part: Any, reduce: str, initial: Any) -> Any:
+    """As torch has it: the mean of none is NaN, or `initial`; of some, `initial` counts as a part of the sum."""
+    if reduce in ("max", "min"):
+        start = initial if initial is not None else -math.inf if reduce == "max" else math.inf
+    else:
+        start = initial if initial is not None else {"prod": 1.0}.get(reduce, 0.0)
+    first = ops.full((1, *part.shape[1:]), float(start), dtype=part.dtype)
+    whole = ops.cat([first, part], 0)
+    if reduce == "mean":
+        if not part.shape[0]:
+            return ops.full(tuple(part.shape[1:]), math.nan if initial is None else float(initial), dtype=part.dtype)
+        return ops.sum(whole, 0) / int(part.shape[0])
+    return {"sum": ops.sum, "prod": ops.prod, "max": ops.amax, "min": ops.amin}[reduce](whole, 0)
+
+
+# A signal, piece by piece ----------------------------------------------------------------------------
+
+
+@composite(
+    samples="""
+        {}(randn(16), 4, window=detach(ones(4)), return_complex=True);
+        {}(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True);
+        {}(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True)
+    """,
+    elements=lambda input, n_fft, *_: prod(map(int, input.shape)) * n_fft,
+)
+def stft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
+    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
+    return_complex: bool | None = None,
+) -> Any:  # fmt: skip
+    """The transforms of pieces `n_fft` long, `hop_length` apart, times a window: (…, frequencies, pieces)."""
+    if input.ndim not in (1, 2):
+        raise ShapeMismatch(f"stft takes (N, l) or (l,), not {list(input.shape)}")
+    rows = input if input.ndim == 2 else ops.unsqueeze(input, 0)
+    if center:
+        padded = ops.pad(ops.unsqueeze(rows, 1), (n_fft // 2, n_fft // 2), pad_mode)
+        rows = ops.squeeze(padded, 1)
+    width, hop = win_length or n_fft, hop_length or n_fft // 4
+    if not 0 < n_fft <= rows.shape[-1] or hop < 1 or not 0 < width <= n_fft:
+        raise ArgumentError(f"stft: n_fft {n_fft}, hop_length {hop}, win_length {width} of {list(rows.shape)}")
+    pieces = ops.unfold(rows, -1, n_fft, hop)
+    if window is not None or width < n_fft:
+        shape = ops.ones([width], dtype=input.dtype) if window is None else window
+        before = (n_fft - width) // 2
+        pieces = pieces * ops.constant_pad_nd(shape, (before, n_fft - width - before))
+    half = onesided if onesided is not None else pieces.dtype.kind != "c"
+    norm = "ortho" if normalized else None
+    found = ops.transpose(getattr(ops, "fft.rfft" if half else "fft.fft")(pieces, None, -1, norm), -1, -2)
+    found = found if input.ndim == 2 else ops.squeeze(found, 0)
+    return found if return_complex else ops.view_as_real(found)
+
+
+# Inside of torch -------------------------------------------------------------------------------------
+
+
+def _safe(input: Any, mask: Any, indices: Any) -> tuple[Any, ...]:
+    """Places below 0 or beyond the end are the first or the last; what is not named is whole."""
+    return tuple(
+        slice(None) if index is None else ops.clamp(index, -int(size), int(size) - 1)
+        for index, size in zip(indices, input.shape, strict=False)
+    )
+
+
+_MASKED = "tensor([True, False, True]), [tensor([0, 9, 1])]"
+
+
+@composite(
+    name="_unsafe_masked_index",
+    method=False,
+    samples="{}(randn(3, 2), tensor([[True], [False], [True]]), [tensor([0, 9, 1])], 1.5)",
+)
+def unsafe_masked_index(input: Any, mask: Any, indices: Any, fill: Any) -> Any:
+    """`input[indices]` where `mask` is true, else `fill`; what is not in the mask may point anywhere."""
+    return ops.where(mask, input[_safe(input, mask, indices)], fill)
+
+
+@composite(name="_unsafe_masked_index_put_accumulate", method=False, samples=f"{{}}(randn(3), {_MASKED}, randn(3))")
+def unsafe_masked_put(input: Any, mask: Any, indices: Any, values: Any) -> Any:
+    """`input` with `values` added at `[indices]` where `mask` is true."""
+    index = _safe(input, mask, indices)
+    added = ops.where(mask, values, 0.0)
+    return input + ops.index_adjoint(added, index, tuple(input.shape))
