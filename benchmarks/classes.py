@@ -42,6 +42,11 @@ class _Anything:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _Anything()
 
+    def __or__(self, other: Any) -> Any:  # in annotations
+        return self
+
+    __ror__ = __or__
+
 
 class _Stub(types.ModuleType):
     def __init__(self, name: str) -> None:
