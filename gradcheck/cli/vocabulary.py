@@ -23,9 +23,9 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     from click.shell_completion import CompletionItem
 
     import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
-    from gradcheck.autograd.op import TABLE
+    from gradcheck.autograd.op import every_name
 
-    return [CompletionItem(name, help=op.doc) for name, op in sorted(TABLE.items()) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in sorted(every_name()) if name.startswith(incomplete)]
 
 
 @click.command("ops")

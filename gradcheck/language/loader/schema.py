@@ -114,12 +114,12 @@ def schema() -> dict[str, Any]:
 def calls() -> list[str]:
     """Every op as it is called, `softmax(input, dim)`: what an editor offers where an expression stands."""
     import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
-    from gradcheck.autograd.op import TABLE
+    from gradcheck.autograd.op import whole_table
 
     return [
         f"{name}({', '.join(p.name for p in op.parameters if p.required or p.name == op.variadic)})"
-        for name, op in sorted(TABLE.items())
-        if name not in _ATTRIBUTES
+        for name, op in sorted(whole_table().items())
+        if name not in _ATTRIBUTES and not name.startswith("_")
     ]
 
 
