@@ -106,7 +106,8 @@ class Composer:
             elif kind is DocumentStartEvent and event.tags:
                 self._note("tags are not allowed, found %TAG", event.start_mark)
         if len(spots) > 1:
-            raise self._error("a second document begins without its '---'", spots[1])
+            second = spots[1].mark if type(spots[1]) is Branch else spots[1]
+            raise self._error("a second document begins without its '---'", second)
         return (top[0], spots[0]) if spots else (None, None)
 
     def _value(self, event: Any, kind: type, depth: int) -> tuple[Any, Spot]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.loader import compose, load
+from gradcheck.language.loader import compose, load, load_text
 from gradcheck.language.loader.compose import Composer
 from gradcheck.language.loader.document import BROKEN, DEFAULT, Document, Limits
 from tests.language.loader.cases import document
@@ -87,3 +87,11 @@ def test_what_ends_a_document(text: str, message: str) -> None:
 
 def test_an_empty_document_is_none() -> None:
     assert composed("# nothing\n") == (None, [])
+
+
+def test_a_document_that_begins_behind_another_kind_of_line_break_is_an_error() -> None:
+    cases, errors = load_text("a: 1\u2028--- {b: 1}\n", "f.yaml")
+    assert not cases
+    assert [(error.message, error.place) for error in errors] == [
+        ("a second document begins without its '---'", Place("f.yaml", 2, 5))
+    ]
