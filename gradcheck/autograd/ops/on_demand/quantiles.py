@@ -130,7 +130,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 @composite(kinks="ties", samples="msort(randn(4)); msort(randn(3, 2))")
 def msort(input: Any) -> Any:
     """The elements in ascending order along dimension 0."""
-    return sort(input, 0)[0] if input.ndim else input * 1
+    return ops.movedim(sort(ops.movedim(input, 0, -1), -1)[0], -1, 0) if input.ndim else input * 1
 
 
 # Quantiles -------------------------------------------------------------------------------------------

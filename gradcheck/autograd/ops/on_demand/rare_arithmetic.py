@@ -57,15 +57,16 @@ def _steady(function: Any) -> Any:
 
 nextafter = _of_two(
     "nextafter", "The next number that the dtype has after the first, towards the second.", _steady(np.nextafter),
-    (lambda g, y, x, other: where(x == other, 0, g), lambda g, y, x, other: where(x == other, g, 0)), takes="f",
-    floating=False, uniform=True, kinks="equal numbers", samples="nextafter(tensor([0.0, 1.0]), tensor([1.0, -1.0]))",
+    (lambda g, y, x, other: where(x == other, 0, g), lambda g, y, x, other: g * 0), takes="f",
+    floating=False, kinks="equal numbers", samples="nextafter(tensor([0.0, 1.0]), tensor([1.0, -1.0]))",
 )  # fmt: skip
 
 
 @composite(samples="ldexp(randn(3), tensor([1, 0, -2])); ldexp(randn(2, 3), randn(3))")
 def ldexp(input: Any, other: Any) -> Any:
     """`input * 2**other`."""
-    return input * power(2.0, ops.to(other, default_dtype()) if other.dtype.kind in "biu" else other)
+    kind = default_dtype() if input.dtype.kind in "biu" else input.dtype
+    return input * power(2.0, ops.to(other, kind) if other.dtype.kind in "biu" else other)
 
 
 @op(torch="", method=False, samples="binary_exponent(tensor([0.0, 1.0, -6.0]))")
