@@ -46,7 +46,7 @@ def check(context: Context, engine: Implementation) -> Iterator[Comparison]:
 
 
 def _at(context: Context, engine: Implementation, point: Point | None) -> Iterator[Comparison]:
-    if point is None or unusable(point) or not is_finite(point.want):
+    if point is None or unusable(point) or not is_finite(point):
         return
     found = check_engine(point, point.evaluation(engine), context.options.tolerance)
     if hopeless(point, found) is None:
