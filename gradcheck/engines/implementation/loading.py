@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,14 @@ def load(implementation: Implementation) -> tuple[Any, Any]:
     folder = folder_of(implementation.place.file)
     forward = load_object(_below(folder, implementation.call))
     return forward, load_object(_below(folder, implementation.backward)) if implementation.backward else None
+
+
+def by_its_path(implementation: Implementation) -> Implementation:
+    """The same with files by their whole paths, for a case that stands elsewhere."""
+    folder = folder_of(implementation.place.file).absolute()
+    pair = (implementation.call, implementation.backward)
+    call, backward = (_below(folder, one) if one else one for one in pair)
+    return replace(implementation, call=call, backward=backward)
 
 
 def _below(folder: Path, reference: str) -> str:

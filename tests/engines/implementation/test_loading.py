@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.engines.implementation.loading import folder_of, load
+from gradcheck.engines.implementation.loading import by_its_path, folder_of, load
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.case import STDIN, Implementation
 
@@ -33,3 +33,9 @@ def test_what_was_handed_over_is_taken_as_it_is() -> None:
 
 def test_standard_input_stands_in_the_working_directory() -> None:
     assert folder_of(STDIN) == Path() == folder_of("")
+
+
+def test_files_may_be_named_by_their_whole_path(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "case.yaml"), 1, 1)
+    found = by_its_path(Implementation("y", "mine.py:f", "m:g", place=place))
+    assert (found.call, found.backward) == (f"{tmp_path / 'mine.py'}:f", "m:g")
