@@ -6,8 +6,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-# ruff: noqa: ANN, D
-
 
 class BiasGelu(torch.autograd.Function):
     """gelu(x @ w + b), which keeps its inputs and computes the rest again."""
