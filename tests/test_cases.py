@@ -47,8 +47,8 @@ def why(result: CaseResult) -> str:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_case_passes(file: str) -> None:
-    result = run(list(cases_of(file).values()))
-    bad = [why(case) for case in result.cases if case.status != "passed"]
+    result = run(list(cases_of(file).values()), allow_code=file.startswith("code/"))
+    bad = [why(case) for case in result.cases if case.status not in ("passed", "xfailed")]
     assert not bad, "\n".join(bad)
     assert len(result.cases) == len(cases_of(file))
 
@@ -58,7 +58,7 @@ def test_every_case_says_what_it_shows(file: str) -> None:
     for case in cases_of(file).values():
         assert len(case.description.split()) > 3, case.id
         assert case.tags, case.id
-        claims = (case.expected, case.values, case.formulas, case.checks)
+        claims = (case.expected, case.values, case.formulas, case.checks, case.implementations)
         assert any(claims) or any(s.expected or s.raises for s in case.steps), f"{case.id} claims nothing"
 
 

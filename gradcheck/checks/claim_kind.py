@@ -20,6 +20,7 @@ class ClaimKind(StrEnum):
     JVP = "jvp"  # how a tensor changes where the inputs move along random directions
     DOT_PRODUCT = "dot_product"  # `<u, J v> = <J.T u, v>`: forward against reverse mode
     GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
+    CODE = "code"  # how somebody's own code behaves beyond its numbers
     WRONG_FORMULA = "wrong_formula"
     CHECK = "check"
 

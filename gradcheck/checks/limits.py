@@ -36,11 +36,16 @@ class OutOfTime(BaseException):
         self.seconds = seconds
 
 
-def limit_of(asked: float | None, engines: Sequence[Engine]) -> float | None:
-    """Seconds for a case: what the run asks for, else what engines that may never return ask for; None for no limit."""
+#: Seconds for a case whose own code may never return.
+OF_CODE = 120.0
+
+
+def limit_of(asked: float | None, engines: Sequence[Engine], has_code: bool = False) -> float | None:
+    """Seconds for a case: what the run asks for, else what engines, or code, that may never return ask for; None for no
+    limit."""
     if asked is not None:
         return asked
-    return max(map(time_limit, engines), default=0.0) or None
+    return max([OF_CODE if has_code else 0.0, *map(time_limit, engines)]) or None
 
 
 @contextmanager

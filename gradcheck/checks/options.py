@@ -78,10 +78,10 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. What is in the `baseline` is known to fail; what has drifted since it was
-    written is told, and with `fail_on_drift` fails; what is in the `cache` need not be computed again. Where an
-    override is for a case, its choices hold for it; of several, the last. `today` (ISO 8601) is past the date of an
-    `xfail`, or not.
+    Neither changes what is found. Python that cases name runs only with `allow_code`. What is in the `baseline` is
+    known to fail; what has drifted since it was written is told, and with `fail_on_drift` fails; what is in the `cache`
+    need not be computed again. Where an override is for a case, its choices hold for it; of several, the last. `today`
+    (ISO 8601) is past the date of an `xfail`, or not.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -104,6 +104,7 @@ class Options:
     corrected: bool = True
     jobs: int = 1
     executor: str | Callable[[], Executor] | None = None
+    allow_code: bool = False
     baseline: Baseline | None = None
     fail_on_drift: bool = False
     overrides: tuple[Override, ...] = ()
@@ -192,6 +193,7 @@ class Options:
         words += [f"--oracle {self.oracle}"] if self.oracle != "auto" else []
         words += [f"--mode {self.mode}"] if self.mode != "reverse" else []
         words += [f"--order {self.order}"] if self.order != 1 else []
+        words += ["--allow-code"] if self.allow_code else []
         return words
 
 

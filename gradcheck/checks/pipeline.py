@@ -28,6 +28,9 @@ from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
 from gradcheck.checks.expected_failure import judged
 from gradcheck.checks.failures import kinks
+from gradcheck.checks.implementations import examine as implementations
+from gradcheck.checks.implementations.examine import Found
+from gradcheck.checks.implementations.own_case import with_incoming
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import own_dtype as engine_dtype
@@ -74,12 +77,22 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     if not engines.only(case.only).tested:
         return result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_theirs(case, options, engines)
+    case = with_incoming(case, options.seed) if case.implementations else case
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
-            context = examine(case, options, engines)
+            context = examine(_alone(case), options, engines)
+            code = implementations.examine(context, options.apply(case)) if case.implementations else None
         except InvalidCase as error:
             return _not_drawn(case, options, error)
-    return judged(_verdict(context, case, time.perf_counter() - start), case, options.today)
+    return judged(verdict(context, case, time.perf_counter() - start, code), case, options.today)
+
+
+def _alone(case: Case) -> Case:
+    """The case without its implementations: what is verified elsewhere for their sake is theirs alone."""
+    if not case.implementations:
+        return case
+    claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
+    return case if claims else replace(case, generalize=None)
 
 
 def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
@@ -149,7 +162,14 @@ def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:
     return judged(result(case, options, "failed", errors=(failure,)), case, options.today)
 
 
-def _verdict(context: Context, case: Case, seconds: float) -> CaseResult:
+def verdict(context: Context, case: Case, seconds: float, code: Found | None = None) -> CaseResult:
+    """The verdict on a case that has gone through its stages."""
+    output: dict[str, str] = {}
+    if code is not None:
+        context.found += code.comparisons
+        context.errors = (*context.errors, *code.errors)
+        context.lost += code.lost
+        output = code.output
     statuses = {comparison.status for comparison in context.found}
     compared = any(c.what in (ClaimKind.GRADIENT, ClaimKind.JVP) for c in context.found)
     status: CaseStatus = "passed"
@@ -164,6 +184,7 @@ def _verdict(context: Context, case: Case, seconds: float) -> CaseResult:
         "comparisons": tuple(context.found),
         "incomplete": tuple(context.lost),
         "seconds": seconds,
+        "output": output,
     }
     return result(case, context.options, status, **found)
 

@@ -34,7 +34,7 @@ def check_one(
 def _checked(case: Case, options: Options, engines: Engines, further: Mapping[str, Further]) -> CaseResult:
     start = time.perf_counter()
     try:
-        with deadline(limit_of(options.timeout, engines.tested)):
+        with deadline(limit_of(options.timeout, engines.tested, bool(case.implementations))):
             found = _told(check_case(case, options, engines), case, options, engines, further)
             return _with_output(found, engines)
     except InvalidCase as error:
@@ -68,7 +68,7 @@ def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
     """The same with what engines have printed, where there are any that are listened to."""
     printed = {engine.name: engine.output.take() for engine in engines.tested if hasattr(engine, "output")}
     printed = {name: text for name, text in printed.items() if text.strip()}
-    return replace(found, output=printed) if printed else found
+    return replace(found, output={**found.output, **printed}) if printed else found
 
 
 def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:

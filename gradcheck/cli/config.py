@@ -25,7 +25,7 @@ KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RU
 #: What may differ from path to path: all that concerns one case alone.
 OVERRIDDEN = (
     *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
-    *("timeout", "memory", "oracle", "mode", "order"),
+    *("timeout", "memory", "oracle", "mode", "order", "allow-code"),
 )
 _PREFIX = "GRADCHECK_"
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
@@ -182,8 +182,9 @@ class _File:
 
     def _settings(self, table: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Setting]:
         found: dict[str, Setting] = {}
-        for key, value in table.items():
-            place = self._place(key)
+        for word, value in table.items():
+            place = self._place(word)
+            key = word if word in known else word.replace("_", "-")
             if key not in known:
                 hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
                 where = self.name if self.whole else "[tool.gradcheck]"

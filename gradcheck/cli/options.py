@@ -225,6 +225,7 @@ RUN: tuple[Option, ...] = (
         help="Whether what passed is known to the next run, as long as nothing changes that it depends on. "
         "[default: cache]",
     ),
+    Option("--allow-code", is_flag=True, help="Run the Python code that cases name under `implementations`."),
     Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
     Option(
         "--shrink/--no-shrink",

@@ -84,7 +84,11 @@ class DefineByRun(GradientBackend):
         """Run the graph and every step, as any engine does. A recorder, which only the core's tensors can have, is the
         host of the first evaluation of the graph."""
         with self.session(problem.dtype):
-            return GraphRun(self, problem, recorder).evaluation()
+            return self.run_of(problem, recorder).evaluation()
+
+    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+        """A problem on its way through this engine."""
+        return GraphRun(self, problem, recorder)
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
@@ -109,7 +113,7 @@ class DefineByRun(GradientBackend):
         with each input. For a scalar root that is its Hessian times the probe, by a second pass through the first."""
         with self.session(problem.dtype):
             try:
-                return self._second_order(GraphRun(self, problem), step, probes)
+                return self._second_order(self.run_of(problem), step, probes)
             except GradcheckError as error:
                 return SecondOrder({}, {}, as_tensor_error(error))
 

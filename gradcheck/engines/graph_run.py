@@ -19,7 +19,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.engines.base import Evaluation, GradientBackend, State, as_tensor_error
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import ArgumentError, GradcheckError, TensorError
-from gradcheck.language.case import Step
+from gradcheck.language.case import Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
@@ -118,14 +118,14 @@ class GraphRun:
         names: dict[str, Any] = {**self.problem.sizes, **leaves, **self.constants}
         tensors: dict[str, Any] = dict(leaves)
         values = dict(arrays)
-        plain, host = self.engine.array, self._host
+        plain = self.engine.array
         kind: Any = self.engine.tensor_type
         recorder = None if self.recorder is None or self.recorder.closed else self.recorder
         for name, claim in self.problem.case.graph.items():
             self.failed_at = name
             if recorder:
                 recorder.owner = name
-            names[name] = result = evaluate(claim.expr, names, host)
+            names[name] = result = self.computed(name, claim, names)
             for part, tensor in ((name, result),) if type(result) is kind else _parts(name, result):
                 if type(tensor) is kind:
                     tensors[part] = tensor
@@ -136,6 +136,10 @@ class GraphRun:
                     values[part] = _number(part, tensor)
         self.failed_at = ""
         self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
+
+    def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
+        """What an entry comes to over the names above it."""
+        return evaluate(claim.expr, names, self._host)
 
     def _zero_grad(self, names: tuple[str, ...]) -> None:
         inside = tuple(f"{name}[" for name in names)

@@ -78,18 +78,27 @@ def engine(name: str) -> Engine:
 
 def from_spec(spec: str) -> Engine:
     """The engine that `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
-    where, _, attribute = spec.rpartition(":")
-    if not where or not attribute:
+    if not all(spec.rpartition(":")[::2]):
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
-    is_file = where.endswith(".py") or os.sep in where
-    module = _loading(spec, lambda: _from_file(where) if is_file else _from_module(where, Path.cwd()))
+    where, _, attribute = spec.rpartition(":")
+    home = Path(where).stem if _is_file(where) else where
+    return as_engine(load_object(spec), f"{home}.{attribute}", spec)
+
+
+def load_object(spec: str) -> Any:
+    """What `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
+    where, _, attribute = spec.rpartition(":")
+    module = _loading(spec, lambda: _from_file(where) if _is_file(where) else _from_module(where, Path.cwd()))
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise UsageError(f"there is no {attribute} in {where}", hint=_what_is_there(attribute, module))
         found = getattr(found, part)
-    home = Path(where).stem if is_file else where
-    return as_engine(found, f"{home}.{attribute}", spec)
+    return found
+
+
+def _is_file(where: str) -> bool:
+    return where.endswith(".py") or os.sep in where
 
 
 def as_engine(found: Any, name: str, spec: str) -> Engine:

@@ -18,7 +18,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.torch_errors import translate
-from gradcheck.errors import BackwardTwice, DtypeMismatch, Unsupported
+from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, Unsupported
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
 _Tensor = torch.Tensor
@@ -92,16 +92,26 @@ class Torch(DefineByRun):
         gradients = self._incoming(roots, seeds)
         if self._freed:
             self._refuse_freed(roots)
-        above: Any = _Above  # whose `apply` torch gives no types
         try:
-            if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
-                torch.autograd.backward(above.apply(gradients, *roots), retain_graph=True)
-            else:
-                torch.autograd.backward(roots, gradients, retain_graph=True)
+            self._sweep(roots, gradients)
         except _ERRORS as error:
-            raise translate(error) from None
+            raise self._meaning(error) from None
         if not retain_graph:
-            self._freed.update(_nodes(roots))
+            self._free(roots)
+
+    def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
+        above: Any = _Above  # whose `apply` torch gives no types
+        if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
+            torch.autograd.backward(above.apply(gradients, *roots), retain_graph=True)
+        else:
+            torch.autograd.backward(roots, gradients, retain_graph=True)
+
+    def _meaning(self, error: Exception) -> GradcheckError:
+        """What torch raised, as one of gradcheck's."""
+        return translate(error)
+
+    def _free(self, roots: list[torch.Tensor]) -> None:
+        self._freed.update(nodes(roots))
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
@@ -120,10 +130,10 @@ class Torch(DefineByRun):
         try:
             return list(torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True))
         except _ERRORS as error:
-            raise translate(error) from None
+            raise self._meaning(error) from None
 
     def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
-        again = [node for node in _nodes(roots) if node in self._freed]
+        again = [node for node in nodes(roots) if node in self._freed]
         if again:
             saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
             error = BackwardTwice(
@@ -271,7 +281,7 @@ def _keywords(op: Op, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {KEYWORD_ALIASES.get(name, name) if name not in names else name: value for name, value in kwargs.items()}
 
 
-def _nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
+def nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
     """Every function of the recorded graph below the roots, leaves' accumulators aside."""
     stack = [root.grad_fn for root in roots if root.grad_fn is not None]
     found: set[Any] = set(stack)

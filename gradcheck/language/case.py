@@ -93,11 +93,36 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Implementation:
+    """Somebody's own code for an entry of the graph: a callable, or a forward and its backward.
+
+    References are `FILE.py:NAME`, the file beside the case's own, or `module:NAME`; `loaded` is the callable itself, or
+    the pair, where it was handed over in Python.
+    """
+
+    entry: str
+    call: str
+    backward: str = ""
+    arguments: tuple[Claim, ...] | None = None  # None: the names of its parameters, or the operands in order
+    dtypes: tuple[str, ...] = ()  # empty: the case's
+    tolerance: StatedTolerance | None = None
+    place: Place = field(default_factory=Place, compare=False)
+    loaded: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """In reports: how the person called it."""
+        return self.call
+
+
+@dataclass(frozen=True, slots=True)
 class Generalize:
     """How formulas are re-verified; `dims` holds inclusive bounds of sizes."""
 
     trials: int = 3
     dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    #: Whether engines are compared wherever formulas would be: at literals moved, at numbers with a structure.
+    thorough: bool = False
 
 
 #: What a claim may be called in `only` of `xfail`, with ` of NAME` behind it or alone: as reports name its kind.
@@ -143,6 +168,7 @@ class Case:
     shapes: Mapping[str, tuple[str | int, ...] | Expr] = field(default_factory=dict)
     words: Mapping[str, int] = field(default_factory=dict)  # the words of `shapes`: their sizes in the file's literals
     generalize: Generalize | None = None
+    implementations: tuple[Implementation, ...] = ()
     tolerance: Mapping[str, StatedTolerance] = field(default_factory=dict)  # "" is every tensor's
     engine_tolerance: StatedTolerance | None = None
     only: tuple[str, ...] = ()

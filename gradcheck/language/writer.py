@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.language.case import Case, Claim, ExpectedFailure, Generalize, StatedTolerance, Step, Value
+from gradcheck.language.case import (
+    Case,
+    Claim,
+    ExpectedFailure,
+    Generalize,
+    Implementation,
+    StatedTolerance,
+    Step,
+    Value,
+)
 from gradcheck.language.expr.nodes import Call, Dtype, Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
@@ -54,6 +63,7 @@ def _lines(case: Case) -> Iterator[str]:
     yield from _checks(case.checks)
     yield from _section("shapes", {name: _shape(shape) for name, shape in case.shapes.items()})
     yield from _generalize(case)
+    yield from _implementations(case)
     yield from _tolerances(case)
 
 
@@ -152,6 +162,7 @@ def _derivations(section: str, claims: Mapping[str, tuple[Claim, ...]]) -> Itera
 
 def _generalize(case: Case) -> Iterator[str]:
     claims = bool(case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps))
+    claims = claims or bool(case.implementations)
     said = case.generalize
     if said is None:
         if claims:
@@ -161,6 +172,30 @@ def _generalize(case: Case) -> Iterator[str]:
         yield f"generalize: {{trials: {said.trials}{f', dims: {sizes}' if said.dims else ''}}}"
     elif not claims:
         yield "generalize: true"
+
+
+def _implementations(case: Case) -> Iterator[str]:
+    if case.implementations:
+        yield "implementations:"
+    for entry in dict.fromkeys(one.entry for one in case.implementations):
+        yield f"  {_text(entry)}:"
+        yield from (f"    - {_implementation(one)}" for one in case.implementations if one.entry == entry)
+
+
+def _implementation(one: Implementation) -> str:
+    """The reference alone where nothing else is said."""
+    entries = {"call": _text(one.call, flow=True)}
+    if one.backward:
+        entries = {"forward": entries["call"], "backward": _text(one.backward, flow=True)}
+    if one.arguments is not None:
+        entries["arguments"] = f"[{', '.join(_text(claim.text, flow=True) for claim in one.arguments)}]"
+    if one.dtypes:
+        entries["dtypes"] = f"[{', '.join(one.dtypes)}]"
+    if one.tolerance is not None:
+        entries["tolerance"] = _mapping(_numbers(one.tolerance))
+    if list(entries) == ["call"]:
+        return _text(one.call)
+    return f"{{{', '.join(f'{key}: {text}' for key, text in entries.items())}}}"
 
 
 def _tolerances(case: Case) -> Iterator[str]:

@@ -105,7 +105,7 @@ def of_error(error: Failure, case: CaseResult, look: Look, headed: bool = True) 
             lines += indented(
                 f"{plain(engine)} itself says: {plain(words.removeprefix(f'{engine}: '))}", look, indent=4
             )
-    if error.details and look.verbosity > 0:
+    if error.details and (look.verbosity > 0 or error.kind == "code_raised"):
         return lines + [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     return lines + ([Text("    -v shows the traceback")] if error.details else [])
 

@@ -23,7 +23,7 @@ from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
 from gradcheck.engines.core import Core
 from gradcheck.errors import Place
-from gradcheck.language.case import Case, Claim, Generalize, StatedTolerance, Step, Value
+from gradcheck.language.case import Case, Claim, Generalize, Implementation, StatedTolerance, Step, Value
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.loader import load_text
 from gradcheck.reports import FORMATS, Look, render
@@ -177,6 +177,7 @@ def test_a_comment_is_not(cache: Cache) -> None:
 
 #: Another value for every field that a case has.
 ANOTHER_CASE: dict[str, Any] = {
+    "implementations": (Implementation("z", "a.py:f"),),
     "id": "b.yaml::right",
     "name": "left",
     "place": Place("cases/a.yaml", 2, 1),
@@ -208,6 +209,7 @@ ANOTHER_CASE: dict[str, Any] = {
 }
 #: Another value for every choice that a run has.
 ANOTHER_CHOICE: dict[str, Any] = {
+    "allow_code": True,
     "engines": ("torch",),
     "reference": "core",
     "dtype": "float32",
@@ -234,8 +236,14 @@ def test_everything_that_a_case_says_counts(cache: Cache) -> None:
     case = cases_of()[0]
     same = key(cache, case, Options())
     assert key(cache, cases_of()[0], Options()) == same
-    ignored = [n for n, v in ANOTHER_CASE.items() if key(cache, replace(case, **{n: v}), Options()) == same]
-    assert ignored == ["xfail"]
+    others = {n: replace(case, **{n: v}) for n, v in ANOTHER_CASE.items() if n != "implementations"}
+    assert [n for n, other in others.items() if key(cache, other, Options()) == same] == ["xfail"]
+
+
+def test_somebodys_code_is_asked_in_every_run(cache: Cache) -> None:
+    """What it says depends on files that are in no key."""
+    case = replace(cases_of()[0], implementations=ANOTHER_CASE["implementations"])
+    assert not Remembered(cache, Options(), [case])._keys
 
 
 def test_every_choice_counts_but_those_that_change_nothing(cache: Cache) -> None:

@@ -105,6 +105,7 @@ EVERY = {
     "failed-first": ("false", "off"),
     "changed-since": ("'main'", "main"),
     "watch": ("true", "on"),
+    "allow-code": ("true", "yes"),
     "shard": ("'1/2'", "1/2"),
     "jobs": ("2", "2"),
     "executor": ("'dask://a:1'", "dask://a:1"),

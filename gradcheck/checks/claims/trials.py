@@ -22,6 +22,7 @@ from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
 from gradcheck.facts import Fact, fact
+from gradcheck.language.structures import Structure
 from gradcheck.language.trials import (
     Variation,
     moves_literals,
@@ -35,12 +36,13 @@ from gradcheck.language.trials import (
 if TYPE_CHECKING:
     from gradcheck.checks.branches.of_sizes import SizeBranches
     from gradcheck.language.problem import Problem
-    from gradcheck.language.structures import Structure
 
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
 #: Sizes at which claims choose otherwise are visited so often.
 _MOST_SIZES = 8
+#: What numbers are made to be, besides, for somebody's own code.
+_OF_CODE: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
 
 
 def applies(context: Context) -> bool:
@@ -86,6 +88,11 @@ class _Elsewhere:
         self.of_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
         self.count = 0
 
+    @property
+    def is_thorough(self) -> bool:
+        """Whether engines are compared wherever formulas would be."""
+        return self.case.generalize is not None and self.case.generalize.thorough
+
     def run(self) -> None:
         """Every trial; other incoming gradients; the literals moved; the other sides of branches."""
         numbers = trials(self.case, self.context.options.trials)
@@ -96,6 +103,7 @@ class _Elsewhere:
         if self.case.generalize is not None and self.context.options.trials != 0:
             others = self._told_by_one() + self._sizes() + self._constants()
             others += self._incoming() + self._literals() + self._branches()
+            others += self._structures() if self.is_thorough else 0
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
@@ -263,7 +271,7 @@ class _Elsewhere:
         """Formulas where the literals among the inputs are moved, a little and then anywhere where the graph is still
         defined: those that are right at one point alone fail. Where all gradients are 0 there, for numbers so small
         that their squares are, they become ordinary ones."""
-        if not moves_literals(self.case) or not (self.case.formulas or self.wrong):
+        if not moves_literals(self.case) or not (self.case.formulas or self.wrong or self.is_thorough):
             return 0
         near = self._add(self.points.redrawn(self.points.own, Variation("near"), self.count + 1), self._moved)
         for attempt in range(_ANYWHERE):
@@ -278,9 +286,17 @@ class _Elsewhere:
 
     def _moved(self, point: Point) -> list[Comparison]:
         try_to_refute(self.wrong, point, self.run_tolerance)
-        found = check_formulas(Claims(point, point.last, self.run_tolerance))
+        found = [*check_formulas(Claims(point, point.last, self.run_tolerance))]
+        found += self._engines(point) if self.is_thorough else []
         elsewhere = fact("not_at_other_numbers")
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
+
+    def _structures(self) -> int:
+        """Numbers that draws hardly ever give: whole ones, zeros and ties among them, tiny and huge ones, sorted."""
+        sizes, before = self.points.own.problem.sizes, self.count
+        for structure in _OF_CODE:
+            self._add(self.points.sized(sizes, self.count + 1, 1, structure), self._engines)
+        return self.count - before
 
     # Branches ----------------------------------------------------------------------------------------
 

@@ -171,11 +171,11 @@ def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Ite
         except GradcheckError:  # at this point it cannot be computed
             continue
         others = {n: g for n, g in scope.gradients.items() if n != name}
-        yield _with_graph(Evidence(got, want, others=others, stated=True), name, point)
+        yield with_graph(Evidence(got, want, others=others, stated=True), name, point)
 
 
-def _with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
-    """The same with what the graph tells, for a case of a single pass."""
+def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
+    """The evidence with what the graph tells, for a case of a single pass."""
     if len(point.problem.case.steps) != 1:
         return plain
     flow = GradientFlow(point.problem, point.last)

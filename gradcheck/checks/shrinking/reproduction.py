@@ -18,6 +18,7 @@ from gradcheck.checks.shrinking.case_edits import operations, pin
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
 from gradcheck.checks.shrinking.moves import without_unused
 from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
+from gradcheck.engines.implementation.loading import by_its_path, folder_of
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.source_code import source_code
 from gradcheck.errors import GradcheckError
@@ -109,12 +110,14 @@ class Reproductions:
     def _reproduction(self, found: Case, signature: Signature, complete: bool) -> Reproduction | None:
         """As it is read back from its text; None where that does not fail in the same way."""
         text = write(found)
-        read, errors = load_text(text, "smallest.yaml")
+        read, errors = load_text(text, str(folder_of(found.place.file) / "smallest.yaml"))
         if errors:
             return None
         again = self.check(read[0], True)
         if signature_of(again) != signature:
             return None
+        if found.implementations:  # its file will stand elsewhere
+            text = write(replace(found, implementations=tuple(map(by_its_path, found.implementations))))
         return Reproduction(text, operations(found), self._in_python(read[0], again), complete=complete)
 
     def _starts(self, case: Case, result: CaseResult, signature: Signature) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
@@ -12,6 +13,7 @@ from gradcheck.language.loader.circular import Circular
 from gradcheck.language.loader.document import Document, Limits, Path, way
 from gradcheck.language.loader.expected_failure import expected_failure
 from gradcheck.language.loader.expressions import Expressions
+from gradcheck.language.loader.implementations import Implementations
 from gradcheck.language.loader.scope import Scope
 from gradcheck.language.loader.shapes import Shapes
 from gradcheck.language.loader.validate import Checked, check, is_misplaced
@@ -51,6 +53,7 @@ class _Reader:
         self.leaves = {*self.sizes, *said.inputs, *said.constants}
         self.tensors = {*self.leaves, *said.graph}
         self.known = {*self.tensors, *said.let}
+        self.known_above = {name: {*self.leaves, *islice(said.graph, number)} for number, name in enumerate(said.graph)}
 
     def _refuse_misplaced(self) -> None:
         """Keys of the case itself among the entries of a section: their indentation is wrong."""
@@ -94,6 +97,7 @@ class _Reader:
             values=self._claimed_values(("values",), said.values),
             expected=self._expected(("expected",), said.expected),
             generalize=self._generalize(),
+            implementations=Implementations(self.expressions, self.known_above).read(said.implementations),
             tolerance=tolerance,
             engine_tolerance=engine_tolerance,
             only=tuple(said.only),
@@ -266,6 +270,7 @@ class _Reader:
             bounds[word] = (low, high)
         case = self.said
         claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
+        claims = claims or case.implementations
         enabled = self.document.data.get("generalize", bool(claims)) is not False
         return Generalize(trials=said.trials, dims=bounds) if enabled else None
 

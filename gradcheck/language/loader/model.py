@@ -28,6 +28,7 @@ Expression = Annotated[Any, WithJsonSchema({"x-ref": "Expression"})]
 Derivations = Annotated[Any, WithJsonSchema({"x-ref": "Derivations"})]
 Shape = Annotated[Any, WithJsonSchema({"x-ref": "Shape"})]
 Tolerances = Annotated[Any, WithJsonSchema({"x-ref": "StatedTolerance"})]
+Code = Annotated[Any, WithJsonSchema({"x-ref": "Implementations"})]
 Size = Annotated[int, Field(ge=0, le=100_000_000)]
 Text = Annotated[str, Field(min_length=1)]
 DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -217,6 +218,11 @@ class Case(Strict):
         default_factory=Generalize,
         description="Whether and how to verify with other values and sizes. Default: where there are claims.",
         examples=[False, {"trials": 5, "dims": {"n": [1, 7]}}],
+    )
+    implementations: dict[str, Code] = Field(
+        default_factory=dict,
+        description="Somebody's own code for an entry of `graph`, held to what the entry says.",
+        examples=[{"y": "layers.py:Gelu.apply"}, {"y": {"forward": "layers.py:fwd", "backward": "layers.py:bwd"}}],
     )
     tolerance: dict[str, Tolerances] = Field(
         default_factory=dict, description="For what the file claims.", examples=[{"rtol": 1e-6}, {"x": {"atol": 1e-9}}]

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from pydantic.json_schema import GenerateJsonSchema
 
 from gradcheck.autograd import dtypes
-from gradcheck.language.loader.model import Case
+from gradcheck.language.loader.model import Case, Dtype
 
 #: Ops that are written `x.T` alone.
 _ATTRIBUTES = ("T", "H", "mT", "mH")
@@ -91,6 +91,45 @@ DEFINITIONS: dict[str, Any] = {
             "rtol": {"type": "number", "minimum": 0, "description": _RTOL, "examples": [1e-6]},
             "atol": {"type": "number", "minimum": 0, "description": _ATOL, "examples": [1e-9]},
         },
+    },
+    "Reference": {
+        "description": "Python code: FILE.py:NAME, the file beside this one, or module:NAME.",
+        "type": "string",
+        "minLength": 3,
+        "pattern": ":",
+    },
+    "Implementation": {
+        "type": "object",
+        "additionalProperties": False,
+        "anyOf": [{"required": ["call"]}, {"required": ["forward", "backward"]}],
+        "properties": {
+            "call": {"$ref": "#/definitions/Reference", "description": "What computes the entry."},
+            "forward": {"$ref": "#/definitions/Reference", "description": "Returns the result, or (result, cache)."},
+            "backward": {"$ref": "#/definitions/Reference", "description": "Takes (incoming, cache), or the inputs."},
+            "arguments": {
+                "description": "What it is called with: names, numbers, sizes, expressions.",
+                "type": "array",
+                "items": {"$ref": "#/definitions/Expression"},
+            },
+            "dtypes": {
+                "description": "In which it is checked. Default: the case's.",
+                "type": "array",
+                "items": {"enum": list(get_args(Dtype))},
+                "minItems": 1,
+            },
+            "tolerance": {"$ref": "#/definitions/StatedTolerance"},
+        },
+    },
+    "Implementations": {
+        "anyOf": [
+            {"$ref": "#/definitions/Reference"},
+            {"$ref": "#/definitions/Implementation"},
+            {
+                "type": "array",
+                "minItems": 1,
+                "items": {"anyOf": [{"$ref": "#/definitions/Reference"}, {"$ref": "#/definitions/Implementation"}]},
+            },
+        ]
     },
     "StatedTolerance": {"anyOf": [{"type": "number", "minimum": 0}, {"$ref": "#/definitions/Bounds"}]},
 }

@@ -136,19 +136,20 @@ def read_tolerances(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, St
     engines = None
     common = {key: value for key, value in said.items() if not isinstance(value, dict)}
     if common:
-        claims[""] = _tolerance(scope, ("tolerance",), common)
+        claims[""] = read_tolerance(scope, ("tolerance",), common)
     for name, value in said.items():
         path = ("tolerance", name)
         if not isinstance(value, dict):
             continue
         if name == "engines":
-            engines = _tolerance(scope, path, value)
+            engines = read_tolerance(scope, path, value)
         elif scope.refers(path, ("inputs", "constants", "graph"), "the tensor"):
-            claims[name] = _tolerance(scope, path, value)
+            claims[name] = read_tolerance(scope, path, value)
     return claims, engines
 
 
-def _tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
+def read_tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
+    """`{rtol, atol}` at a path; what is wrong with it is an error of the scope's."""
     numbers = {}
     for key, value in said.items():
         if key not in _TOLERANCE_KEYS:

@@ -10,6 +10,7 @@ from gradcheck.reports.phrases import (  # noqa: F401 (they fill the table)
     diagnoses,
     engines,
     formulas,
+    implementations,
     refusals,
     verdicts,
 )

@@ -30,6 +30,7 @@ _SUBJECTS = {
     ClaimKind.NODE_JVP: "forward mode in {tensor}",
     ClaimKind.JVP: "tangent of {tensor}",
     ClaimKind.DOT_PRODUCT: "forward against reverse mode",
+    ClaimKind.CODE: "code of {tensor}",
 }
 #: Claims about these are between two engines, or an engine and the file.
 _BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.JVP, ClaimKind.GRADIENT2)
@@ -68,6 +69,8 @@ def _short(c: Comparison) -> str:
         return f"the wrong formula of {tensor} {why or 'holds wherever it was tried: it is not refuted'}"
     if c.what is ClaimKind.RAISES and why:
         return why
+    if c.what is ClaimKind.CODE and why:
+        return f"{subject(c)}: {why}"
     if c.what in (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.CHECK):
         return _sentence(c)
     if why and want == "expected" and c.mismatch is not None and c.mismatch.kind == "shapes_differ":

@@ -39,7 +39,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def modules_below_reports() -> list[Path]:
-    above = ("reports", "cli", "testing.py", "pytest_plugin.py", "__main__.py")
+    above = ("reports", "cli", "testing", "pytest_plugin.py", "__main__.py")
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in above]
 
 
@@ -294,7 +294,7 @@ def test_the_cases_are_wrong_in_many_ways(said: list[RunResult]) -> None:
     """Else the next test would say little."""
     comparisons = [c for result in said for case in result.cases for c in case.comparisons]
     assert {c.what for c in comparisons if c.status == "failed"} >= {
-        kind for kind in ClaimKind if not kind.is_asked_for_by_run
+        kind for kind in ClaimKind if not kind.is_asked_for_by_run and kind is not ClaimKind.CODE
     }
     assert {c.status for c in comparisons} >= {"passed", "failed", "not_differentiable", "unsupported"}
     assert len({d.kind for c in comparisons for d in c.diagnoses}) >= 8

@@ -1,4 +1,4 @@
-"""For tests of other runners: one call for cases, and one for an engine, which fail with what is wrong."""
+"""One call for cases, and one for an engine, which fail with what is wrong."""
 
 from __future__ import annotations
 

@@ -1,0 +1,76 @@
+"""Why the gradients of somebody's code are wrong: its own cases of the catalogue of mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.attempts import attempt
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.context import Context
+from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.evidence import with_graph
+from gradcheck.checks.failures.point_failures import why
+from gradcheck.checks.implementations.inside_entry import explained_inside
+from gradcheck.checks.points import Point
+from gradcheck.checks.result import Comparison
+from gradcheck.errors import Place
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.engine import Implementation
+
+#: How many gradients are diagnosed, each at so many points.
+_MOST, _POINTS = 4, 3
+
+
+def explain(context: Context, engine: Implementation) -> None:
+    """Where the code stands, and for the first gradient of each tensor that is wrong, why."""
+    file, line = engine.code.place
+    place = Place(file, line, 1) if file else None
+    if not context.options.explained:
+        return
+    done: set[str] = set()
+    for number, c in enumerate(context.found):
+        if c.status != "failed":
+            continue
+        context.found[number] = replace(c, code=place)
+        if c.what is ClaimKind.GRADIENT and c.tensor not in done and len(done) < _MOST:
+            done.add(c.tensor)
+            attempt("diagnosis", partial(_diagnose, context, engine, c, number), context.lost)
+
+
+def _diagnose(context: Context, engine: Implementation, c: Comparison, number: int) -> None:
+    seen = list(_evidence(context, engine, c))
+    found = why(evidence for _, evidence in seen)
+    if found[0].kind == "unknown" and len(context.case.steps) == 1:
+        found = explained_inside(c.tensor, seen) or found
+    context.found[number] = replace(context.found[number], diagnoses=found)
+
+
+def _evidence(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
+    """What is known of the gradient, at the point where it failed and near it."""
+    own = context.points.at(c.trial)
+    for number in range(_POINTS):
+        point = context.points.nearby(own, number)
+        found = _at(point, engine, c)
+        if found is not None:
+            yield point, found
+
+
+def _at(point: Point, engine: Implementation, c: Comparison) -> Evidence | None:
+    got, want = point.evaluation(engine), point.want
+    if c.step >= min(len(got.states), len(want.states)):
+        return None
+    right, mine = want.states[c.step].gradients, got.states[c.step].gradients
+    judge = right.get(c.tensor)
+    if judge is None:
+        return None
+    given = point.problem.inputs
+    leaves = [name for name in right if name in given and dtypes.is_differentiable(given[name].dtype)]
+    others = {name: g for name, g in right.items() if name != c.tensor and g is not None}
+    neighbours = {name: g for name in leaves if name != c.tensor and (g := mine.get(name)) is not None}
+    evidence = Evidence(mine.get(c.tensor), judge, others=others, neighbours=neighbours)
+    return with_graph(evidence, c.tensor, point)

@@ -1,0 +1,163 @@
+"""Which of a case's tensors somebody's code is called with: as `arguments` say, by its parameters' names, in order."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gradcheck.errors import InvalidCase
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case, Claim, Implementation
+from gradcheck.language.expr.nodes import Name
+from gradcheck.language.expr.traverse import free_names
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What the code is called with: expressions over the case's names, those in `keywords` by name; parameters of a
+    module by the tensors that stand in for them; and how that was decided."""
+
+    positional: tuple[Claim, ...]
+    keywords: Mapping[str, Claim] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()  # a module's parameters that no tensor of the case stands in for
+    how: str = "in order"
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All of them, in order."""
+        return (*self.positional, *self.keywords.values(), *(_named(name) for name in self.parameters.values()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the case that it is given, each once."""
+        return tuple(dict.fromkeys(name for claim in self.claims for name in free_names(claim.expr)))
+
+    @property
+    def note(self) -> Fact:
+        """How the arguments were bound, to be told."""
+        return fact("arguments_bound", arguments=tuple(claim.text for claim in self.claims), how=self.how)
+
+
+def operands_of(case: Case, entry: str) -> list[str]:
+    """The tensors that the entry itself uses, in the order of `inputs`, `constants`, `graph`."""
+    used = free_names(case.graph[entry].expr)
+    return [name for name in (*case.inputs, *case.constants, *case.graph) if name in used]
+
+
+def ancestors_of(case: Case, entry: str) -> set[str]:
+    """All that the entry is computed from: inputs, constants, entries above it, sizes."""
+    found: set[str] = set()
+    stack = [entry]
+    while stack:
+        for name in free_names(case.graph[stack.pop()].expr):
+            if name not in found:
+                found.add(name)
+                if name in case.graph:
+                    stack.append(name)
+    return found
+
+
+def bind(
+    case: Case, implementation: Implementation, function: Callable[..., Any], parameters: Collection[str] = ()
+) -> Binding:
+    """What `function` is called with, as far as names tell; see `bindings`."""
+    return bindings(case, implementation, function, parameters)[0]
+
+
+def bindings(
+    case: Case, implementation: Implementation, function: Callable[..., Any], parameters: Collection[str] = ()
+) -> list[Binding]:
+    """What `function` may be called with, the likeliest first; `parameters` are the names of a module's own. There are
+    several where its parameters have the names of ancestors, and as many as the entry has operands. Raises InvalidCase
+    where its parameters do not go with the entry's operands."""
+    entry = implementation.entry
+    known = ancestors_of(case, entry)
+    own = _of_module(case, known, parameters)
+    empty = Binding((), parameters=own, unchecked=tuple(name for name in parameters if name not in own))
+    if implementation.arguments is not None:
+        return [replace(empty, positional=implementation.arguments, how="as arguments say")]
+    operands = [name for name in operands_of(case, entry) if name not in own.values()]
+    in_order = replace(empty, positional=tuple(map(_named, operands)))
+    wanted = _parameters(function)
+    if wanted is None:
+        return [in_order]
+    fits = _fits(wanted, operands)
+    found = [in_order] if fits else []
+    by_name = _by_name(wanted, known)
+    if by_name is not None:
+        named = replace(empty, positional=by_name[0], keywords=by_name[1], how="by name")
+        all_operands = set(operands_of(case, entry))
+        is_plain = set(named.names) <= {*all_operands, *case.dims, *case.words}
+        if is_plain and (not fits or all_operands <= set(named.names)):
+            return [named]
+        found.append(named)
+    if not found:
+        raise _misfit(implementation, wanted, operands)
+    return found
+
+
+def _named(name: str) -> Claim:
+    return Claim(name, Name(name))
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """Those of a signature that can be read and names them all; None for any other."""
+    try:
+        listed = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return None if any(one.kind is variadic[0] for one in listed) else [p for p in listed if p.kind is not variadic[1]]
+
+
+def _by_name(
+    wanted: Sequence[inspect.Parameter], known: Collection[str]
+) -> tuple[tuple[Claim, ...], dict[str, Claim]] | None:
+    """Each parameter's namesake; None where one that must be given has none, or nothing has."""
+    if any(one.default is one.empty and one.name not in known for one in wanted):
+        return None
+    positional: list[Claim] = []
+    keywords: dict[str, Claim] = {}
+    gap = False
+    for one in wanted:
+        if one.name not in known:
+            gap = True
+        elif gap or one.kind is one.KEYWORD_ONLY:
+            keywords[one.name] = _named(one.name)
+        else:
+            positional.append(_named(one.name))
+    return (tuple(positional), keywords) if positional or keywords else None
+
+
+def _fits(wanted: Sequence[inspect.Parameter], operands: Sequence[str]) -> bool:
+    """Whether so many operands can be what it takes."""
+    ordered = [one for one in wanted if one.kind is not one.KEYWORD_ONLY]
+    needed = [one for one in ordered if one.default is one.empty]
+    missing = [one.name for one in wanted if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
+    return len(needed) <= len(operands) <= len(ordered) and not missing
+
+
+def _misfit(
+    implementation: Implementation, wanted: Sequence[inspect.Parameter], operands: Sequence[str]
+) -> InvalidCase:
+    takes = ", ".join(one.name for one in wanted)
+    message = f"{implementation.name} takes ({takes}), and {implementation.entry} is made of {', '.join(operands)}"
+    hint = "say which is which: {call: …, arguments: [" + ", ".join(operands) + "]}"
+    return InvalidCase(message, place=implementation.place, hint=hint)
+
+
+def _of_module(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
+    """The tensors that stand in for a module's own parameters: of the same name, also with `_` for `.`, or of the last
+    part of it where only one parameter ends so."""
+    tensors = [name for name in (*case.inputs, *case.constants, *case.graph) if name in known]
+    lasts = [name.rpartition(".")[2] for name in parameters]
+    found: dict[str, str] = {}
+    for name, last in zip(parameters, lasts, strict=True):
+        written = (name, name.replace(".", "_"), last if lasts.count(last) == 1 else name)
+        match = next((one for one in written if one in tensors and one not in found.values()), None)
+        if match is not None:
+            found[name] = match
+    return found

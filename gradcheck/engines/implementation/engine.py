@@ -1,0 +1,286 @@
+"""The engine of an implementation: torch runs the graph, and somebody's code stands in for one of its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from gradcheck.autograd import dtypes
+from gradcheck.engines.base import Evaluation, as_tensor_error
+from gradcheck.engines.define_by_run import Gradients, SecondOrder
+from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.implementation import pulled
+from gradcheck.engines.implementation.binding import Binding
+from gradcheck.engines.implementation.kinds import Code
+from gradcheck.engines.implementation.manner import PLAIN, Manner, laid_out
+from gradcheck.engines.implementation.raised import CodeError, of_code
+from gradcheck.engines.recording import Recorder
+from gradcheck.engines.tensor_class.guard import Output
+from gradcheck.engines.torch import Torch, nodes
+from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.problem import Problem
+
+#: How precise a floating dtype is, to tell which of two is wider.
+_BITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
+_REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+class Implementation(Torch):
+    """torch, but for one entry, which somebody's code computes.
+
+    record      what is seen of the code beyond its numbers
+    output      what it prints
+    manner      how it is asked
+    in_between  the problem that it is called with between forward and backward, where the manner says so
+    """
+
+    def __init__(self, name: str, entry: str, code: Code, binding: Binding) -> None:
+        super().__init__()
+        self.name, self.entry, self.code, self.binding = name, entry, code, binding
+        self.record = pulled.Record()
+        self.manner = PLAIN
+        self.in_between: Problem | None = None
+        self.output = Output()
+
+    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+        """The graph with the code in place of its entry."""
+        return CodeRun(self, problem)
+
+    def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
+        """Run the graph and every step; gradients that torch would refuse for their shape, and inputs that were
+        changed in place, are told as they are."""
+        self.record.shapes.clear()
+        with self.session(problem.dtype), self.output.capturing():
+            run = CodeRun(self, problem)
+            with torch.set_grad_enabled(self.manner.recording):
+                found = run.evaluation()
+            changed = run.changed()
+        if self.record.shapes and found.states:
+            found = replace(found, states=(*found.states[:-1], self._misshapen(found.states[-1])))
+        return replace(found, changed=changed) if changed else found
+
+    def asked(self, manner: Manner, problem: Problem, in_between: Problem | None = None) -> Evaluation:
+        """The evaluation where it is asked in some manner."""
+        self.manner, self.in_between = manner, in_between
+        try:
+            return self.evaluate(problem)
+        finally:
+            self.manner, self.in_between = PLAIN, None
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
+        """A new tensor with a copy of the array, laid out as the manner says."""
+        if self.manner.inputs == "plain":
+            return super().leaf(array, requires_grad)
+        made = laid_out(super().leaf(array, False), self.manner.inputs)
+        return made.requires_grad_() if requires_grad else made
+
+    def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
+        found = super()._incoming(roots, seeds)
+        return [None if g is None else laid_out(g, self.manner.incoming) for g in found]
+
+    def _misshapen(self, state: Any) -> Any:
+        gradients = dict(state.gradients)
+        for place, array in self.record.shapes.items():
+            name = self.binding.claims[place].text if place < len(self.binding.claims) else ""
+            if name in gradients:
+                gradients[name] = array
+        return replace(state, gradients=gradients)
+
+    def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
+        """As torch does; nothing where some code says itself that it can be differentiated once."""
+        with self.session(problem.dtype):
+            run = self.run_of(problem)
+            try:
+                run.run_graph()
+            except GradcheckError as error:
+                return SecondOrder({}, {}, as_tensor_error(error))
+            roots = [one for one in run.tensors.values() if one.grad_fn is not None]
+            self.record.once = any(map(_is_once_differentiable, nodes(roots)))
+        if not self.record.once:
+            found = self._second_order_or_refusal(problem, step, probes)
+            self.record.once = found.error is not None
+            if found.error is None:
+                return found
+        refused = Unsupported("it can be differentiated once", lacks="a second order")
+        return SecondOrder({}, {}, as_tensor_error(refused))
+
+    def _second_order_or_refusal(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
+        """A backward that cannot be differentiated and says so, in whatever words, is no wrong one."""
+        try:
+            return super().second_order(problem, step, probes)
+        except MemoryError:
+            raise
+        except Exception as error:
+            return SecondOrder({}, {}, of_code(self.name, error))
+
+    def array(self, tensor: torch.Tensor) -> np.ndarray:
+        """The tensor's values; a sparse one's written out."""
+        return super().array(tensor if tensor.layout is torch.strided else tensor.to_dense())
+
+    def values_alone(self, problem: Problem) -> Mapping[str, np.ndarray]:
+        """What the graph comes to, without a backward pass; nothing where something raises."""
+        with self.session(problem.dtype), self.output.capturing(), torch.no_grad():
+            run = CodeRun(self, problem)
+            try:
+                run.run_graph()
+            except GradcheckError:
+                return {}
+            return {name: np.array(array) for name, array in run.values.items()}
+
+    def uses_less_precision(self, problem: Problem) -> bool:
+        """Whether some tensor is less precise than the problem's dtype while the code runs."""
+        with _Precisions(_torch_dtype(problem.dtype)) as seen:
+            self.evaluate(problem)
+        return bool(seen.is_less)
+
+    def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
+        kept = [None if g is None else g.clone() for g in gradients]
+        try:
+            super()._sweep(roots, gradients)
+        except (GradcheckError, MemoryError):
+            raise
+        except Exception as error:
+            raise of_code(self.name, error) from None
+        for now, before in zip(gradients, kept, strict=True):
+            if now is not None and before is not None and not _same(now, before):
+                self.record.changed.add("incoming")
+
+    def _meaning(self, error: Exception) -> GradcheckError:
+        return of_code(self.name, error)
+
+    def called(self, names: Mapping[str, Any]) -> Any:
+        """What the code makes of the tensors of these names. Raises CodeError."""
+        host = self.host
+        try:
+            positional = [evaluate(claim.expr, names, host) for claim in self.binding.positional]
+            keywords = {key: evaluate(claim.expr, names, host) for key, claim in self.binding.keywords.items()}
+        except GradcheckError as error:
+            raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
+        try:
+            return self._call(positional, keywords, names)
+        except (GradcheckError, MemoryError):
+            raise
+        except Exception as error:
+            raise of_code(self.name, error) from None
+
+    def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
+        code = self.code
+        if code.pulled is not None:
+            return pulled.call(code.pulled, [*positional, *keywords.values()], self.record, self.array)
+        if code.module is not None:
+            own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
+            module = code.module.to(torch.get_default_dtype()) if self.binding.unchecked else code.module
+            return torch.func.functional_call(module, own, tuple(positional), keywords)
+        assert code.call is not None
+        return code.call(*positional, **keywords)
+
+    @property
+    def notes(self) -> tuple[Fact, ...]:
+        """What is told of the code, and is no failure."""
+        found = [self.binding.note]
+        found += [fact("parameters_unchecked", names=self.binding.unchecked)] if self.binding.unchecked else []
+        found += [fact("once_differentiable")] if self.record.once else []
+        found += [fact("wider_dtype", dtypes=tuple(sorted(self.record.wider)))] if self.record.wider else []
+        return tuple(found)
+
+
+class CodeRun(GraphRun):
+    """A problem's graph, with somebody's code in place of an entry."""
+
+    engine: Implementation
+
+    def run_graph(self) -> None:
+        """Every entry; then, where the manner says so, the code is called with other numbers."""
+        super().run_graph()
+        other = self.engine.in_between
+        if self.engine.manner.between and other is not None:
+            CodeRun(self.engine, other)._run_graph_alone()
+
+    def _run_graph_alone(self) -> None:
+        GraphRun.run_graph(self)
+
+    def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
+        """The entry by the code; any other by torch."""
+        if name != self.engine.entry:
+            return super().computed(name, claim, names)
+        found = self.engine.called(names)
+        operands = [one for one in names.values() if isinstance(one, torch.Tensor)]
+        several = isinstance(found, (tuple, list))
+        made = [self._result(one, operands) for one in (found if several else [found])]
+        return tuple(made) if several else made[0]
+
+    def _result(self, found: Any, operands: list[torch.Tensor]) -> Any:
+        if not isinstance(found, torch.Tensor):
+            if found is None or not isinstance(found, (int, float, complex, np.ndarray, np.generic)):
+                raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
+            found = torch.as_tensor(found)
+        if any(found is one for one in operands):
+            found = found.view_as(found)
+        return self._narrowed(found)
+
+    def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
+        """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
+        wanted = _torch_dtype(self.problem.dtype)
+        wide, case = _REAL.get(found.dtype, found.dtype), _REAL.get(wanted, wanted)
+        if wide not in _BITS or wide == case:
+            return found
+        self.engine.record.wider.add(str(found.dtype).removeprefix("torch."))
+        if found.is_complex():
+            return found.to(torch.complex64 if case is torch.float32 else torch.complex128)
+        return found.to(case)
+
+    def changed(self) -> dict[str, np.ndarray]:
+        """Inputs and constants whose values are no longer what they were given."""
+        given = {**self.problem.inputs, **self.problem.constants}
+        if any(self.problem.forwards):
+            return {}
+        found = {}
+        for name, tensor in (*self.leaves.items(), *self.constants.items()):
+            now = self.engine.array(tensor)
+            known = given[name]
+            if now.shape != known.shape or now.tobytes() != np.ascontiguousarray(known).tobytes():
+                found[name] = now.copy()
+        return found
+
+
+class _Precisions(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Looks whether anything that torch computes is less precise than a dtype."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._bits = _BITS[_REAL.get(dtype, dtype)]
+        self.is_less = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        for one in found if isinstance(found, (tuple, list)) else (found,):
+            if isinstance(one, torch.Tensor):
+                bits = _BITS.get(_REAL.get(one.dtype, one.dtype))
+                self.is_less |= bits is not None and bits < self._bits
+        return found
+
+
+def _is_once_differentiable(node: Any) -> bool:
+    """Whether a node of torch's graph is a `Function` whose backward is marked so."""
+    backward = getattr(getattr(node, "_forward_cls", None), "backward", None)
+    code = getattr(backward, "__code__", None)
+    return (
+        code is not None and code.co_filename == torch.autograd.function.__file__ and hasattr(backward, "__wrapped__")
+    )
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
+
+
+def _torch_dtype(dtype: np.dtype) -> torch.dtype:
+    found: torch.dtype = getattr(torch, dtype.name if dtype.kind != "V" else dtypes.BFLOAT16.name)
+    return found

@@ -1,0 +1,41 @@
+"""A function of `autograd.numpy`, its own primitives included, pulled back by `make_vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import autograd
+import numpy as np
+
+from gradcheck.engines.implementation.pulled import Pull
+
+
+class HipsFunction:
+    """Its results, and what the library makes of its rules."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+        """The results and the pull-back."""
+        places = [place for place, need in enumerate(needs) if need]
+
+        def of_some(some: Sequence[Any]) -> Any:
+            held = list(arguments)
+            for number, place in enumerate(places):
+                held[place] = some[number]
+            return self.function(*held)
+
+        vjp, found = autograd.make_vjp(of_some)(tuple(arguments[place] for place in places))
+        several = isinstance(found, (tuple, list))
+        results = [np.asarray(one) for one in (found if several else [found])]
+
+        def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
+            pulled = vjp(tuple(incoming) if several else incoming[0])
+            gradients: list[np.ndarray | None] = [None] * len(arguments)
+            for place, one in zip(places, pulled, strict=True):
+                gradients[place] = np.asarray(one)
+            return gradients
+
+        return results, several, pull

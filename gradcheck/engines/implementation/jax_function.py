@@ -1,0 +1,64 @@
+"""A function of JAX arrays, its custom rules included, pulled back by `jax.vjp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.engines.implementation.pulled import Pull
+
+
+class JaxFunction:
+    """Its results, and what `jax.vjp` makes of its own rule."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+        """The results and the pull-back."""
+        places = [place for place, need in enumerate(needs) if need]
+        with _wide():
+            given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+
+            def of_some(*some: Any) -> Any:
+                held = list(given)
+                for place, one in zip(places, some, strict=True):
+                    held[place] = one
+                return self.function(*held)
+
+            found, vjp = jax.vjp(of_some, *[given[place] for place in places])
+        several = isinstance(found, (tuple, list))
+        results = [_plain(one) for one in (found if several else [found])]
+
+        def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
+            with _wide():
+                seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in zip(incoming, results, strict=True)]
+                pulled = vjp(type(found)(seeds) if several else seeds[0])
+            gradients: list[np.ndarray | None] = [None] * len(arguments)
+            for place, one in zip(places, pulled, strict=True):
+                gradients[place] = np.array(one)
+            return gradients
+
+        return results, several, pull
+
+
+def _plain(result: Any) -> np.ndarray:
+    array = np.array(result)
+    return array if array.dtype.kind in "biufc" or array.dtype in dtypes.BY_NAME.values() else array.astype(float)
+
+
+@contextmanager
+def _wide() -> Iterator[None]:
+    """JAX makes everything 32 bits wide unless it is told otherwise; restored afterwards."""
+    known = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", known)

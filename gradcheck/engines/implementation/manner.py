@@ -1,0 +1,48 @@
+"""In what manner code is asked: how inputs and incoming gradients lie in memory, and what happens in between. What
+comes out must not depend on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+#: How a tensor lies in memory: as it comes, with its dimensions the other way round and a gap between numbers, or as
+#: one number, or row, that stands for all.
+Layout = Literal["plain", "strided", "expanded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """`between` has the code called with other numbers between its forward and its backward; `recording` is off where
+    no gradient is wanted."""
+
+    inputs: Layout = "plain"
+    incoming: Layout = "plain"
+    between: bool = False
+    recording: bool = True
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is not the plain one."""
+        return self != Manner()
+
+
+PLAIN = Manner()
+
+
+def laid_out(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
+    """The same numbers, so laid out; as they are where numbers that must be equal for it are not."""
+    if layout == "strided" and tensor.dim():
+        wide = torch.zeros((*reversed(tensor.shape), 2), dtype=tensor.dtype)
+        view = wide[..., 0].permute(*reversed(range(tensor.dim())))
+        return view.copy_(tensor)
+    if layout == "expanded" and tensor.dim() and tensor.numel():
+        first = tensor[:1]
+        if torch.equal(first.expand_as(tensor), tensor):
+            one = tensor.reshape(-1)[:1]
+            source = one if torch.equal(one.expand(tensor.numel()), tensor.reshape(-1)) else first
+            shape = [1] * tensor.dim() if source is one else list(first.shape)
+            return source.clone().reshape(shape).expand_as(tensor)
+    return tensor

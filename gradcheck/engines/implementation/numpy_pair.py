@@ -1,0 +1,131 @@
+"""A forward and its backward on NumPy arrays, as courses have them: `(out, cache)`, and gradients in the arguments'
+order."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.implementation.pulled import Pull
+from gradcheck.engines.implementation.raised import CodeError
+
+#: What stands before or behind a tensor's name in the name of its gradient.
+_AROUND = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad"))
+
+
+class NumpyPair:
+    """`forward(*arguments)` and `backward(incoming, cache)`, or `backward(incoming, *inputs)`."""
+
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], several: int = 1) -> None:
+        """`several` is how many tensors the entry is."""
+        self.forward, self.backward, self._several = forward, backward, several
+
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+        """The results and the pull-back."""
+        found = self.forward(*arguments)
+        results, caches = self._parted(found)
+        arrays = [_array(one) for one in results]
+        if len(arrays) != self._several and self._several == 1:
+            raise CodeError(f"forward returned {len(arrays)} tensors; a pair is (result, cache)")
+
+        def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
+            given = tuple(incoming) if self._several > 1 else incoming[0]
+            returned = self.backward(*self._handed(given, caches, arguments, results))
+            return in_order(returned, arguments, needs, _names(self.forward))
+
+        return arrays, self._several > 1, pull
+
+    def _parted(self, found: Any) -> tuple[list[Any], list[Any]]:
+        """The results, and the cache, if there is one."""
+        if not isinstance(found, tuple):
+            return (list(found), []) if isinstance(found, list) and self._several > 1 else ([found], [])
+        if self._several > 1:
+            if len(found) == self._several:
+                return list(found), []
+            inner = found[0]
+            if len(found) == 2 and isinstance(inner, (tuple, list)):
+                return list(inner), [found[1]]
+            return list(found[: self._several]), list(found[self._several :])
+        return [found[0]], list(found[1:])
+
+    def _handed(self, incoming: Any, caches: list[Any], arguments: list[Any], results: list[Any]) -> list[Any]:
+        """What the backward is called with: the cache where there is one, else the inputs, by name where that fits."""
+        names, own = _names(self.backward), _names(self.forward)
+        takes_inputs = names is not None and len(names) == 1 + len(arguments) and len(names) > 1 + len(caches)
+        if caches and not takes_inputs:
+            return [incoming, *caches]
+        if names is None:
+            return [incoming, *arguments]
+        wanted = names[1:]
+        if own is not None and all(name in own for name in wanted):
+            by_name = dict(zip(own, arguments, strict=False))
+            if all(name in by_name for name in wanted):
+                return [incoming, *(by_name[name] for name in wanted)]
+        if len(wanted) == len(arguments) + 1:
+            return [incoming, *arguments, results[0]]
+        return [incoming, *arguments[: len(wanted)]]
+
+
+def _names(function: Callable[..., Any]) -> list[str] | None:
+    """Its parameters' names; None where they cannot be read, or it takes any number."""
+    try:
+        listed = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    if any(one.kind is one.VAR_POSITIONAL for one in listed):
+        return None
+    return [one.name for one in listed if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+
+
+def _array(result: Any) -> np.ndarray:
+    array = np.asarray(result)
+    if array.dtype.kind not in "biufc":
+        raise CodeError(f"forward returned {type(result).__name__}, no array of numbers")
+    return array
+
+
+def in_order(
+    returned: Any, arguments: Sequence[Any], needs: Sequence[bool], names: Sequence[str] | None = None
+) -> list[Any]:
+    """The gradient for each argument, of what a backward returned: in order, with or without those that have none, one
+    array alone, or by name. Raises CodeError for another number of them."""
+    if isinstance(returned, Mapping):
+        return _by_name(returned, arguments, needs, names or [])
+    listed = list(returned) if isinstance(returned, (tuple, list)) and _are_several(returned) else [returned]
+    wanted = [place for place, need in enumerate(needs) if need]
+    tensors = [place for place, one in enumerate(arguments) if isinstance(one, np.ndarray)]
+    if len(listed) == len(arguments):
+        return listed
+    for places in (wanted, [place for place in tensors if arguments[place].dtype.kind in "fc"], tensors):
+        if len(listed) == len(places):
+            found: list[Any] = [None] * len(arguments)
+            for place, gradient in zip(places, listed, strict=True):
+                found[place] = gradient
+            return found
+    raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
+
+
+def _are_several(returned: Sequence[Any]) -> bool:
+    """Whether a list holds gradients, and is not one written as a list of numbers."""
+    return isinstance(returned, tuple) or any(one is None or isinstance(one, np.ndarray) for one in returned)
+
+
+def _by_name(
+    returned: Mapping[Any, Any], arguments: Sequence[Any], needs: Sequence[bool], names: Sequence[str]
+) -> list[Any]:
+    found: list[Any] = [None] * len(arguments)
+    used = set()
+    for place, name in zip(range(len(arguments)), names, strict=False):
+        for before, after in _AROUND:
+            key = f"{before}{name}{after}"
+            if key in returned:
+                found[place] = returned[key]
+                used.add(key)
+                break
+    unknown = [str(key) for key in returned if key not in used]
+    if unknown and not used:
+        raise CodeError(f"backward returned gradients of {', '.join(unknown)}; the inputs are {', '.join(names)}")
+    return found

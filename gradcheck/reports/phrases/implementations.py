@@ -1,0 +1,52 @@
+"""In words, of somebody's own code: how it was called, what it does beyond its numbers, how it was asked."""
+
+from __future__ import annotations
+
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.table import phrases
+
+#: In what manner code was asked.
+_MANNERS = {
+    "backward_again": "in a second backward pass over the same graph",
+    "called_in_between": "where it is called again between its forward and its backward",
+    "only_input": "where {detail} alone gets a gradient",
+    "all_but_input": "where all inputs but {detail} get a gradient",
+    "one_output": "where {detail} alone has an incoming gradient",
+    "incoming_strided": "for an incoming gradient that is not contiguous",
+    "incoming_expanded": "for an incoming gradient that is expanded, as that of a sum is",
+    "inputs_strided": "for inputs that are not contiguous",
+    "inputs_expanded": "for inputs that are expanded",
+    "no_grad": "under no_grad",
+}
+
+
+def _manner(found: Fact) -> str:
+    return _MANNERS[found["manner"]].format(detail=found["detail"])
+
+
+phrases(
+    {
+        "arguments_bound": "called with ({arguments:commas}), {how}",
+        "parameters_unchecked": "its own {names:commas} {names:one stands|stand} for nothing in the case, and the "
+        "gradient{names:one  there is|s there are} unchecked",
+        "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
+        "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
+        "nondeterministic": "asked again it differs by {size:.0e}, which is rounding",
+        "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:.0e}",
+        "incoming_changed": "{engine} changes its incoming gradient in place",
+        "argument_changed": "{engine} changes its argument {name} in place",
+        "refuses": lambda found: f"{_manner(found)} {found['text']}",
+        "otherwise": lambda found: f"the {found['what']} of {found['tensor']} is wrong {_manner(found)}",
+        "inside_the_graph": "inside the whole graph, with the case's own passes; alone it is right",
+        "along_a_direction": "it is not what the results change by, moved at random",
+        "between_the_sides": "no derivative there, and {engine} stays between the two sides",
+        "undefined_at_kink": "no derivative there, and {engine} has no number for it",
+        "differences_bar": "differences are known to {error:.0e} there",
+        "forward_not_followed": "torch does not follow its forward everywhere: differences decide",
+        "inside_entry": "{where}: {what}",
+        "part_not_there": "what flows through {where} is missing",
+        "part_negated": "what flows through {where} has the wrong sign",
+        "part_scaled": "what flows through {where} comes with the factor {factor:g}",
+        "own_rounding": "{engine} rounds more than its entry: by up to {size:.0e}, as inputs moved a little show",
+    }
+)

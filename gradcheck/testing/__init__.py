@@ -1,0 +1,13 @@
+"""For tests of other runners: one call for cases, for an engine, or for a function of one's own; each fails with the
+report.
+
+    cases     `check_cases`, `check_engine`
+    function  `check_function`: a function with a backward of its own, held to what it says it computes
+    moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
+"""
+
+from gradcheck.testing.cases import check_cases, check_engine
+from gradcheck.testing.function import check_function
+from gradcheck.testing.moving import gradcheck
+
+__all__ = ["check_cases", "check_engine", "check_function", "gradcheck"]

@@ -1,0 +1,38 @@
+"""A function without a specification, held to its own forward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradcheck.checks.options import Options
+from gradcheck.checks.pipeline import verdict
+from gradcheck.checks.result import RunResult
+from gradcheck.checks.run import environment
+from gradcheck.language.case import Case, Implementation
+
+
+def check_alone(implementation: Implementation, case: Case, names: Sequence[str]) -> RunResult:
+    """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn."""
+    from gradcheck.checks.implementations.unspecified import check_alone as check
+    from gradcheck.engines.implementation.binding import bind
+    from gradcheck.engines.implementation.engine import Implementation as Engine
+    from gradcheck.engines.implementation.kinds import code_of
+    from gradcheck.engines.implementation.loading import load
+    from gradcheck.engines.implementation.own_forward import own_forward
+    from gradcheck.language.case import Claim
+    from gradcheck.language.expr.nodes import Name
+
+    code = code_of(*load(implementation), implementation.name)
+    given = replace(implementation, arguments=tuple(Claim(name, Name(name)) for name in names))
+    binding = bind(case, given, code.signature, code.parameters)
+    engine = Engine(implementation.name, implementation.entry, code, binding)
+    forward = own_forward(code)
+    witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding)
+    options = Options(order=2)
+    results = []
+    for dtype in implementation.dtypes or (case.dtype,):
+        context = check(replace(case, dtype=dtype), engine, witness, options)
+        context.options = replace(options, engines=(engine,))
+        results.append(verdict(context, replace(case, dtype=dtype), 0.0))
+    return RunResult(tuple(results), 0.0, environment(), selected=len(results))

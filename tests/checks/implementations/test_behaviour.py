@@ -1,0 +1,58 @@
+"""What callers rely on beyond numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.run import run
+from tests.engines.implementation import functions
+from tests.engines.implementation.build import AFFINE, TANH, with_code
+
+
+def behaviour(loaded: Any, case: str = TANH) -> list[tuple[str, str]]:
+    """The kinds of what is wrong, and the manner in which it is."""
+    (found,) = run(with_code(case, loaded), allow_code=True).cases
+    wrong = [c.mismatch for c in found.comparisons if c.what is ClaimKind.CODE and c.status == "failed"]
+    return [(w.kind, dict(w.data).get("manner", "")) for w in wrong if w is not None]
+
+
+def test_sound_code_behaves() -> None:
+    assert behaviour(functions.Tanh.apply) == []
+    assert behaviour((functions.affine_forward, functions.affine_backward), AFFINE) == []
+
+
+@pytest.mark.parametrize(
+    ("loaded", "wrong"),
+    [
+        (functions.Remembers.apply, ("otherwise", "called_in_between")),
+        (functions.NeedsContiguous.apply, ("refuses", "incoming_strided")),
+        (functions.ChangesIncoming.apply, ("incoming_changed", "")),
+    ],
+)
+def test_what_does_not(loaded: Any, wrong: tuple[str, str]) -> None:
+    assert wrong in behaviour(loaded)
+
+
+def test_a_cache_that_is_used_up() -> None:
+    assert ("otherwise", "backward_again") in behaviour((functions.affine_forward, functions.uses_up), AFFINE)
+
+
+def test_subsets_of_inputs() -> None:
+    def only_both(dout: Any, cache: Any) -> Any:
+        return functions.affine_backward(dout, cache)
+
+    assert behaviour((functions.affine_forward, only_both), AFFINE) == []
+
+
+def test_chance_is_told_from_rounding() -> None:
+    (found,) = run(with_code(TANH, functions.noisy), allow_code=True).cases
+    assert found.status == "failed"
+
+
+def test_notes_are_told_where_all_is_well() -> None:
+    (found,) = run(with_code(TANH, functions.OnlyOnce.apply), allow_code=True).cases
+    (one,) = [c for c in found.comparisons if c.what is ClaimKind.CODE]
+    assert {note.kind for note in one.notes} == {"arguments_bound", "once_differentiable"}

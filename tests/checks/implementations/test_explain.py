@@ -1,0 +1,36 @@
+"""Why gradients of code are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.run import run
+from tests.engines.implementation import functions
+from tests.engines.implementation.build import AFFINE, with_code
+
+
+def kinds(backward: Any) -> dict[str, str]:
+    (found,) = run(with_code(AFFINE, (functions.affine_forward, backward)), allow_code=True).cases
+    return {c.tensor: c.diagnoses[0].kind for c in found.comparisons if c.diagnoses}
+
+
+@pytest.mark.parametrize(
+    ("backward", "kind"),
+    [
+        (lambda g, c: (-g @ c[1].T, c[0].T @ g, g.sum(0)), {"x": "sign"}),
+        (lambda g, c: (g @ c[1].T, 2 * c[0].T @ g, g.sum(0)), {"w": "factor"}),
+        (lambda g, c: (g @ c[1].T, c[0].T @ g, g), {"b": "broadcast_not_undone"}),
+        (lambda g, c: (g @ c[1].T, (c[0].T @ g).T, g.sum(0)), {"w": "transposed"}),
+        (lambda g, c: (g @ c[1].T, c[0].T @ g, None), {"b": "detached"}),
+    ],
+)
+def test_the_catalogue_knows_them(backward: Any, kind: dict[str, str]) -> None:
+    assert kinds(backward) == kind
+
+
+def test_nothing_is_explained_where_the_run_does_not_ask() -> None:
+    case = with_code(AFFINE, (functions.affine_forward, functions.not_summed))
+    (found,) = run(case, allow_code=True, explained=False).cases
+    assert not any(c.diagnoses for c in found.comparisons)

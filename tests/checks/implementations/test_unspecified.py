@@ -1,0 +1,48 @@
+"""Code without a specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gradcheck.testing import check_function
+from tests.engines.implementation import functions
+
+
+@pytest.mark.parametrize("function", [functions.Tanh.apply, torch.relu, functions.OnlyOnce.apply])
+def test_right_code_passes(function: Any) -> None:
+    assert check_function(function, x=(3, 2)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (functions.WrongSign.apply, "gradient of x: WrongSign.apply differs from differences"),
+        (functions.Raises.apply, "no such thing"),
+        (functions.ChangesIncoming.apply, "changes its incoming gradient in place"),
+        (functions.Remembers.apply, "called again between"),
+        (functions.SecondOrderLost.apply, "second-order gradient"),
+    ],
+)
+def test_wrong_code_fails(function: Any, words: str) -> None:
+    with pytest.raises(AssertionError) as raised:
+        check_function(function, x=(3, 2))
+    assert words in " ".join(str(raised.value).split())
+
+
+def test_pairs_are_held_to_differences() -> None:
+    check_function(functions.sine_forward, functions.sine_backward, x=(3, 2))
+    with pytest.raises(AssertionError, match="differences"):
+        check_function(functions.sine_forward, lambda g, x: g * np.sin(x), x=(3, 2))
+    with pytest.raises(AssertionError, match="shape"):
+        check_function(functions.affine_forward, functions.not_summed, x=(3, 2), w=(2, 4), b=(4,))
+
+
+def test_at_a_kink_what_lies_between_the_sides_is_right() -> None:
+    x = np.array([0.0, 1.0, -1.0])
+    check_function(np.abs, lambda g, x: g * np.where(x == 0, 0.3, np.sign(x)), x=x)
+    with pytest.raises(AssertionError):
+        check_function(np.abs, lambda g, x: g * np.where(x == 0, 2.0, np.sign(x)), x=x)

@@ -1,0 +1,23 @@
+"""Functions of HIPS autograd."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+def test_its_own_rule_is_asked() -> None:
+    pytest.importorskip("autograd")
+    from autograd.extend import defvjp, primitive
+
+    from gradcheck.engines.implementation.hips_function import HipsFunction
+
+    sine = primitive(np.sin)
+    defvjp(sine, lambda result, x: lambda g: 7 * g)
+    results, several, pull = HipsFunction(lambda x, w: sine(x) * w)([np.zeros(2), np.ones(2)], [True, False])
+    assert not several
+    assert np.array_equal(results[0], [0, 0])
+    first, second = pull([np.ones(2)])
+    assert first is not None
+    assert np.array_equal(first, [7, 7])
+    assert second is None
