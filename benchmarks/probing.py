@@ -33,7 +33,7 @@ from gradcheck.language.random import RANDOM
 
 _DOUBLE = np.dtype(np.float64)
 #: How many calls may be computed that torch refuses.
-_OF_A_THOUSAND = 2
+_OF_A_THOUSAND = 3
 #: No larger tensor is asked for.
 _ELEMENTS = 10**5
 #: What torch says where it has no code, or no memory, for what it would take.

@@ -174,6 +174,8 @@ def instance_norm(
     """
     if input.ndim < 3:
         raise ShapeMismatch(f"instance_norm takes at least 3 dimensions, (N, C, …), not {input.ndim}")
+    if (running_mean is None) != (running_var is None):
+        raise ArgumentError("instance_norm takes both running_mean and running_var, or neither")
     one_dtype("instance_norm", input, running_mean, running_var, weight, bias)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)

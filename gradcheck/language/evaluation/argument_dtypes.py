@@ -25,6 +25,8 @@ _WORDS = {
     "uiwlghf": "real numbers",
     "buiwlghf": "real numbers and booleans",
     "uiwlghfc": "numbers other than booleans",
+    "lghf": "floating numbers or int64",
+    "lf": "numbers of float32, float64 or int64",
     "wl": "int64 or int32",
     "l": "int64",
 }
@@ -46,13 +48,15 @@ fc: linalg.svdvals.A linalg.pinv.input
 ghfc: l1_loss.input l1_loss.target dist.input dist.other pairwise_distance.x1 pairwise_distance.x2 linalg.vecdot.x
 ghfc: linalg.vecdot.y lerp.input lerp.end
 uiwlghf: mse_loss.input mse_loss.target smooth_l1_loss.input smooth_l1_loss.target topk.input argmax.input argmin.input
-uiwlghf: max_pool2d.input avg_pool2d.input
+uiwlghf: max_pool2d.input
+lghf: avg_pool2d.input
+lf: avg_pool3d.input
 uiwlghfc: tensordot.a tensordot.b mm.input mm.mat2 bmm.input bmm.mat2 mv.input mv.vec dot.input dot.tensor vdot.input
 uiwlghfc: vdot.other inner.input inner.other linear.input addmm.mat1 addmv.mat addbmm.batch1
 uiwlghfc: baddbmm.batch1 trace.input conv1d.input conv2d.input addcmul.tensor1 addcdiv.tensor1
 buiwlghf: soft_margin_loss.target cosine_embedding_loss.target
-wl: gather.index scatter.index scatter_add.index index_select.index index_add.index
-l: take.index take_along_dim.indices
+wl: repeat_interleave.repeats gather.index scatter.index scatter_add.index index_select.index index_add.index
+l: tensor_split.sections take.index take_along_dim.indices
 ghfc: mean.dtype linalg.vector_norm.dtype
 ghf: softmax.dtype log_softmax.dtype softmin.dtype nanmean.dtype
 uiwlghfc: cumsum.dtype cumprod.dtype linspace.dtype
