@@ -25,6 +25,7 @@ from gradcheck.checks.result import CaseResult
 from gradcheck.checks.transport import Transport
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
+from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.libraries import LIBRARIES
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.resolve import engine
@@ -165,6 +166,9 @@ class Recalled(DefineByRun):
 
     def fresh_session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         return self.made.fresh_session(dtype)
+
+    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+        return self.made.run_of(problem, recorder)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
         return self.made.leaf(array, requires_grad)

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
-from multiprocessing import forkserver, get_all_start_methods, get_context
+from multiprocessing import connection, forkserver, get_all_start_methods, get_context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +220,7 @@ class _Process:
             raise ProcessEnded(self._fate(), time.monotonic() - start) from None
 
     def _fate(self) -> str:
-        self._process.join()
+        self._join()
         code = self._process.exitcode
         return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
@@ -232,8 +232,14 @@ class _Process:
     def end(self) -> None:
         """The same, and leave nothing of it."""
         self.kill()
-        self._process.join()
+        self._join()
         self._pipe.close()
+
+    def _join(self) -> None:
+        """Until it is gone. Whoever starts a process reads what became of all others, too; only one of two gets it."""
+        connection.wait([self._process.sentinel])
+        with _STARTS:
+            self._process.join()
 
 
 def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]) -> None:

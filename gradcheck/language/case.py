@@ -128,7 +128,7 @@ class Generalize:
 #: What a claim may be called in `only` of `xfail`, with ` of NAME` behind it or alone: as reports name its kind.
 CLAIMS = (
     *("raises", "value", "expected_value", "node", "gradient", "expected", "formula"),
-    *("node_jvp", "jvp", "dot_product", "gradient2", "wrong_formula", "check"),
+    *("node_jvp", "jvp", "dot_product", "gradient2", "code", "wrong_formula", "check"),
 )
 
 

@@ -53,7 +53,11 @@ class _Reader:
         self.leaves = {*self.sizes, *said.inputs, *said.constants}
         self.tensors = {*self.leaves, *said.graph}
         self.known = {*self.tensors, *said.let}
-        self.known_above = {name: {*self.leaves, *islice(said.graph, number)} for number, name in enumerate(said.graph)}
+
+    def _known_above(self) -> dict[str, set[str]]:
+        """For each entry that code stands for, the names that it may use."""
+        entries = {name: at for at, name in enumerate(self.said.graph) if name in self.said.implementations}
+        return {name: {*self.leaves, *islice(self.said.graph, at)} for name, at in entries.items()}
 
     def _refuse_misplaced(self) -> None:
         """Keys of the case itself among the entries of a section: their indentation is wrong."""
@@ -97,7 +101,7 @@ class _Reader:
             values=self._claimed_values(("values",), said.values),
             expected=self._expected(("expected",), said.expected),
             generalize=self._generalize(),
-            implementations=Implementations(self.expressions, self.known_above).read(said.implementations),
+            implementations=Implementations(self.expressions, self._known_above()).read(said.implementations),
             tolerance=tolerance,
             engine_tolerance=engine_tolerance,
             only=tuple(said.only),

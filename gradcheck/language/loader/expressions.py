@@ -90,6 +90,7 @@ class Expressions:
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
         good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
         good += [site.is_affordable(call) for call in read.creators]
+        good.append(not gradients or "gradient" not in read.mentions.ops or site.means_differences())
         good += [site.takes_a_number(call) for call in read.extremes]
         if read.has_arithmetic and path[0] != "wrong_formulas":
             good += [site.has_value(call) for call in _arithmetic(read.expr, self.scope.sizes)]
@@ -100,6 +101,8 @@ class Expressions:
 
 #: What the gradient that comes in is called elsewhere.
 _INCOMING = frozenset(["grad_output", "grad_out", "dout", "upstream", "upstream_grad", "gout", "g", "dL", "incoming"])
+#: What may be meant as a gradient, and is an op of that name.
+_BARE_GRADIENT = re.compile(r"(?<![.\w])gradient\s*\(")
 #: What stands before the name of a gradient's tensor.
 _GRAD = re.compile(r"(?:torch\.)?grad\s*\(\s*")
 
@@ -258,6 +261,14 @@ class _Site(NamedTuple):
             scope.refuse(f"{call.op} takes tensors, not the number {to_text(number)}", self.place(call.at), hint)
             return False
         return True
+
+    def means_differences(self) -> bool:
+        """Whether a claim that has the op `gradient` in it says that it is torch's."""
+        found = _BARE_GRADIENT.search(self.text)
+        if found is not None:
+            hint = Hint("write grad(x); differences of neighbours are torch.gradient(x)", found[0], "grad(")
+            self.scope.refuse("gradient(…) is no gradient of the graph", self.place(found.start()), hint)
+        return found is None
 
     def has_value(self, call: Call) -> bool:
         """Whether arithmetic among sizes comes to something: no division by zero, nothing beyond 64 bits."""
