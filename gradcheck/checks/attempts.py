@@ -12,8 +12,6 @@ from gradcheck.checks.result import Failure
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 
-#: All that may be raised by whoever computes, but for an interrupt. An engine that exits does not exit us.
-RAISED = (Exception, SystemExit, GeneratorExit, OutOfTime)
 #: How much of a traceback is kept, from its end.
 _FRAMES = 20
 
@@ -23,7 +21,9 @@ def attempt(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
     False where time is up, so that nothing else should be begun."""
     try:
         look()
-    except RAISED as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an engine that exits does not exit us
         found = failure_of(error)
         lost.append(replace(found, message=fact("not_found_out", part=part, why=found.message)))
         return not isinstance(error, OutOfTime)

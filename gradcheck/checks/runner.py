@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from gradcheck.checks.attempts import RAISED, attempt, failure_of
+from gradcheck.checks.attempts import attempt, failure_of
 from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import check_case, result
@@ -39,7 +39,9 @@ def _checked(case: Case, options: Options, engines: Engines, further: Mapping[st
             return _with_output(found, engines)
     except InvalidCase as error:
         found = result(case, options, "invalid", errors=(_failure(error),))
-    except RAISED as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an engine that exits does not exit us
         found = broken(case, options, error)
     return _with_conventions(_with_output(replace(found, seconds=time.perf_counter() - start), engines), engines)
 

@@ -90,12 +90,15 @@ def _engine_of(context: Context, case: Case, one: Implementation) -> tuple[Imple
     from gradcheck.engines.implementation.binding import bindings
     from gradcheck.engines.implementation.engine import Implementation as ImplementationEngine
     from gradcheck.engines.implementation.kinds import code_of
+    from gradcheck.engines.implementation.left_behind import put_back
     from gradcheck.engines.implementation.loading import load
+    from gradcheck.engines.tensor_class.guard import Output
 
     values = context.points.own.want.states[0].values
     several = sum(name.startswith(f"{one.entry}[") for name in values) or 1
     try:
-        code = code_of(*load(one), one.name, several)
+        with put_back(), Output().capturing():
+            code = code_of(*load(one), one.name, several)
     except UsageError as error:
         raise InvalidCase(error.message, place=one.place, hint=error.hint) from error
     listed = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,11 @@ from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import pulled
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.engines.implementation.kinds import Code
+from gradcheck.engines.implementation.left_behind import put_back
 from gradcheck.engines.implementation.manner import PLAIN, Manner, laid_out
 from gradcheck.engines.implementation.raised import CodeError, of_code
 from gradcheck.engines.recording import Recorder
-from gradcheck.engines.tensor_class.guard import Output
+from gradcheck.engines.tensor_class.guard import ANYTHING, Output
 from gradcheck.engines.torch import Torch, nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
@@ -50,6 +52,12 @@ class Implementation(Torch):
         self.in_between: Problem | None = None
         self.output = Output()
 
+    @contextmanager
+    def session(self, dtype: np.dtype) -> Iterator[None]:
+        """torch's, in which what the code prints is kept, and what it leaves behind is put back."""
+        with put_back(), self.output.capturing(), super().session(dtype):
+            yield
+
     def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         """The graph with the code in place of its entry."""
         return CodeRun(self, problem)
@@ -58,7 +66,7 @@ class Implementation(Torch):
         """Run the graph and every step; gradients that torch would refuse for their shape, and inputs that were
         changed in place, are told as they are."""
         self.record.shapes.clear()
-        with self.session(problem.dtype), self.output.capturing():
+        with self.session(problem.dtype):
             run = CodeRun(self, problem)
             with torch.set_grad_enabled(self.manner.recording):
                 found = run.evaluation()
@@ -118,7 +126,7 @@ class Implementation(Torch):
             return super().second_order(problem, step, probes)
         except MemoryError:
             raise
-        except Exception as error:
+        except ANYTHING as error:
             return SecondOrder({}, {}, of_code(self.name, error))
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
@@ -127,7 +135,7 @@ class Implementation(Torch):
 
     def values_alone(self, problem: Problem) -> Mapping[str, np.ndarray]:
         """What the graph comes to, without a backward pass; nothing where something raises."""
-        with self.session(problem.dtype), self.output.capturing(), torch.no_grad():
+        with self.session(problem.dtype), torch.no_grad():
             run = CodeRun(self, problem)
             try:
                 run.run_graph()
@@ -147,7 +155,7 @@ class Implementation(Torch):
             super()._sweep(roots, gradients)
         except (GradcheckError, MemoryError):
             raise
-        except Exception as error:
+        except ANYTHING as error:
             raise of_code(self.name, error) from None
         for now, before in zip(gradients, kept, strict=True):
             if now is not None and before is not None and not _same(now, before):
@@ -168,7 +176,7 @@ class Implementation(Torch):
             return self._call(positional, keywords, names)
         except (GradcheckError, MemoryError):
             raise
-        except Exception as error:
+        except ANYTHING as error:
             raise of_code(self.name, error) from None
 
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:

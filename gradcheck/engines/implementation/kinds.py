@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from gradcheck.engines.implementation.pulled import Pulled
+from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.errors import UsageError
 
 
@@ -98,8 +99,8 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
 def _made(kind: type, name: str) -> Any:
     try:
         return kind()
-    except TypeError as error:
-        message = f"{name} is a class of modules that cannot be made without arguments: {error}"
+    except ANYTHING as error:
+        message = f"{name} is a class of modules that cannot be made without arguments: {said(error)}"
         raise UsageError(message, hint="name an instance of it") from error
 
 

@@ -31,7 +31,7 @@ def _outcomes(differ: Fact) -> str:
 def _raised(came: Fact) -> str:
     """What an engine's own code says of an error needs no kind beside it."""
     text = came["text"].removeprefix("torch: ")
-    return f"fails: {text}" if came["error"] == "engine_error" else f"raises {came['error']} ({text})"
+    return f"fails: {text}" if came["error"] in ("engine_error", "code_raised") else f"raises {came['error']} ({text})"
 
 
 def _warned(found: Fact) -> str:

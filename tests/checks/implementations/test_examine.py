@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.run import run
@@ -101,3 +103,41 @@ def test_where_names_do_not_tell_what_it_is_called_with_its_value_does() -> None
     assert checked(case, lambda x: x.exp()).status == "passed"  # of h
     assert checked(case, lambda x: (2 * x).exp()).status == "passed"  # of x
     assert checked(case, lambda x: (2 * x.detach()).exp()).status == "failed"
+
+
+def test_code_that_exits_or_raises_no_exception_costs_its_case_alone() -> None:
+    class Odd(BaseException):
+        pass
+
+    def exits(x: Any) -> Any:
+        raise SystemExit(0)
+
+    def odd(x: Any) -> Any:
+        raise Odd("odd")
+
+    found = checked(TANH, exits)
+    assert (found.status, [error.kind for error in found.errors]) == ("failed", ["code_raised"])
+    assert checked(TANH, odd).status == "crashed"
+
+
+def test_code_prints_nothing_and_leaves_nothing_behind(capsys: Any, tmp_path: Any) -> None:
+    def loud(x: Any) -> Any:
+        print("loud")
+        np.seterr(all="raise")
+        os.chdir(tmp_path)
+        return x.tanh()
+
+    before = os.getcwd(), np.geterr()
+    assert checked(TANH, loud).status == "passed"
+    assert (os.getcwd(), np.geterr()) == before
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_class_that_cannot_be_made_is_an_invalid_case() -> None:
+    class Broken(torch.nn.Module):
+        def __init__(self) -> None:
+            raise ValueError("no")
+
+    found = checked(TANH, Broken)
+    assert found.status == "invalid"
+    assert "ValueError: no" in str(found.errors[0].message)

@@ -1,0 +1,49 @@
+"""What a process has one of, and somebody's code may leave otherwise than it was: all who come after it would be
+checked under that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def _folder() -> str:
+    """The working directory; nothing where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _settle_device(device: torch.device) -> None:
+    torch.set_default_device(None if device.type == "cpu" else device)
+
+
+#: How each is asked for, and set.
+_STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
+    (_folder, os.chdir),
+    (np.geterr, lambda known: np.seterr(**known)),
+    (np.get_printoptions, lambda known: np.set_printoptions(**known)),
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.get_default_device, _settle_device),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+    (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+)
+
+
+@contextmanager
+def put_back() -> Iterator[None]:
+    """All of it is afterwards as it was before."""
+    known = [ask() for ask, _ in _STATES]
+    try:
+        yield
+    finally:
+        for before, (ask, settle) in zip(known, _STATES, strict=True):
+            if before != "" and ask() != before:
+                settle(before)
