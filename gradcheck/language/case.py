@@ -130,6 +130,8 @@ CLAIMS = (
     *("raises", "value", "expected_value", "node", "gradient", "expected", "formula"),
     *("node_jvp", "jvp", "dot_product", "gradient2", "code", "wrong_formula", "check"),
 )
+#: Errors that may be named there, too, beyond those that a step may ask for.
+ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Options
 from gradcheck.checks.run import run
-from gradcheck.language.case import CLAIMS
+from gradcheck.engines.implementation.raised import CodeError
+from gradcheck.engines.tensor_class.guard import EndlessRecursion, EngineError
+from gradcheck.errors import TensorError
+from gradcheck.language.case import CLAIMS, ERRORS
+from gradcheck.language.loader.model import ErrorKind
 from gradcheck.reports import FORMATS, Look, render
+from tests.engines.implementation.build import with_code
 from tests.from_text import case_of
 
 BOTH_WRONG = """\
@@ -59,3 +66,16 @@ def test_what_else_fails_is_told_in_every_format_at_the_line_that_says_so() -> N
 
 def test_claims_are_called_as_reports_call_them() -> None:
     assert set(CLAIMS) == {str(kind) for kind in ClaimKind}
+
+
+def test_every_error_has_a_name_that_the_language_knows() -> None:
+    raised = {one.kind for one in (*TensorError.__subclasses__(), CodeError, EngineError, EndlessRecursion)}
+    assert raised - {"unsupported"} <= {*ERRORS, *get_args(ErrorKind)}
+
+
+def test_a_case_whose_code_raises_may_say_so() -> None:
+    def raises(x: Any) -> Any:
+        raise ValueError("no")
+
+    case = with_code("inputs: {x: [1.0, 2.0]}\ngraph: {y: tanh(x)}\nxfail: {reason: r, only: [code_raised]}", raises)
+    assert [one.status for one in run(case, allow_code=True).cases] == ["xfailed"]

@@ -6,7 +6,7 @@ from calendar import monthrange
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from gradcheck.language.case import CLAIMS, ExpectedFailure
+from gradcheck.language.case import CLAIMS, ERRORS, ExpectedFailure
 from gradcheck.language.loader import model
 from gradcheck.language.loader.document import Path
 from gradcheck.language.loader.scope import Scope
@@ -22,7 +22,7 @@ def expected_failure(scope: Scope, said: model.Case) -> ExpectedFailure | None:
     only = tuple(" ".join(name.split()) for name in said.xfail.only)
     texts = {" ".join(str(text).split()) for text in _texts(said)}
     for number, name in enumerate(only):
-        if name not in texts and name not in get_args(model.ErrorKind):
+        if name not in texts and name not in (*get_args(model.ErrorKind), *ERRORS):
             _check(scope, ("xfail", "only", number), name)
     if said.xfail.until and not _is_day(said.xfail.until):
         scope.refuse(f"there is no day {said.xfail.until}", ("xfail", "until"))
