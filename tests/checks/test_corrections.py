@@ -85,3 +85,13 @@ def test_an_error_that_makes_place_for_one_further_down_is_progress() -> None:
 
 def test_a_case_that_passes_proposes_nothing() -> None:
     assert corrected(FORMULA.replace("x: x ", "x: 2 * x ")) is None
+
+
+def test_an_expected_failure_is_left_and_hinders_no_correction_beside_it() -> None:
+    known = dedent(FORMULA).replace("x: x  ", "x: 3 * x") + "xfail: known\n"
+    found = corrected(f"name: known\n{known}---\nname: wrong\n{dedent(FORMULA)}")
+    assert found is not None
+    assert [one for one in found.after.splitlines() if "by hand" in one] == [
+        "  x: 3 * x      # by hand",
+        "  x: 2 * x        # by hand",
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradcheck.checks.options import Options
 from gradcheck.checks.snapshot import snapshots
+from tests.engines.implementation.build import with_code
 from tests.from_text import case_of
 
 CASE = "inputs: {x: [1, 2], z: [1, 1]}\ngraph: {y: (x * x).sum()}\n"
@@ -32,3 +33,10 @@ def test_a_case_in_which_something_else_is_wrong_gets_nothing() -> None:
 def test_what_has_too_many_numbers_is_left_out() -> None:
     (found,) = snapshots([case_of('inputs: {x: "randn(40, 40)", z: 2}\ngraph: {y: (x * z).sum()}')], Options())
     assert (list(found.gradients), found.large) == (["z"], ("x",))
+
+
+def test_code_that_may_not_run_is_not_asked() -> None:
+    case = with_code("inputs: {x: [1.0, 2.0]}\ngraph: {y: tanh(x).sum()}\n", lambda x: 2 * x)
+    (found,), (asked,) = snapshots([case], Options()), snapshots([case], Options(allow_code=True))
+    assert (list(found.gradients), found.result.status) == (["x"], "passed")
+    assert (asked.gradients, asked.result.status) == ({}, "failed")

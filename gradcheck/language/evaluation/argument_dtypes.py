@@ -22,6 +22,9 @@ _WORDS = {
     "f": "numbers of float32 or float64",
     "hf": "real floating numbers other than bfloat16",
     "fc": "floating numbers that are not of half precision",
+    "buiwlf": "real numbers that are not of half precision",
+    "buiwlfc": "numbers that are not of half precision",
+    "uiwlfc": "numbers that are neither booleans nor of half precision",
     "uiwlghf": "real numbers",
     "buiwlghf": "real numbers and booleans",
     "uiwlghfc": "numbers other than booleans",
@@ -42,9 +45,16 @@ ghf: cosine_similarity.x2 scaled_dot_product_attention.query kl_div.input kl_div
 ghf: gaussian_nll_loss.var hinge_embedding_loss.input huber_loss.input huber_loss.target soft_margin_loss.input
 ghf: avg_pool1d.input polar.abs polar.angle nanmean.input celu.input margin_ranking_loss.input1
 ghf: margin_ranking_loss.input2
-f: cdist.x1 cdist.x2
+f: cdist.x1 cdist.x2 pdist.input quantile.input nanquantile.input ctc_loss.log_probs multi_margin_loss.input
+buiwlf: special.erfcx.input special.i1.input special.i1e.input special.log_ndtr.input special.ndtri.input
+buiwlfc: fft.fft.input fft.fft2.input fft.fftn.input fft.ifft.input fft.ifft2.input fft.ifftn.input fft.hfft.input
+buiwlfc: fft.hfft2.input fft.hfftn.input fft.irfft.input fft.irfft2.input fft.irfftn.input
+buiwlf: fft.rfft.input fft.rfft2.input fft.rfftn.input fft.ihfft.input fft.ihfft2.input fft.ihfftn.input
+uiwlfc: linalg.vander.x
 hf: complex.real complex.imag view_as_complex.input
-fc: linalg.svdvals.A linalg.pinv.input
+fc: linalg.svdvals.A linalg.pinv.input linalg.eig.A linalg.eigvals.A linalg.eigh.A linalg.eigvalsh.A linalg.svd.A
+fc: svd.input linalg.qr.A qr.input linalg.cond.A linalg.tensorinv.A linalg.householder_product.input ormqr.input
+fc: linalg.lstsq.input triangular_solve.input lu_solve.input cholesky_solve.input cholesky_inverse.input
 ghfc: l1_loss.input l1_loss.target dist.input dist.other pairwise_distance.x1 pairwise_distance.x2 linalg.vecdot.x
 ghfc: linalg.vecdot.y lerp.input lerp.end
 uiwlghf: mse_loss.input mse_loss.target smooth_l1_loss.input smooth_l1_loss.target topk.input argmax.input argmin.input

@@ -52,7 +52,7 @@ class Application(NamedTuple):
     keys: tuple[str, ...]
     operator: bool  # it is written as an operator, which plain values have too
     infix: bool  # as one between two operands
-    measured: bool  # its result may be larger than its arguments
+    measured: bool  # its result may be larger than its arguments, or torch does not take all dtypes of these
     needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
     kinds: tuple[Argument, ...]  # those of its arguments that torch takes as one kind of value alone
 
@@ -64,15 +64,17 @@ class Application(NamedTuple):
             raise InvalidCase(f"there is no op '{name}'")
         operator = name in _OPERATORS and not keys
         of_tensors = op.method or op.composite or any(op.rules)
+        kinds = kinds_of(op, positional, keys)
+        may_grow = op.elements is not None or positional + len(keys) > 1 or not op.elementwise
         return cls(
             op,
             positional,
             keys,
             operator=operator,
             infix=operator and positional == 2,
-            measured=op.elements is not None or positional + len(keys) > 1 or not op.elementwise,
+            measured=may_grow or any(one.dtypes for one in kinds),
             needs_tensor=of_tensors or (bool(op.parameters) and op.parameters[0].name == "input"),
-            kinds=kinds_of(op, positional, keys),
+            kinds=kinds,
         )
 
 
