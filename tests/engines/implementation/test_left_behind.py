@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from gradcheck.engines.implementation.left_behind import put_back
@@ -39,3 +40,18 @@ def test_it_is_put_back_after_an_exception_too(tmp_path: Path) -> None:
             raise SystemExit
     except SystemExit:
         assert os.getcwd() == before
+
+
+def test_the_process_is_not_ended_from_inside() -> None:
+    known = os._exit
+    with pytest.raises(SystemExit), put_back():
+        os._exit(0)
+    assert os._exit is known
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_copy_of_the_process_goes_no_further() -> None:
+    with put_back():
+        child = os.fork()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
