@@ -68,8 +68,9 @@ def check_function(
 
 
 def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, Any]) -> Implementation:
-    name = getattr(function, "__qualname__", "") or type(function).__qualname__
-    owner = getattr(function, "__self__", None)
+    named = function[0] if isinstance(function, tuple) and function else function  # a forward and its backward
+    name = getattr(named, "__qualname__", "") or type(named).__qualname__
+    owner = getattr(named, "__self__", None)
     if name.endswith("apply") and isinstance(owner, type):
         name = f"{owner.__name__}.apply"
     tolerance = own.get("tolerance")

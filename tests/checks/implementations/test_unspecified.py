@@ -46,3 +46,14 @@ def test_at_a_kink_what_lies_between_the_sides_is_right() -> None:
     check_function(np.abs, lambda g, x: g * np.where(x == 0, 0.3, np.sign(x)), x=x)
     with pytest.raises(AssertionError):
         check_function(np.abs, lambda g, x: g * np.where(x == 0, 2.0, np.sign(x)), x=x)
+
+
+def test_a_pair_is_called_by_its_forwards_name() -> None:
+    def twice(x: np.ndarray) -> np.ndarray:
+        return 2 * x
+
+    def wrong(incoming: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return incoming
+
+    with pytest.raises(AssertionError, match="gradient of x: twice differs"):
+        check_function((twice, wrong), x=np.array([1.0, 2.0]), spec="2 * x")
