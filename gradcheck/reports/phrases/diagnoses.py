@@ -41,6 +41,7 @@ MEANINGS = {
     "input_mutated": "an op changes its arguments",
     "recursion": "the backward pass calls itself, and long graphs are too deep for that",
     "not_linear": "a gradient rule that is not linear in the incoming gradient",
+    "other_formula": "computed by another formula, a slip away from the right one",
 }
 
 #: What comes of an op's rule without the term that centres it.
