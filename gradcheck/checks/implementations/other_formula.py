@@ -7,9 +7,10 @@ here a right one, an entry or the derived gradient, to the wrong numbers that th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -24,12 +25,13 @@ from gradcheck.checks.failures.correction.search import Search
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.explaining_points import SEED
+from gradcheck.checks.implementations.slips import slips
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import rewrite
 
@@ -89,27 +91,39 @@ class OtherFormulas:
         return ()
 
     def _slip(self, name: str, right: Expr, seen: Sequence[tuple[Scope, Evidence]]) -> Fact | None:
-        """The likeliest formula near the right one that holds at all of these; the right one must be right at each."""
-        scopes, evidence = [scope for scope, _ in seen], seen[0][1]
-        if evidence.got is None or not all(_gives(right, scope, one, one.want) for scope, one in seen):
+        """The likeliest formula near the right one that holds wherever the right one is right."""
+        first, evidence = seen[0]
+        seen = [(scope, one) for scope, one in seen if _gives(right, scope, one, one.want)]
+        if evidence.got is None or len(seen) < 2 or seen[0][0] is not first:
             return None
+        scopes = [scope for scope, _ in seen]
         pool = ExpressionPool(scopes[0], scopes[0].gradients)
         root = pool.add(right)
         operands = operands_of(pool, self.context.case, name, (right,), scopes)
         broken = evidence.got.shape != evidence.want.shape
         each = _EACH_OF_TWO_BYTES if real_of(evidence.want.dtype).itemsize == 2 else _EACH
         search = Search(pool, replace(operands, is_broken=broken), root, evidence.got, min(each, self.budget))
-        found = self._holding(pool, search, seen)
+        found = self._holding(search, seen)
         self.budget -= search.spent
         return None if found is None else _told(right, found)
 
-    def _holding(self, pool: ExpressionPool, search: Search, seen: Sequence[tuple[Scope, Evidence]]) -> Expr | None:
-        for listed in search.fitting():
-            for candidate in listed[:_MOST_ASKED]:
-                expr = pool.exprs[candidate.part]
-                if all(_gives(expr, scope, evidence, evidence.arrived) for scope, evidence in seen):
-                    return expr
+    def _holding(self, search: Search, seen: Sequence[tuple[Scope, Evidence]]) -> Expr | None:
+        fitting = chain(self._slips(search), (c.part for found in search.fitting() for c in found[:_MOST_ASKED]))
+        for part in fitting:
+            expr = search.pool.exprs[part]
+            if all(_gives(expr, scope, evidence, evidence.arrived) for scope, evidence in seen):
+                return expr
         return None
+
+    def _slips(self, search: Search) -> Iterator[int]:
+        """What fits after one slip of code."""
+        tried: set[int] = set()
+        for part in slips(search.pool, search.operands, search.root):
+            if search.spent > search.budget:
+                return
+            if part not in tried and search.fits(part):
+                yield part
+            tried.add(part)
 
 
 def _inlined(expr: Expr, written: Mapping[str, Expr]) -> Expr:
@@ -128,9 +142,19 @@ def _gives(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) 
 def _told(right: Expr, wrong: Expr) -> Fact:
     """The smallest part that is another and that says something alone, what belongs there, and the whole formula."""
     whole = to_text(wrong)
-    while right.label == wrong.label and len(right.children) == len(wrong.children):
-        other = [pair for pair in zip(right.children, wrong.children, strict=True) if pair[0] != pair[1]]
-        if len(other) != 1 or not all(isinstance(part, (Call, Name)) for part in other[0]):
-            break
-        ((right, wrong),) = other
+    smallest = set(_differing(right, wrong))
+    if len(smallest) == 1:
+        ((right, wrong),) = smallest
     return fact("other_formula", wrong=to_text(wrong), right=to_text(right), formula=whole)
+
+
+def _differing(right: Expr, wrong: Expr) -> Iterator[tuple[Expr, Expr]]:
+    stack = [(right, wrong)]
+    while stack:
+        one, other = stack.pop()
+        pairs = [pair for pair in zip(one.children, other.children, strict=False) if pair[0] != pair[1]]
+        same = one.label == other.label and len(one.children) == len(other.children)
+        if same and all(isinstance(part, (Call, Name, Gradient)) for pair in pairs for part in pair):
+            stack += pairs
+        else:
+            yield one, other
