@@ -183,6 +183,7 @@ phrases(
         ),
         "axes_permuted": "the axes are permuted: it is what is right with permute{order}",
         "back_to_front": "it is back to front{axis:given  along axis {axis}}",
+        "matrices_back_to_front": "it is back to front along both of its last axes",
         "back_to_front_everywhere": "it is back to front along every axis",
         "one_place_off": "off by one: it is what is right, one place {step:one further|back}{axis:given  along axis "
         "{axis}}{zeros:if , with zeros following}",

@@ -57,6 +57,8 @@ phrases(
             f"computed as {_short(found['wrong'])} where {_short(found['right'])} belongs"
             + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
         ),
+        "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "
+        "as if it were computed of a detached tensor, or under no_grad",
         "own_rounding": "{engine} rounds more than its entry: by up to {size:.0e}, as inputs moved a little show",
     }
 )
