@@ -146,6 +146,8 @@ def slips(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[int]:
                 yield pool.replace(root, path, other)
                 yield everywhere(pool, root, {part: other})
     tensors = dict.fromkeys(part for _, part, _ in places if isinstance(pool.exprs[part], (Name, Gradient)))
+    for one in tensors:
+        yield everywhere(pool, root, {one: pool.call("neg", one)})
     for one, other in combinations(tensors, 2):
         yield everywhere(pool, root, {one: other, other: one})
         yield everywhere(pool, root, {one: other})

@@ -23,7 +23,7 @@ MADE = {
     "flip(cumsum(flip(x, (0,)), dim=0), (0,))": ("cumsum(x, dim=0)",),
     "constant_pad_nd(x, (-1, -2))": ("constant_pad_nd(x, (-2, -1))", "constant_pad_nd(x, (0, -3))"),
     "gelu(x)": ("gelu(input=x, approximate='tanh')",),
-    "x / w.sum() - x * w": ("w / w.sum() - w * w", "exp(x) / w.sum() - exp(x) * w"),
+    "x / w.sum() - x * w": ("w / w.sum() - w * w", "-x / w.sum() - -x * w", "exp(x) / w.sum() - exp(x) * w"),
 }
 
 

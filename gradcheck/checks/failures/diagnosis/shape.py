@@ -72,6 +72,8 @@ def reshaped(e: Evidence) -> Iterator[Guess]:
         return
     if e.got.shape != e.want.shape:
         yield Guess("shape", fact("only_shape_wrong", got=e.got.shape, want=e.want.shape), e.want.reshape(e.got.shape))
+    if e.want.size < 2:
+        return
     by_columns = e.want.ravel(order="F").reshape(e.got.shape)
     yield Guess("F", fact("order_of_transpose"), by_columns)
     by_rows = e.want.reshape(e.want.shape[::-1]).transpose().reshape(e.got.shape)
