@@ -15,8 +15,9 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import with_graph
 from gradcheck.checks.failures.point_failures import why
 from gradcheck.checks.implementations.inside_entry import explained_inside
+from gradcheck.checks.implementations.other_formula import OtherFormulas, Seen
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 #: How many gradients are diagnosed, each at so many points.
 _MOST, _POINTS = 4, 3
+#: and at so many more of other sizes.
+_SIZES = 2
+_EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
 def explain(context: Context, engine: Implementation) -> None:
@@ -32,26 +36,42 @@ def explain(context: Context, engine: Implementation) -> None:
     place = Place(file, line, 1) if file else None
     if not context.options.explained:
         return
-    done: set[str] = set()
+    done: set[tuple[ClaimKind, str]] = set()
+    formulas = OtherFormulas(context)
     for number, c in enumerate(context.found):
         if c.status != "failed":
             continue
         context.found[number] = replace(c, code=place)
-        if c.what is ClaimKind.GRADIENT and c.tensor not in done and len(done) < _MOST:
-            done.add(c.tensor)
-            attempt("diagnosis", partial(_diagnose, context, engine, c, number), context.lost)
+        if c.what in _EXPLAINED and (c.what, c.tensor) not in done and len(done) < _MOST:
+            done.add((c.what, c.tensor))
+            attempt("diagnosis", partial(_diagnose, formulas, engine, c, number), context.lost)
 
 
-def _diagnose(context: Context, engine: Implementation, c: Comparison, number: int) -> None:
+def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, number: int) -> None:
+    context = formulas.context
     seen = list(_evidence(context, engine, c))
     found = why(evidence for _, evidence in seen)
     if found[0].kind == "unknown" and len(context.case.steps) == 1:
-        found = explained_inside(c.tensor, seen) or found
+        found = _inside(formulas, engine, c, seen) or found
     context.found[number] = replace(context.found[number], diagnoses=found)
 
 
+def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
+    """What the entry's own ops and formulas tell; a formula must give what came out for other sizes, too."""
+    found = explained_inside(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
+    return found or formulas.told(c, [*seen, *_of_other_sizes(formulas.context, engine, c)])
+
+
+def _of_other_sizes(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
+    own = [context.points.at(c.trial).problem.sizes]
+    for point in context.points.trials:
+        if point.problem.sizes not in own and len(own) <= _SIZES and (found := _at(point, engine, c)) is not None:
+            own.append(point.problem.sizes)
+            yield point, found
+
+
 def _evidence(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
-    """What is known of the gradient, at the point where it failed and near it."""
+    """What is known of the gradient, or the value, at the point where it failed and near it."""
     own = context.points.at(c.trial)
     for number in range(_POINTS):
         point = context.points.nearby(own, number)
@@ -64,6 +84,9 @@ def _at(point: Point, engine: Implementation, c: Comparison) -> Evidence | None:
     got, want = point.evaluation(engine), point.want
     if c.step >= min(len(got.states), len(want.states)):
         return None
+    if c.what is ClaimKind.VALUE:
+        judge = want.states[c.step].values.get(c.tensor)
+        return None if judge is None else Evidence(got.states[c.step].values.get(c.tensor), judge)
     right, mine = want.states[c.step].gradients, got.states[c.step].gradients
     judge = right.get(c.tensor)
     if judge is None:

@@ -13,7 +13,10 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.own_case import of_second_order
 from gradcheck.checks.points import Points
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import Comparison, Diagnosis
+from gradcheck.engines.define_by_run import DefineByRun, last_pass
+from gradcheck.facts import fact
+from gradcheck.language.random import directions, stream
 
 #: By so small a part of the largest, or so many roots of a unit in the last place, rounding may be off.
 _PART, _ROOTS = 1e-7, 4.0
@@ -41,7 +44,25 @@ def of_second_order_too(context: Context, engine: Implementation) -> list[Compar
     found = [c for c in second_order.check(asked) if c.tensor in case.inputs]
     alone = context.engines.reference is engine
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
-    return [c for c in found if c.status != "failed" or _is_no_rounding(c)]
+    found = [c for c in found if c.status != "failed" or _is_no_rounding(c)]
+    return [_explained(asked, c) if c.status == "failed" else c for c in found]
+
+
+def _explained(asked: Context, c: Comparison) -> Comparison:
+    """The comparison with its reason, where what one first gradient owes to the tensor is all that is missing."""
+    problem, reference = asked.points.own.problem, asked.engines.reference
+    step = last_pass(problem)
+    if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not asked.options.explained:
+        return c
+    missing = wide(c.want_array) - (0 if c.got_array is None else wide(c.got_array))
+    probes = directions(problem.inputs, stream(problem.seed, "probes"))
+    for name in probes:  # second order is linear in its probes
+        alone = {one: probe if one == name else np.zeros_like(probe) for one, probe in probes.items()}
+        part = reference.second_order(problem, step, alone).second.get(c.tensor)
+        if part is not None and np.allclose(wide(part), missing, rtol=_PART, atol=_PART * np.max(np.abs(missing))):
+            found = Diagnosis("detached", fact("second_detached", gradient=name, tensor=c.tensor), "possible")
+            return replace(c, diagnoses=(found,))
+    return c
 
 
 def _is_no_rounding(c: Comparison) -> bool:

@@ -41,6 +41,7 @@ MEANINGS = {
     "input_mutated": "an op changes its arguments",
     "recursion": "the backward pass calls itself, and long graphs are too deep for that",
     "not_linear": "a gradient rule that is not linear in the incoming gradient",
+    "other_formula": "computed by another formula, a slip away from the right one",
 }
 
 #: What comes of an op's rule without the term that centres it.
@@ -182,6 +183,7 @@ phrases(
         ),
         "axes_permuted": "the axes are permuted: it is what is right with permute{order}",
         "back_to_front": "it is back to front{axis:given  along axis {axis}}",
+        "matrices_back_to_front": "it is back to front along both of its last axes",
         "back_to_front_everywhere": "it is back to front along every axis",
         "one_place_off": "off by one: it is what is right, one place {step:one further|back}{axis:given  along axis "
         "{axis}}{zeros:if , with zeros following}",

@@ -18,10 +18,16 @@ _MANNERS = {
     "inputs_expanded": "for inputs that are expanded",
     "no_grad": "under no_grad",
 }
+#: A formula that is longer is cut off in a line of a report, and not shown beside a part of it.
+_MOST_SHOWN = 100
 
 
 def _manner(found: Fact) -> str:
     return _MANNERS[found["manner"]].format(detail=found["detail"])
+
+
+def _short(formula: str) -> str:
+    return formula if len(formula) <= _MOST_SHOWN else f"{formula[: _MOST_SHOWN - 4]} ..."
 
 
 phrases(
@@ -47,6 +53,12 @@ phrases(
         "part_not_there": "what flows through {where} is missing",
         "part_negated": "what flows through {where} has the wrong sign",
         "part_scaled": "what flows through {where} comes with the factor {factor:g}",
+        "other_formula": lambda found: (
+            f"computed as {_short(found['wrong'])} where {_short(found['right'])} belongs"
+            + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
+        ),
+        "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "
+        "as if it were computed of a detached tensor, or under no_grad",
         "own_rounding": "{engine} rounds more than its entry: by up to {size:.0e}, as inputs moved a little show",
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcheck.checks.run import run
@@ -34,3 +35,18 @@ def test_nothing_is_explained_where_the_run_does_not_ask() -> None:
     case = with_code(AFFINE, (functions.affine_forward, functions.not_summed))
     (found,) = run(case, allow_code=True, explained=False).cases
     assert not any(c.diagnoses for c in found.comparisons)
+
+
+def test_a_table_whose_gradients_are_assigned_is_named() -> None:
+    def forward(w: Any, i: Any) -> Any:
+        return w[i], (w, i)
+
+    def backward(g: Any, cache: Any) -> Any:
+        w, i = cache
+        dw = np.zeros_like(w)
+        dw[i] += g
+        return dw
+
+    case = 'inputs: {w: "randn(4, 3)"}\nconstants: {i: [2, 0, 2, 2]}\ngraph: {y: "F.embedding(i, w)"}'
+    (found,) = run(with_code(case, (forward, backward)), allow_code=True).cases
+    assert {d.kind for c in found.comparisons for d in c.diagnoses} == {"overwritten"}

@@ -74,11 +74,12 @@ def one_use(e: Evidence) -> Iterator[Guess]:
 def assigned(e: Evidence) -> Iterator[Guess]:
     """Where an index names an element twice, the last of its gradients alone: assigned, not added."""
     rule = e.rule
-    if rule is None or rule.incoming is None or rule.application.op.name != "getitem" or rule.position:
+    place = {"getitem": 1, "embedding": 0}.get("" if rule is None else rule.application.op.name)
+    if rule is None or rule.incoming is None or place is None or rule.position != 1 - place:
         return
     found = np.zeros(rule.tensor.shape, rule.incoming.dtype)
     try:
-        found[rule.application.args[1]] = rule.incoming
+        found[rule.application.args[place]] = rule.incoming
     except (IndexError, ValueError, TypeError):
         return
     yield Guess("assigned", fact("index_assigned"), found)

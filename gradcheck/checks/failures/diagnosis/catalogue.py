@@ -26,6 +26,8 @@ KINDS = [
 ]
 #: Kinds that no single tensor shows: they are found out by running an engine again (see `failures/engine_faults`).
 OF_ENGINES = ("not_deterministic", "input_mutated", "recursion", "not_linear")
+#: What is told only of code, whose entry is known (see `checks/implementations`).
+OF_CODE = ("other_formula",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def permuted(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("flipped")
 def flipped(e: Evidence) -> Iterator[Guess]:
-    """Back to front along one axis, or along all."""
+    """Back to front along one axis, along all, or each matrix of a batch along both its axes."""
     if e.got is None or e.got.shape != e.want.shape:
         return
     axes = [axis for axis, size in enumerate(e.want.shape) if size > 1]
@@ -44,6 +44,8 @@ def flipped(e: Evidence) -> Iterator[Guess]:
         yield Guess(axis, fact("back_to_front", axis=axis if e.want.ndim > 1 else None), np.flip(e.want, axis))
     if len(axes) > 1:
         yield Guess("all", fact("back_to_front_everywhere"), np.flip(e.want))
+    if len(axes) > 2 and axes[-2:] == [e.want.ndim - 2, e.want.ndim - 1]:
+        yield Guess("kernel", fact("matrices_back_to_front"), np.flip(e.want, (-2, -1)))
 
 
 @hypothesis("off_by_one")
@@ -66,10 +68,12 @@ def shifted(e: Evidence) -> Iterator[Guess]:
 @hypothesis("reshaped")
 def reshaped(e: Evidence) -> Iterator[Guess]:
     """The same numbers in another shape; or read column by column where they are written row by row."""
-    if e.got is None or e.got.size != e.want.size or e.want.size < 2:
+    if e.got is None or e.got.size != e.want.size or (e.want.size < 2 and e.got.shape == e.want.shape):
         return
     if e.got.shape != e.want.shape:
         yield Guess("shape", fact("only_shape_wrong", got=e.got.shape, want=e.want.shape), e.want.reshape(e.got.shape))
+    if e.want.size < 2:
+        return
     by_columns = e.want.ravel(order="F").reshape(e.got.shape)
     yield Guess("F", fact("order_of_transpose"), by_columns)
     by_rows = e.want.reshape(e.want.shape[::-1]).transpose().reshape(e.got.shape)

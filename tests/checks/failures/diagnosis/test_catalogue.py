@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
-from gradcheck.checks.failures.diagnosis.catalogue import OF_ENGINES, Hypothesis, hypothesis
+from gradcheck.checks.failures.diagnosis.catalogue import OF_CODE, OF_ENGINES, Hypothesis, hypothesis
 from gradcheck.checks.run import run
 from gradcheck.facts import fact
 from gradcheck.language.loader.files import load_text
@@ -36,7 +36,7 @@ def test_a_kind_that_is_not_listed_is_refused() -> None:
 
 def test_a_kind_has_its_place_and_its_meaning() -> None:
     assert len(set(KINDS)) == len(KINDS)
-    assert list(MEANINGS) == [*KINDS, *OF_ENGINES]
+    assert list(MEANINGS) == [*KINDS, *OF_ENGINES, *OF_CODE]
 
 
 def test_the_page_lists_every_kind() -> None:

@@ -25,6 +25,8 @@ ROW, WIDE, CUBE = RNG.standard_normal(4), RNG.standard_normal((2, 3)), RNG.stand
         (shape.permuted, CUBE, CUBE.transpose(2, 0, 1), (2, 0, 1), fact("axes_permuted", order=(2, 0, 1))),
         (shape.flipped, ROW, ROW[::-1], 0, fact("back_to_front", axis=None)),
         (shape.flipped, WIDE, WIDE[:, ::-1], 1, fact("back_to_front", axis=1)),
+        (shape.flipped, CUBE, CUBE[:, ::-1, ::-1], "kernel", fact("matrices_back_to_front")),
+        (shape.reshaped, ROW[:1], ROW[:1].reshape(()), "shape", fact("only_shape_wrong", got=(), want=(1,))),
         (shape.flipped, WIDE, WIDE[::-1, ::-1], "all", fact("back_to_front_everywhere")),
         (shape.shifted, ROW, np.roll(ROW, 1), (0, 1), fact("one_place_off", step=1, axis=None, zeros=False)),
         (
