@@ -77,8 +77,11 @@ class OtherFormulas:
                 written[name] = _inlined(step, written)
             for one in explanation.formulas:
                 expr = _inlined(one.expr, written)
-                if one.lasting and expr not in found.setdefault(one.tensor, []):
-                    found[one.tensor].append(expr)
+                if one.lasting:
+                    found.setdefault(one.tensor, []).append(expr)
+        entries = {name: claim.expr for name, claim in case.graph.items()}
+        for tensor, formulas in found.items():  # what is told of the entry's value may be a slip in what it is made of
+            found[tensor] = list(dict.fromkeys([*formulas, *(_inlined(one, entries) for one in formulas)]))
         return found
 
     def _first(self, name: str, formulas: Sequence[Expr], seen: Seen) -> tuple[Diagnosis, ...]:

@@ -74,6 +74,15 @@ def other_branch(at: Position) -> Iterator[int]:
         yield at.pool.call("logical_not", at.part)
 
 
+def not_normalized(at: Position) -> Iterator[int]:
+    """What `softmax` divides, or divided by the sum of everything; or its derivative as that of a sigmoid."""
+    if is_op(at.node, "softmax"):
+        call, powers = at.pool.call, at.pool.call("exp", at.below[0])
+        yield powers
+        yield call("div", powers, call("sum", powers))
+        yield call("mul", at.part, call("sub", at.pool.literal(1), at.part))
+
+
 def one_side(at: Position) -> Iterator[int]:
     """`clamp` without one of its bounds."""
     if is_op(at.node, "clamp", "clip", "hardtanh") and len(at.below) == 3:
@@ -128,6 +137,7 @@ SLIPS: tuple[Slip, ...] = (
     another_of_its_family,
     another_option,
     other_branch,
+    not_normalized,
     one_side,
     one_instead,
     a_part_alone,

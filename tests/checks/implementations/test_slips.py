@@ -22,6 +22,7 @@ MADE = {
     "0.75 * x": ("0.25 * x", "1.5 * x"),
     "flip(cumsum(flip(x, (0,)), dim=0), (0,))": ("cumsum(x, dim=0)",),
     "constant_pad_nd(x, (-1, -2))": ("constant_pad_nd(x, (-2, -1))", "constant_pad_nd(x, (0, -3))"),
+    "softmax(x, dim=1)": ("exp(x)", "exp(x) / sum(exp(x))", "softmax(x, dim=1) * (1 - softmax(x, dim=1))"),
     "gelu(x)": ("gelu(input=x, approximate='tanh')",),
     "x / w.sum() - x * w": ("w / w.sum() - w * w", "-x / w.sum() - -x * w", "exp(x) / w.sum() - exp(x) * w"),
 }
