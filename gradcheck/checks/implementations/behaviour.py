@@ -201,25 +201,20 @@ def _twice(problem: Problem) -> Problem:
     """Two backward passes over the same graph, the second under other incoming gradients."""
     (step,), (seeds,) = problem.case.steps, problem.seeds
     generator = stream(problem.seed, "backward again")
-    others = {
-        n: None if g is None else np.asarray(g * generator.uniform(0.5, 2.0)).astype(g.dtype) for n, g in seeds.items()
-    }
+    others = {n: None if g is None else _scaled(g, generator.uniform(0.5, 2.0)) for n, g in seeds.items()}
     steps = (step, Step("zero_grad", place=step.place), step)
     case = replace(problem.case, steps=steps)
     return replace(problem, case=case, seeds=(seeds, {}, others), forwards=({}, {}, {}))
 
 
-def _scaled(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    return np.asarray(array * generator.uniform(0.5, 2.0)).astype(array.dtype)
+def _scaled(array: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
+    return np.asarray(array * factor).astype(array.dtype)
 
 
 def _moved(problem: Problem) -> Problem:
     """The same with other numbers."""
     generator = stream(problem.seed, "in between")
-    moved = {
-        name: np.asarray(array * generator.uniform(0.5, 0.9, array.shape)).astype(array.dtype)
-        for name, array in problem.inputs.items()
-    }
+    moved = {name: _scaled(array, generator.uniform(0.5, 0.9, array.shape)) for name, array in problem.inputs.items()}
     return replace(problem, inputs=moved)
 
 

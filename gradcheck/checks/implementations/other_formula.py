@@ -7,7 +7,7 @@ here a right one, an entry or the derived gradient, to the wrong numbers that th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -34,7 +34,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import rewrite
+from gradcheck.language.expr.traverse import substituted
 
 #: The budgets of the searches (see `Search`) for one tensor, and for all of a piece of code.
 _EACH, _ALL = 8_000, 24_000
@@ -74,14 +74,14 @@ class OtherFormulas:
             explanation = explain(case, SEED, expand=expand)
             written: dict[str, Expr] = {}
             for name, step in explanation.let.items():
-                written[name] = _inlined(step, written)
+                written[name] = substituted(step, written)
             for one in explanation.formulas:
-                expr = _inlined(one.expr, written)
+                expr = substituted(one.expr, written)
                 if one.lasting:
                     found.setdefault(one.tensor, []).append(expr)
         entries = {name: claim.expr for name, claim in case.graph.items()}
         for tensor, formulas in found.items():  # what is told of the entry's value may be a slip in what it is made of
-            found[tensor] = list(dict.fromkeys([*formulas, *(_inlined(one, entries) for one in formulas)]))
+            found[tensor] = list(dict.fromkeys([*formulas, *(substituted(one, entries) for one in formulas)]))
         return found
 
     def _first(self, name: str, formulas: Sequence[Expr], seen: Seen) -> tuple[Diagnosis, ...]:
@@ -92,8 +92,8 @@ class OtherFormulas:
             with using_default_dtype(seen[0][0].problem.dtype), np.errstate(all="ignore"):
                 found = self._slip(name, right, list(zip(scopes, (e for _, e in seen), strict=True)))
             if found is not None:
-                confidence = "confirmed"
-                return (Diagnosis("other_formula", found, confidence, fact("computed_at_points", points=len(seen))),)
+                points = fact("computed_at_points", points=len(seen))
+                return (Diagnosis("other_formula", found, "confirmed", points),)
         return ()
 
     def _slip(self, name: str, right: Expr, seen: Sequence[tuple[Scope, Evidence]]) -> Fact | None:
@@ -130,10 +130,6 @@ class OtherFormulas:
             if part not in tried and search.fits(part):
                 yield part
             tried.add(part)
-
-
-def _inlined(expr: Expr, written: Mapping[str, Expr]) -> Expr:
-    return rewrite(expr, lambda node: written.get(node.name, node) if isinstance(node, Name) else node)
 
 
 def _gives(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) -> bool:

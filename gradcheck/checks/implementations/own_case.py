@@ -11,9 +11,9 @@ from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.binding import Binding, ancestors_of
 from gradcheck.errors import GradcheckError, Place
 from gradcheck.language.case import Case, Claim, Implementation, StatedTolerance, Step, Value
-from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import free_names, ops_in, rewrite
+from gradcheck.language.expr.traverse import ops_in, substituted
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, graph_values
 
@@ -117,21 +117,13 @@ def _inlined(case: Case, entry: str, kept: Collection[str]) -> Claim:
         return claim
     written: dict[str, Expr] = {}
 
-    def change(node: Expr) -> Expr:
-        return written.get(node.name, node) if isinstance(node, Name) else node
-
     for name in case.graph:  # in order: each is made of those above it
         if name in between:
-            written[name] = rewrite(case.graph[name].expr, change)
-    return replace(Claim.of(rewrite(claim.expr, change)), place=claim.place)
+            written[name] = substituted(case.graph[name].expr, written)
+    return replace(Claim.of(substituted(claim.expr, written)), place=claim.place)
 
 
 def concerned(case: Case) -> set[str]:
     """The names that comparisons of this case are about: the entry, and what it is made of."""
     (implementation,) = case.implementations
     return {implementation.entry, *ancestors_of(case, implementation.entry)}
-
-
-def uses_of(case: Case, entry: str) -> set[str]:
-    """The names that an entry is written with."""
-    return set(free_names(case.graph[entry].expr))

@@ -126,10 +126,7 @@ def fewer_names(case: Case) -> Iterator[Case]:
 
 
 def _renamed(claim: Claim, name: str, other: Name) -> Claim:
-    def changed(node: Expr) -> Expr:
-        return other if isinstance(node, Name) and node.name == name else node
-
-    expr = rewrite(claim.expr, changed)
+    expr = substituted(claim.expr, {name: other})
     return claim if expr is claim.expr else Claim.of(expr)
 
 

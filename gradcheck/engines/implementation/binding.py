@@ -81,7 +81,7 @@ def bindings(
         return [replace(empty, positional=implementation.arguments, how="as arguments say")]
     operands = [name for name in operands_of(case, entry) if name not in own.values()]
     in_order = replace(empty, positional=tuple(map(_named, operands)))
-    wanted = _parameters(function)
+    wanted = parameters_of(function)
     if wanted is None:
         return [in_order]
     fits = _fits(wanted, operands)
@@ -103,7 +103,7 @@ def _named(name: str) -> Claim:
     return Claim(name, Name(name))
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """Those of a signature that can be read and names them all; None for any other."""
     try:
         listed = list(inspect.signature(function).parameters.values())

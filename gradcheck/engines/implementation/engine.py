@@ -145,7 +145,7 @@ class Implementation(Torch):
 
     def uses_less_precision(self, problem: Problem) -> bool:
         """Whether some tensor is less precise than the problem's dtype while the code runs."""
-        with _Precisions(_torch_dtype(problem.dtype)) as seen:
+        with _Precisions(self.host.dtype(problem.dtype.name)) as seen:
             self.evaluate(problem)
         return bool(seen.is_less)
 
@@ -210,10 +210,7 @@ class CodeRun(GraphRun):
         super().run_graph()
         other = self.engine.in_between
         if self.engine.manner.between and other is not None:
-            CodeRun(self.engine, other)._run_graph_alone()
-
-    def _run_graph_alone(self) -> None:
-        GraphRun.run_graph(self)
+            GraphRun.run_graph(CodeRun(self.engine, other))
 
     def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
         """The entry by the code; any other by torch."""
@@ -236,7 +233,7 @@ class CodeRun(GraphRun):
 
     def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
         """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
-        wanted = _torch_dtype(self.problem.dtype)
+        wanted = self.engine.host.dtype(self.problem.dtype.name)
         wide, case = _REAL.get(found.dtype, found.dtype), _REAL.get(wanted, wanted)
         if wide not in _BITS or wide == case:
             return found
@@ -287,8 +284,3 @@ def _is_once_differentiable(node: Any) -> bool:
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
-
-
-def _torch_dtype(dtype: np.dtype) -> torch.dtype:
-    found: torch.dtype = getattr(torch, dtype.name if dtype.kind != "V" else dtypes.BFLOAT16.name)
-    return found

@@ -8,7 +8,7 @@ from typing import Any
 import autograd
 import numpy as np
 
-from gradcheck.engines.implementation.pulled import Pull
+from gradcheck.engines.implementation.pulled import Pull, placed
 
 
 class HipsFunction:
@@ -22,10 +22,7 @@ class HipsFunction:
         places = [place for place, need in enumerate(needs) if need]
 
         def of_some(some: Sequence[Any]) -> Any:
-            held = list(arguments)
-            for number, place in enumerate(places):
-                held[place] = some[number]
-            return self.function(*held)
+            return self.function(*placed(some, places, arguments))
 
         vjp, found = autograd.make_vjp(of_some)(tuple(arguments[place] for place in places))
         several = isinstance(found, (tuple, list))
@@ -33,9 +30,6 @@ class HipsFunction:
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             pulled = vjp(tuple(incoming) if several else incoming[0])
-            gradients: list[np.ndarray | None] = [None] * len(arguments)
-            for place, one in zip(places, pulled, strict=True):
-                gradients[place] = np.asarray(one)
-            return gradients
+            return placed(map(np.asarray, pulled), places, [None] * len(arguments))
 
         return results, several, pull

@@ -11,7 +11,7 @@ import jax.numpy
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.engines.implementation.pulled import Pull
+from gradcheck.engines.implementation.pulled import Pull, placed
 
 
 class JaxFunction:
@@ -27,10 +27,7 @@ class JaxFunction:
             given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
 
             def of_some(*some: Any) -> Any:
-                held = list(given)
-                for place, one in zip(places, some, strict=True):
-                    held[place] = one
-                return self.function(*held)
+                return self.function(*placed(some, places, given))
 
             found, vjp = jax.vjp(of_some, *[given[place] for place in places])
         several = isinstance(found, (tuple, list))
@@ -40,10 +37,7 @@ class JaxFunction:
             with _wide():
                 seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in zip(incoming, results, strict=True)]
                 pulled = vjp(type(found)(seeds) if several else seeds[0])
-            gradients: list[np.ndarray | None] = [None] * len(arguments)
-            for place, one in zip(places, pulled, strict=True):
-                gradients[place] = np.array(one)
-            return gradients
+            return placed(map(np.array, pulled), places, [None] * len(arguments))
 
         return results, several, pull
 

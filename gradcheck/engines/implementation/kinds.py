@@ -88,12 +88,12 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
     if library == "jax":
         from gradcheck.engines.implementation.jax_function import JaxFunction
 
-        return Code("jax", _plain(found), pulled=JaxFunction(found))
+        return Code("jax", found, pulled=JaxFunction(found))
     if library == "autograd":
         from gradcheck.engines.implementation.hips_function import HipsFunction
 
-        return Code("hips", _plain(found), pulled=HipsFunction(found))
-    return Code("torch", _plain(found), call=found)
+        return Code("hips", found, pulled=HipsFunction(found))
+    return Code("torch", found, call=found)
 
 
 def _made(kind: type, name: str) -> Any:
@@ -130,11 +130,6 @@ def _forward_of(function: Any) -> Callable[..., Any]:
     is_open = parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
     called.__signature__ = signature.replace(parameters=parameters if is_open else parameters[1:])  # type: ignore
     return called
-
-
-def _plain(found: Any) -> Callable[..., Any]:
-    """What has the parameters of a callable."""
-    return found  # type: ignore[no-any-return]
 
 
 def _library_of(found: Any) -> str:

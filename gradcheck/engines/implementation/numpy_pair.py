@@ -3,13 +3,13 @@ order."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.implementation.pulled import Pull
+from gradcheck.engines.implementation.binding import parameters_of
+from gradcheck.engines.implementation.pulled import Pull, placed
 from gradcheck.engines.implementation.raised import CodeError
 
 #: What stands before or behind a tensor's name in the name of its gradient.
@@ -71,13 +71,8 @@ class NumpyPair:
 
 def _names(function: Callable[..., Any]) -> list[str] | None:
     """Its parameters' names; None where they cannot be read, or it takes any number."""
-    try:
-        listed = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return None
-    if any(one.kind is one.VAR_POSITIONAL for one in listed):
-        return None
-    return [one.name for one in listed if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    listed = parameters_of(function)
+    return None if listed is None else [one.name for one in listed if one.default is one.empty]
 
 
 def _array(result: Any) -> np.ndarray:
@@ -101,10 +96,7 @@ def in_order(
         return listed
     for places in (wanted, [place for place in tensors if arguments[place].dtype.kind in "fc"], tensors):
         if len(listed) == len(places):
-            found: list[Any] = [None] * len(arguments)
-            for place, gradient in zip(places, listed, strict=True):
-                found[place] = gradient
-            return found
+            return placed(listed, places, [None] * len(arguments))
     raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
 
 

@@ -5,7 +5,7 @@ Whatever shape its gradients have is kept and compared; torch is given zeros in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -50,6 +50,14 @@ def call(code: Pulled, arguments: Sequence[Any], record: Record, arrays: Callabl
     return node.apply(_Call(code, list(arguments), record, arrays), *tensors)
 
 
+def placed(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -> list[Any]:
+    """Some values at their places among others."""
+    found = list(among)
+    for place, value in zip(places, values, strict=True):
+        found[place] = value
+    return found
+
+
 @dataclass(slots=True)
 class _Call:
     """One call of the code: where its tensors stand among the arguments, and what came of it."""
@@ -59,18 +67,18 @@ class _Call:
     record: Record
     arrays: Callable[[Any], np.ndarray]
 
+    @property
+    def places(self) -> list[int]:
+        """Where its tensors stand."""
+        return [place for place, one in enumerate(self.arguments) if isinstance(one, torch.Tensor)]
+
     def forward(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool]) -> tuple[list[torch.Tensor], bool, Pull]:
-        places = [i for i, one in enumerate(self.arguments) if isinstance(one, torch.Tensor)]
-        given = list(self.arguments)
-        for place, tensor in zip(places, tensors, strict=True):
-            given[place] = self.arrays(tensor.detach()).copy()
+        places = self.places
+        given = placed((self.arrays(tensor.detach()).copy() for tensor in tensors), places, self.arguments)
         kept = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
-        wanted = [False] * len(given)
-        for place, need in zip(places, needs, strict=True):
-            wanted[place] = need
-        results, several, pull = self.code(given, wanted)
+        results, several, pull = self.code(given, placed(needs, places, [False] * len(given)))
         for place in places:
-            if not np.array_equal(given[place], kept[place], equal_nan=given[place].dtype.kind in "fc"):
+            if not _is_same(given[place], kept[place]):
                 self.record.changed.add(f"argument {place}")
         return [torch.from_numpy(np.array(one)) for one in results], several, pull
 
@@ -91,14 +99,17 @@ class _Node(torch.autograd.Function):
         given = [one.arrays(g).copy() for g in incoming]
         kept = [g.copy() for g in given]
         found = ctx.pull(given)
-        if not all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(given, kept, strict=True)):
+        if not all(map(_is_same, given, kept)):
             one.record.changed.add("incoming")
-        places = [i for i, argument in enumerate(one.arguments) if isinstance(argument, torch.Tensor)]
         gradients = [
             _fitted(found[place], tensor, place, one.record) if need else None
-            for place, tensor, need in zip(places, ctx.tensors, ctx.needs_input_grad[1:], strict=True)
+            for place, tensor, need in zip(one.places, ctx.tensors, ctx.needs_input_grad[1:], strict=True)
         ]
         return (None, *gradients)
+
+
+def _is_same(now: np.ndarray, before: np.ndarray) -> bool:
+    return np.array_equal(now, before, equal_nan=now.dtype.kind in "fc")
 
 
 def _fitted(gradient: Any, tensor: torch.Tensor, place: int, record: Record) -> torch.Tensor | None:

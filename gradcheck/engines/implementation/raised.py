@@ -32,11 +32,6 @@ def of_code(what: str, error: BaseException) -> CodeError:
     return CodeError(f"{what} raised {said(error)}{where}", "".join(lines).rstrip())
 
 
-def comes_from_code(error: BaseException) -> bool:
-    """Whether it was raised inside somebody's own files, and not by torch about what they handed over."""
-    return bool(_own_frames(error))
-
-
 def _own_frames(error: BaseException) -> traceback.StackSummary:
     frames = traceback.extract_tb(error.__traceback__)
     return traceback.StackSummary.from_list(

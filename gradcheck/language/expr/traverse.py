@@ -84,6 +84,11 @@ def rewrite(root: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return fold(root, lambda node, children: change(with_children(node, children)))
 
 
+def substituted(root: Expr, written: Mapping[str, Expr]) -> Expr:
+    """The expression with what is written in place of names."""
+    return rewrite(root, lambda node: written.get(node.name, node) if isinstance(node, Name) else node)
+
+
 def replace_part(root: Expr, old: Expr, new: Expr) -> Expr:
     """The expression with one of its parts, told by identity, replaced; `old` is not looked into."""
     return fold(root, with_children, {id(old): (old, new)})

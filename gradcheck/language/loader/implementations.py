@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, get_args
 
 from gradcheck.language.case import Claim, Implementation, StatedTolerance
@@ -45,8 +44,7 @@ class Implementations:
         if data is BROKEN:
             return None
         if isinstance(data, str):
-            data = {"call": data}
-            call = self._reference(path, data["call"])
+            call = self._reference(path, data)
             place = self.scope.document.place(path)
             return None if call is None else Implementation(entry, call, place=place)
         if not isinstance(data, dict):
@@ -122,8 +120,3 @@ class Implementations:
             self.scope.refuse(f"{way(path)} takes a mapping, not {describe(data)}", path, "write {rtol: 1e-6}")
             return None
         return read_tolerance(self.scope, path, data)
-
-
-def of_python(entry: str, loaded: Any, name: str, **choices: Any) -> Implementation:
-    """One that was handed over in Python: a callable, or a pair of `forward` and `backward`."""
-    return replace(Implementation(entry, name, **choices), loaded=loaded)

@@ -6,7 +6,6 @@ import pytest
 
 from gradcheck.language.case import Generalize, StatedTolerance
 from gradcheck.language.loader import load_text
-from gradcheck.language.loader.implementations import of_python
 from gradcheck.language.writer import write
 from tests.from_text import case_of
 
@@ -63,8 +62,3 @@ implementations:
 )
 def test_mistakes_are_told(said: str, words: str) -> None:
     assert any(words in message for message in errors_of(said)), errors_of(said)
-
-
-def test_one_that_was_handed_over() -> None:
-    one = of_python("y", len, "len", dtypes=("float32",))
-    assert (one.loaded, one.name, one.dtypes) == (len, "len", ("float32",))
