@@ -20,7 +20,7 @@ def judged(found: CaseResult, case: Case, today: str) -> CaseResult:
     if found.status == "passed":
         return replace(found, status="xpassed")
     if said.only:
-        elsewhere, held = _elsewhere(found, case), _held(found, case)
+        elsewhere, held = _elsewhere(found, case, said.only), _held(found, case, said.only)
         if elsewhere:
             return _with(found, case, "xfail.only", fact("fails_elsewhere", claims=elsewhere))
         if held:
@@ -35,21 +35,16 @@ def _unsettled(found: CaseResult) -> list[Comparison]:
     return [c for c in found.comparisons if c.status in UNSETTLED]
 
 
-def _held(found: CaseResult, case: Case) -> tuple[str, ...]:
+def _held(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
     """The names of claims of which none fails."""
     raised = {error.kind for error in found.errors}
-    names = (name for name in _only(case) if name not in raised)
+    names = (name for name in only if name not in raised)
     return tuple(name for name in names if not any(_is_called(name, c, case) for c in _unsettled(found)))
 
 
-def _only(case: Case) -> tuple[str, ...]:
-    return case.xfail.only if case.xfail is not None else ()
-
-
-def _elsewhere(found: CaseResult, case: Case) -> tuple[str, ...]:
+def _elsewhere(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
     """All that fails and is not named: each as it would be named. Where a step raises what it should not, its error
     says so, not the comparison beside it."""
-    only = _only(case)
     names = {_name(c): None for c in _unsettled(found) if not any(_is_called(name, c, case) for name in only)}
     if any(error.kind in only for error in found.errors):
         names = {name: None for name in names if not name.startswith("raises")}

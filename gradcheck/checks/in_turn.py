@@ -30,8 +30,7 @@ def in_turn(work: Sequence[Work], options: Options, engines: Engines) -> Iterato
 def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
     """What makes a result of a case."""
     further = _further(options)
-
-    limited = any("memory" in one.choices for one in options.overrides)
+    limited = bool(options.overridden("memory"))
 
     def check(item: Work) -> CaseResult:
         if not isinstance(item, Case):

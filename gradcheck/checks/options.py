@@ -145,15 +145,19 @@ class Options:
         """The result as the baseline, if there is one, would have it."""
         return found if self.baseline is None else self.baseline.judged(found, self.fail_on_drift)
 
+    def overridden(self, name: str) -> list[Any]:
+        """What overrides choose for it, each that does."""
+        return [one.choices[name] for one in self.overrides if name in one.choices]
+
     @property
     def limits_time(self) -> bool:
         """Whether any case has a limit to its time."""
-        return self.timeout is not None or any("timeout" in one.choices for one in self.overrides)
+        return self.timeout is not None or bool(self.overridden("timeout"))
 
     @property
     def most_memory(self) -> int | None:
         """What any case may take; None for what is usual."""
-        sizes = [self.memory, *(one.choices["memory"] for one in self.overrides if "memory" in one.choices)]
+        sizes = [self.memory, *self.overridden("memory")]
         return None if None in sizes else max(sizes)
 
     def of(self, case: Case) -> Options:
@@ -250,8 +254,8 @@ def engines_of(options: Options) -> Engines:
     def named(names: EngineNames) -> Engines:
         return Engines(tuple(dict.fromkeys(map(found, names[0]))), found(names[1]))
 
-    tested = [options.engines, *(one.choices["engines"] for one in options.overrides if "engines" in one.choices)]
-    reference = [options.reference, *(r for one in options.overrides if (r := one.choices.get("reference")))]
+    tested = [options.engines, *options.overridden("engines")]
+    reference = [options.reference, *filter(None, options.overridden("reference"))]
     asked = [(tuple(some), one) for some in tested for one in reference]
     engines = replace(named(asked[0]), others={names: named(names) for names in asked[1:]})
     _tell_apart(engines, {id(engine): spec for spec, engine in known.items()})

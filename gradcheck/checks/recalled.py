@@ -20,7 +20,7 @@ import numpy as np
 
 from gradcheck.cache.cache import Cache
 from gradcheck.checks.options import Engines, Options, engines_of
-from gradcheck.checks.remembered import by_chance, choices, contradicted, is_known, may_be_kept
+from gradcheck.checks.remembered import by_chance, choices, contradicted, is_known, may_be_kept, unpacked
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.transport import Transport
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
@@ -44,7 +44,7 @@ _NEAR = 1e-2
 def engines_with_memory(options: Options) -> Engines:
     """Those of a run, with a reference that is made only when it is needed, where there is a cache."""
     alone = options.jobs == 1 and options.executor is None and not options.limits_time
-    differ = any({"engines", "reference"} & set(one.choices) for one in options.overrides)
+    differ = options.overridden("engines") or options.overridden("reference")
     known = options.reference == REFERENCE and REFERENCE not in options.engines
     if options.cache is None or not alone or differ or not known or not options.cache.covers(LIBRARIES[REFERENCE]):
         return engines_of(options)
@@ -62,7 +62,7 @@ class Recalled(DefineByRun):
         self._of_all = None if options.overrides else choices(options)
         self._engine: DefineByRun | None = None
         self._enter: Callable[[DefineByRun], object] | None = None
-        self._there: set[str] = set()
+        self._there: set[bytes] = set()
         self._book: _Book | None = None
         self._new: dict[bytes, bytes] = {}
 
@@ -90,14 +90,14 @@ class Recalled(DefineByRun):
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """As the engine does."""
-        found: Evaluation = self._answer(lambda: about_problem(problem), lambda: self.made.evaluate(problem))
+        found: Evaluation = self.recall(lambda: about_problem(problem), lambda: self.made.evaluate(problem))
         return found
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """As the engine does."""
-        found: list[Pullback] = self._answer(
+        found: list[Pullback] = self.recall(
             lambda: about_ops(applications, cotangents, dtype),
             lambda: self.made.pull_back(applications, cotangents, dtype),
         )
@@ -105,18 +105,14 @@ class Recalled(DefineByRun):
 
     def recall(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
         """What was found the last time for the same question about the case that is being checked, or what is found by
-        asking now: of whatever else the case is checked by."""
-        return self._answer(question, ask)
-
-    def _answer(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+        asking now: of whatever the case is checked by."""
         return ask() if self._book is None else self._book.answer(question, ask)
 
     # A case
 
     def look_up(self, work: Iterable[Work]) -> None:
         """Learn of which cases there are answers."""
-        keys = {self._key(item): item.id for item in work if isinstance(item, Case)}
-        self._there = {keys[key] for key in self._cache.have(keys)}
+        self._there = set(self._cache.have(self._key(item) for item in work if isinstance(item, Case)))
 
     def _key(self, case: Case) -> bytes:
         asked = self._of_all or choices(self._options.of(case))
@@ -125,16 +121,15 @@ class Recalled(DefineByRun):
     def while_checking(self, case: Case, check: Callable[[], CaseResult]) -> CaseResult:
         """What the check finds, with the answers that are known about the case; those that it needed are kept, unless
         its result is."""
-        known = None
-        if case.id in self._there:
-            (known,) = self._cache.find([self._key(case)]).values() or (None,)
+        key = self._key(case)
+        known = self._cache.find([key]).get(key) if key in self._there else None
         self._book = book = _Book(known, doubted=by_chance(self._cache.doubted))
         try:
             found = check()
         finally:
             self._book = None
         if book.is_new and not (is_known(self._options, self._cache) and may_be_kept(found)):
-            self._new[self._key(case)] = book.written()
+            self._new[key] = book.written()
         if len(self._new) >= _TOGETHER:
             self.keep()
         return contradicted(found) if book.differs else found
@@ -215,7 +210,7 @@ class _Book:
     all are asked for, and it is seen whether one `differs`."""
 
     def __init__(self, known: bytes | None, doubted: bool) -> None:
-        self._known, self._doubted, self.differs = _read(known), doubted, False
+        self._known, self._doubted, self.differs = unpacked(known or b"", dict) or {}, doubted, False
         self._used: dict[bytes, bytes] = {}
         self._learned: list[tuple[Callable[[], bytes], Any]] = []
 
@@ -259,15 +254,6 @@ def _hearing() -> Iterator[list[bool]]:
         yield warned
     finally:
         warnings.showwarning = known
-
-
-def _read(kept: bytes | None) -> dict[bytes, bytes]:
-    """Nothing, where it is no book."""
-    try:
-        found = Transport().unpack(kept) if kept else {}
-    except Exception:  # whatever pickle raises; entries are signed, so it can be nobody's trick
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _raised(found: Any) -> bool:

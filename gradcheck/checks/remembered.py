@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gradcheck.cache.cache import Cache
 from gradcheck.checks.options import Options
@@ -32,6 +32,8 @@ NOT_IN_THE_KEY = frozenset(
 _TOGETHER = 1_000
 _KEPT = ("passed", "skipped", "unsupported")
 
+Kind = TypeVar("Kind")
+
 
 class Remembered:
     """The cases of a run: which results are `known`, by their place in the work; and those that it finds out, which it
@@ -42,7 +44,7 @@ class Remembered:
         self._here = options.executor is None  # what others compute, they do in surroundings of their own
         self._keys = dict(self._keys_of(work, options))
         kept = cache.find(self._keys.values())
-        found = {at: _read(kept[key]) for at, key in self._keys.items() if key in kept}
+        found = {at: unpacked(kept[key], CaseResult) for at, key in self._keys.items() if key in kept}
         self.known = {at: one for at, one in found.items() if one is not None}
         doubted = cache.doubted if self._here else 0.0
         self._doubted = {at: self.known.pop(at) for at in list(self.known) if by_chance(doubted)}
@@ -123,13 +125,13 @@ def _lean(c: Comparison) -> Comparison:
     return replace(c, got_array=None, want_array=None, mask=None)
 
 
-def _read(kept: bytes) -> CaseResult | None:
-    """None for what is no result."""
+def unpacked(kept: bytes, kind: type[Kind]) -> Kind | None:
+    """None for what is no such thing."""
     try:
         found = Transport().unpack(kept)
     except Exception:  # whatever pickle raises; entries are signed, so it can be nobody's trick
         return None
-    return found if isinstance(found, CaseResult) else None
+    return found if isinstance(found, kind) else None
 
 
 # What is doubted -------------------------------------------------------------------------------------

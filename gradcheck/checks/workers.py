@@ -62,9 +62,9 @@ def can_fork() -> bool:
 
 
 class Workers(Executor):
-    """`number` processes, started when there is work for them. A call that takes longer than `limit` seconds raises
-    OutOfTime, one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is
-    raised as usual.
+    """`number` processes, started when there is work for them. A call that takes longer than its limit raises OutOfTime,
+    one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is raised as
+    usual.
 
     Each is a fork of a server of forks, which has imported `preload`, and lets libraries have one thread. With
     `forked` each is a fork of this very process instead, and finds that in `given`, whatever it is.
@@ -74,11 +74,10 @@ class Workers(Executor):
         self,
         number: int,
         *,
-        limit: float | None = None,
         preload: Sequence[str] = (),
         forked: Sequence[Any] | None = None,
     ) -> None:
-        self._limit, self._given = limit, forked or ()
+        self._given = forked or ()
         self._context: Any = get_context("fork" if forked is not None else _method())
         if forked is None:
             serve_forks(preload)
@@ -91,12 +90,12 @@ class Workers(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Raises what pickle does where a function or an argument cannot be sent."""
-        return self.submit_within(self._limit, function, *args, **kwargs)
+        return self.submit_within(None, function, *args, **kwargs)
 
     def submit_within(
         self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
-        """The same, of a call that has a limit of its own."""
+        """The same, of a call that may take so many seconds; None for no limit."""
         if self._ended:
             raise RuntimeError("these workers have been sent home")
         future: Future[Any] = Future()

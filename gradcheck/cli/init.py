@@ -47,13 +47,13 @@ def _project() -> None:
     if any(_case_files(paths)):
         _tell(f"{', '.join(paths)} has cases already, and no other is written")
     else:
-        _report(case, _written(case, _first(case)), "")
-    _write(root / scaffold.WORKFLOW, scaffold.workflow(below), "")
+        _write(case, _first(case))
+    _write(root / scaffold.WORKFLOW, scaffold.workflow(below))
     to_add = scaffold.repository_of_hooks(below, paths)
     _write(root / scaffold.HOOKS, scaffold.hooks(below, paths), f"to have the hooks, add below 'repos:'\n{to_add}")
     to_add = f'"yaml.schemas": {{"./{scaffold.SCHEMA}": {json.dumps(scaffold.patterns(below, paths))}}}'
     _write(root / scaffold.EDITOR, scaffold.editor(below, paths), f"to have its help, add {to_add}")
-    _write(root / scaffold.SCHEMA, _schema(), "")
+    _write(root / scaffold.SCHEMA, _schema())
     _tell("try it: gradcheck run")
 
 
@@ -86,11 +86,9 @@ def _schema() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
-def _write(path: Path, text: str, otherwise: str) -> None:
-    _report(path, _written(path, text), otherwise)
-
-
-def _report(path: Path, written: bool, otherwise: str) -> None:
+def _write(path: Path, text: str, otherwise: str = "") -> None:
+    """Unless it is there; what to do `otherwise` is told then, where it does not speak of gradcheck yet."""
+    written = _written(path, text)
     _tell(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
     if not written and otherwise and b"gradcheck" not in path.read_bytes():
         _tell(otherwise)

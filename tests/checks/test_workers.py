@@ -168,8 +168,8 @@ def test_a_limit_holds_within_a_second_of_the_beginning_of_the_call() -> None:
         begun.value = time.perf_counter()
         in_one_call()
 
-    with Workers(1, limit=0.3, forked=(one_long_call,)) as worker:
-        error = worker.submit(call_given, 0).exception()
+    with Workers(1, forked=(one_long_call,)) as worker:
+        error = worker.submit_within(0.3, call_given, 0).exception()
         ended = time.perf_counter()
     assert isinstance(error, OutOfTime)
     assert start < begun.value

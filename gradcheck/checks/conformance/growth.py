@@ -70,6 +70,11 @@ class Growth:
     calls: tuple[int, int, int]
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many entries these graphs have."""
+        return tuple(times * self.nodes for times in (1, 2, 3))
+
+    @property
     def ratio(self) -> float:
         """How many times what the first n more take the next n take: 1 in proportion to the graph."""
         one, two, three = self.calls

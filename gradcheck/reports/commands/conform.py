@@ -54,7 +54,7 @@ def _cost(found: Conformance) -> list[str]:
         lines.append(f"    a node     {found.cost.bytes_a_node:,.0f} bytes at the peak")
     for one in found.cost.growth:
         calls = ", ".join(f"{number:,}" for number in one.calls)
-        sizes = ", ".join(str(times * one.nodes) for times in (1, 2, 3))
+        sizes = ", ".join(map(str, one.sizes))
         lines.append(f"    {one.graph:10} {sizes} entries: {calls} calls of functions")
     return lines
 
@@ -126,10 +126,7 @@ def as_markdown(found: Conformance) -> str:
 
 
 def _cost_for_programs(cost: Cost) -> dict[str, Any]:
-    growth = {
-        one.graph: {"entries": [times * one.nodes for times in (1, 2, 3)], "calls": list(one.calls)}
-        for one in cost.growth
-    }
+    growth = {one.graph: {"entries": list(one.sizes), "calls": list(one.calls)} for one in cost.growth}
     return {"seconds_an_op": dict(cost.seconds), "bytes_a_node": cost.bytes_a_node, "growth": growth}
 
 
