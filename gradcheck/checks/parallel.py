@@ -75,8 +75,8 @@ def plan_of(work: Sequence[Work], options: Options, engines: MakeEngines) -> Pla
     if options.jobs > 1 and number:
         jobs = min(options.jobs, number)
         size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
-        modules = _modules(options)
-        return Plan(lambda: Workers(jobs, preload=modules), jobs * _AHEAD, size)
+        modules, first = _modules(options), (make_ready, _settings(options, ()))
+        return Plan(lambda: Workers(jobs, preload=modules, first=first), jobs * _AHEAD, size)
     if options.limits_time and can_fork():
         own = engines()
         shared = (own, *own.every, *(item for item in work if isinstance(item, Case)))
@@ -203,6 +203,12 @@ def _bare(known: Baseline | None) -> Baseline | None:
 _ALONE = threading.Lock()
 #: The settings that were read last, and what they came to.
 _last: tuple[bytes, Options, Engines] | None = None
+
+
+def make_ready(settings: bytes) -> None:
+    """Load what every case needs, so that it costs none of them its time."""
+    with _ALONE:
+        _known(settings)
 
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:

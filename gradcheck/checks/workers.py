@@ -62,12 +62,13 @@ def can_fork() -> bool:
 
 
 class Workers(Executor):
-    """`number` processes, started when there is work for them. A call that takes longer than its limit raises OutOfTime,
-    one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is raised as
-    usual.
+    """`number` processes, started when there is work for them. A call that takes longer than its limit raises
+    OutOfTime, one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is
+    raised as usual.
 
     Each is a fork of a server of forks, which has imported `preload`, and lets libraries have one thread. With
-    `forked` each is a fork of this very process instead, and finds that in `given`, whatever it is.
+    `forked` each is a fork of this very process instead, and finds that in `given`, whatever it is. A process makes
+    itself ready by the call `first`, a function and its arguments, in no other call's time.
     """
 
     def __init__(
@@ -76,8 +77,10 @@ class Workers(Executor):
         *,
         preload: Sequence[str] = (),
         forked: Sequence[Any] | None = None,
+        first: tuple[Any, ...] | None = None,
     ) -> None:
         self._given = forked or ()
+        self._first = None if first is None else _packed(*first)
         self._context: Any = get_context("fork" if forked is not None else _method())
         if forked is None:
             serve_forks(preload)
@@ -99,7 +102,7 @@ class Workers(Executor):
         if self._ended:
             raise RuntimeError("these workers have been sent home")
         future: Future[Any] = Future()
-        self._tasks.put((future, pickle.dumps((function, args, kwargs)), limit))
+        self._tasks.put((future, _packed(function, *args, **kwargs), limit))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -136,12 +139,19 @@ class Workers(Executor):
             self._end(number)
 
     def _process(self, number: int) -> _Process:
-        """The one that is there, or a new one. Raises ProcessEnded where none is wanted any more."""
-        if number not in self._processes:
+        """The one that is there, or a new one. Raises ProcessEnded where none is wanted any more, and what the first
+        call raises."""
+        is_new = number not in self._processes
+        if is_new:
             self._processes[number] = _Process(self._context, self._given)
         if self._killed:
             raise ProcessEnded("before it began")
-        return self._processes[number]
+        process = self._processes[number]
+        if is_new and self._first is not None:
+            right, found = process.answer(self._first, None)
+            if not right:
+                raise found
+        return process
 
     def _end(self, number: int) -> None:
         process = self._processes.pop(number, None)
@@ -239,6 +249,10 @@ class _Process:
         connection.wait([self._process.sentinel])
         with _STARTS:
             self._process.join()
+
+
+def _packed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
+    return pickle.dumps((function, args, kwargs))
 
 
 def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]) -> None:

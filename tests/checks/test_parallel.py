@@ -68,10 +68,11 @@ def same(there: RunResult, here: RunResult) -> bool:
 
 def test_processes_find_the_same_in_the_same_order(here: RunResult) -> None:
     told: list[str] = []
+    before = set(active_children())
     there = run(Loaded(tuple(CASES), tuple(BROKEN)), jobs=2, on_result=lambda case, _: told.append(case.id))
     assert same(there, here)
     assert told == [case.id for case in here.cases]
-    assert active_children() == []
+    assert set(active_children()) <= before
 
 
 def test_any_executor_will_do(here: RunResult) -> None:
@@ -175,9 +176,15 @@ def test_a_worker_that_is_late_is_ended(tmp_path: Path) -> None:
         ODD.replace("ctypes.string_at(0)", "time.sleep(60)").replace("os._exit(4)", "pass")
     )
     start = time.perf_counter()
-    found = run(CASES[6:9], engines=[f"{tmp_path / 'late.py'}:Odd"], jobs=2, timeout=1.0)
+    found = run(CASES[6:9], engines=[f"{tmp_path / 'late.py'}:Odd"], jobs=2, timeout=8.0)
     assert [case.errors[0].kind if case.errors else "" for case in found.cases] == ["", "timeout", ""]
-    assert time.perf_counter() - start < 40
+    assert time.perf_counter() - start < 55
+
+
+def test_what_a_worker_must_load_takes_no_case_its_time(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(6)\n" + ODD)
+    found = run(CASES[:2], engines=[f"{tmp_path / 'slow.py'}:Odd"], jobs=2, timeout=5.0)
+    assert [case.status for case in found.cases] == ["passed", "passed"]
 
 
 def test_an_engine_that_there_is_not_is_told_once() -> None:

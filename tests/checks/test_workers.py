@@ -87,9 +87,10 @@ def test_what_ends_the_process_costs_its_case_alone(happens: Callable[[], Any], 
 
 
 def test_a_run_that_stops_early_leaves_no_process() -> None:
+    before = set(multiprocessing.active_children())
     result = ran(lambda: os._exit(1), maxfail=1)
     assert [case.name for case in result.cases] == ["first", "second"]
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_an_interrupt_ends_it_and_keeps_what_was_done() -> None:

@@ -23,7 +23,7 @@ from gradcheck.checks.shrinking.case_edits import (
 )
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call, Expr, Name
-from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, rewrite
+from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, substituted
 
 #: Entries of a graph, and parts of an expression, that are looked at one by one.
 _MOST = 60

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gradcheck.autograd import dtypes
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun

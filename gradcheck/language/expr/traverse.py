@@ -6,7 +6,7 @@ Nothing here recurses, so that a sum of ten thousand terms is handled like any o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
