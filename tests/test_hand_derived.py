@@ -67,7 +67,7 @@ def test_what_reads_the_certificates(folder: Path) -> None:
     code = blocks(PAGE, "python")[1].replace('["gradcheck", "run"', '[sys.executable, "-m", "gradcheck", "run"')
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", f"import sys\n{code}"]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
         "y 2 * (y - t) / n True",

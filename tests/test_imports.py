@@ -19,7 +19,7 @@ LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [str(LINT_IMPORTS), "--no-cache", "--config", "pyproject.toml"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200)
 
 
 def test_the_contracts_hold() -> None:
@@ -70,11 +70,11 @@ def test_autograd_stands_on_numpy_alone() -> None:
 )
 def test_torch_is_not_imported(statement: str) -> None:
     code = f"import sys; {statement}; sys.exit('torch' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert result.returncode == 0, result.stderr
 
 
 def test_importing_gradcheck_imports_nothing_else() -> None:
     code = "import sys, gradcheck; sys.exit(bool({'numpy', 'yaml', 'pydantic', 'rich', 'click'} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert result.returncode == 0, result.stderr

@@ -34,7 +34,7 @@ def whole_cases(file: Path) -> list[str]:
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200)
 
 
 def test_two_commands_for_a_fresh_machine() -> None:

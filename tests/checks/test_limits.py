@@ -42,7 +42,7 @@ def test_what_takes_too_long_is_stopped() -> None:
     start = time.perf_counter()
     with pytest.raises(OutOfTime), deadline(0.05):
         loops()
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 30
 
 
 def test_it_rings_again_where_the_first_is_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_a_deadline_inside_another_leaves_it_as_it_was() -> None:
         assert inner.value.seconds == 0.05
         loops()
 
-    with pytest.raises(OutOfTime) as outer, deadline(0.3):
+    with pytest.raises(OutOfTime) as outer, deadline(1.5):
         within()
-    assert outer.value.seconds == 0.3
-    assert 0.2 < time.perf_counter() - start < 5
+    assert outer.value.seconds == 1.5
+    assert 1.2 < time.perf_counter() - start < 30

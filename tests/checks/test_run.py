@@ -84,11 +84,11 @@ def test_a_crash_costs_its_own_case_alone(run_text: RunText, error: Exception, k
 
 def test_a_case_that_takes_too_long_is_stopped(run_text: RunText) -> None:
     start = time.perf_counter()
-    result = run_text(THREE, engines=[Broken(lambda: time.sleep(30))], timeout=0.3)
-    assert time.perf_counter() - start < 15
+    result = run_text(THREE, engines=[Broken(lambda: time.sleep(30))], timeout=4.0)
+    assert time.perf_counter() - start < 25
     assert statuses(result) == ["passed", "crashed", "passed"]
     assert result.cases[1].errors[0].kind == "timeout"
-    assert result.cases[1].errors[0].message == fact("ran_out_of_time", seconds=0.3)
+    assert result.cases[1].errors[0].message == fact("ran_out_of_time", seconds=4.0)
 
 
 def test_an_interrupted_run_reports_what_has_finished(run_text: RunText) -> None:

@@ -115,7 +115,7 @@ def test_with_everything_known_nothing_that_computes_is_imported_and_a_changed_r
 
     def told() -> tuple[str, str]:
         command = [sys.executable, "-c", CODE, "run", "-q", "cases"]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=100, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200, check=False)
         *_, summary, imported = done.stdout.splitlines()
         return summary.partition(" in ")[0] + summary.partition("s,")[2], imported
 

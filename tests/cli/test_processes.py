@@ -21,7 +21,7 @@ def start(*arguments: str, options: tuple[str, ...] = (), **kwargs: Any) -> subp
 
 def call(*arguments: str, **kwargs: Any) -> tuple[int, str, str]:
     process = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=200)
     return process.returncode, out, err
 
 
@@ -43,7 +43,7 @@ def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
     os.close(read)
     process = start("ops", stdout=write, stderr=subprocess.PIPE)
     os.close(write)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=200)
     assert (process.returncode, err) == (0, "")
 
 
@@ -51,7 +51,7 @@ def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
 def test_a_full_disk_is_told_in_a_line(cases: Path) -> None:
     with open("/dev/full", "w") as full:
         process = start("list", stdout=full, stderr=subprocess.PIPE)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=200)
     assert process.returncode == 2
     assert err == "gradcheck: cannot write to the standard output: No space left on device\n"
 

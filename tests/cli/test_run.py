@@ -199,7 +199,7 @@ def test_on_a_terminal_there_is_colour_and_nothing_is_wider(wrong: Path) -> None
             break
         chunks.append(chunk)
     os.close(leader)
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=200) == 1
     text = b"".join(chunks).decode()
     assert "\x1b[1;31mFAIL" in text
     final = text[text.rindex("\x1b[2K") + 4 :] if "\x1b[2K" in text else text

@@ -182,7 +182,7 @@ def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: st
     assert f"from {engine} import Tensor" in snippet
     assert len(snippet.splitlines()) <= 8
     code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG_ENGINES)!r})\nimport numpy", 1)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     should = snippet.rpartition("should be ")[2].strip()
     assert done.stdout.strip()

@@ -80,7 +80,7 @@ def test_no_huge_tensor_is_ever_made(text):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 3
     assert peak < 16e6
 
 

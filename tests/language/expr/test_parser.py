@@ -292,7 +292,7 @@ def test_what_is_not_the_language_is_refused_at_its_place(text, column, part):
     started = time.process_time()
     with pytest.raises(InvalidCase) as caught:
         parse(text, Place("case.yaml", 3, 5))
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2
     error = caught.value
     assert part in error.message + "; " + error.hint
     assert (error.place.file, error.place.line) == ("case.yaml", 3)
