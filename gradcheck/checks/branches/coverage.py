@@ -62,7 +62,7 @@ class BranchCoverage:
                     found |= signs
                 elif goal is not None and goal[0] in margins and (self._is_usual(point) or is_telling(point)):
                     found |= signs & _same(margins[goal[0]], margins[site], goal[1])
-        is_shown = goal is None or goal not in self._hidden() or not self.is_visited(*goal)
+        is_shown = goal is None or not self._is_hidden(*goal) or not self.is_visited(*goal)
         return telling and is_there and is_shown
 
     def _show(self, point: Point) -> None:
@@ -75,10 +75,13 @@ class BranchCoverage:
         """Whether some point is on this side, whatever it shows there; of an edge nobody asks."""
         return side in self._visited[site] or (side == 0 and site.op not in EQUAL)
 
+    def _is_hidden(self, site: Site, side: int) -> bool:
+        """Whether this side has never shown, where another has: what was compared there did not matter."""
+        shown = self._showing.get(site, ())
+        return bool(shown) and abs(side) < 2 and side in site.sides and side not in shown
+
     def _hidden(self) -> list[tuple[Site, int]]:
-        """Sides that have never shown, of comparisons of which another has: the elements there did not matter."""
-        listed = [(site, shown, side) for site, shown in self._showing.items() for side in site.sides]
-        return [(site, side) for site, shown, side in listed if shown and abs(side) < 2 and side not in shown]
+        return [(site, side) for site in self._showing for side in site.sides if self._is_hidden(site, side)]
 
     def _edges(self) -> list[tuple[Site, int]]:
         """Where what claims state to be above or below something is neither, and the graph has no kink there."""
@@ -124,7 +127,7 @@ class BranchCoverage:
                 if side not in self._visited[site]:
                     yield site, side
         for goal in self._hidden()[:_MOST_SITES]:
-            if goal in self._hidden():
+            if self._is_hidden(*goal):  # still
                 yield goal
         yield from (goal for goal in self._edges()[:_MOST_SITES] if goal[1] not in self._visited[goal[0]])
 
@@ -134,7 +137,7 @@ class BranchCoverage:
         is_reached = False
         if site.whole:
             return
-        if (site, side) in self._hidden() and site.op not in EQUAL:  # all elements, of which some may matter
+        if self._is_hidden(site, side) and site.op not in EQUAL:  # all elements, of which some may matter
             found = (search.find((site, 2 * side)) for search in self._searches[:2])
             yield from (problem for problem in found if problem is not None)
         for number, search in enumerate(self._searches):

@@ -65,12 +65,13 @@ class Log:
 
     def turn(self, before: int, op: str, result: Any) -> Any:
         """What a comparison comes to, turned on one side if that is asked for; `before` it so many were noted."""
-        if self.turned is None or op not in COMPARISONS or self.is_in_rule or (before, self.count) != (
-            self.turned[0], self.turned[0] + 1
-        ):  # fmt: skip
+        if self.turned is None or op not in COMPARISONS or self.is_in_rule:
+            return result
+        number, side = self.turned
+        if before != number or self.count != number + 1:  # another one, or one that was not noted
             return result
         site = next(reversed(self.margins))
-        return Tensor.wrap(as_array(result) ^ site.are_on(self.margins[site].numbers, self.turned[1]))
+        return Tensor.wrap(as_array(result) ^ site.are_on(self.margins[site].numbers, side))
 
     def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
         """Note that two are compared."""
