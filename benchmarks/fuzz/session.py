@@ -78,9 +78,9 @@ class Session:
             def check(number: int) -> Trial:
                 return tried(planned(number, self.seed), Path(folder))
 
-            with Workers(1, limit=PATIENCE, forked=(check,)) as workers:
+            with Workers(1, forked=(check,)) as workers:
                 while time.monotonic() < end:
-                    trial = self._trial(workers.submit(call_given, 0, start), start)
+                    trial = self._trial(workers.submit_within(PATIENCE, call_given, 0, start), start)
                     self._count(trial)
                     yield trial
                     start += 1

@@ -87,7 +87,7 @@ def test_a_process_that_ends_is_a_finding_and_another_goes_on(monkeypatch: pytes
     monkeypatch.setattr("benchmarks.fuzz.session.tried", ends)
     session = Session(0)
     trials = []
-    for trial in session.trials(0, 30.0):
+    for trial in session.trials(0, 200.0):
         trials.append(trial)
         if len(trials) == 3:
             break
