@@ -74,6 +74,11 @@ def nothing_claimed(c: Comparison) -> Comparison:
     return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("graph_is_nan"))
 
 
+def without_range(c: Comparison, *who: str) -> Comparison:
+    """What differs in the gradient of what has left the range of its dtype differs in nothing."""
+    return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("leaves_range", who=who))
+
+
 def is_all_nan(array: np.ndarray | None) -> bool:
     """Whether there are numbers, and none of them is one."""
     return array is not None and array.dtype.kind in "fcV" and array.size > 0 and bool(np.isnan(wide(array)).all())
