@@ -88,3 +88,12 @@ def test_the_whole_gradient_to_every_maximum_is_wrong_at_ties(check: Check, grap
         assert {c.verdict.kind for c in failed(found, "formula") if c.verdict} == {"outside_together"}
         assert check(f"{{{stated}, formulas: {{x: '{share}'}}}}").status == "passed"
         assert check(f"{{{stated}, formulas: {{x: 'where(x > 1000, 0 * x, {share})'}}}}").status == "failed"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_kinks_are_judged_in_half_precision_too(check: Check, dtype: str) -> None:
+    """However many: points around are so far apart there that a jump must not be taken for a slope."""
+    drawn = f"dtype: {dtype}, inputs: {{x: 'zeros(300)'}}, graph: {{y: abs(x)}}, backward: {{y: 'randn(300)'}}"
+    found = check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.0)'}}}}")
+    assert found.status == "passed", failed(found)
+    assert check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.5)'}}}}").status == "failed"
