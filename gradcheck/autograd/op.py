@@ -84,6 +84,8 @@ class Op(Signature):
     rounds: bool = False
     #: What makes torch's result the one that is chosen here, where several are as right: signs of eigenvectors.
     choice: Callable[[Any], Any] | None = None
+    #: Whether the rule is bounded at these arguments for numbers' sake, as torch's is, and then no derivative.
+    bounded: Callable[..., bool] | None = None
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
     #: What promotion comes to, by the kinds of arguments.

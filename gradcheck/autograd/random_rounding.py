@@ -80,14 +80,16 @@ class Roundings:
         return np.where(~(kept & exact), self._parts(array, rounded).astype(dtype), nearest)
 
     def underflowed(self, array: np.ndarray, args: list[Any]) -> np.ndarray:
-        """A result with zeros that stand for numbers too small for the dtype as one of those on their two sides."""
+        """A result with zeros that stand for numbers too small for the dtype as one of those on their two sides; of
+        larger roundings, further away."""
         lost = array == 0
         if not lost.any() or not is_differentiable(array.dtype) or array.dtype.kind == "c":
             return array
         for value in args:
             lost &= np.asarray(value) != 0
         smallest = np.asarray(2.0 ** (_SMALLEST[array.dtype] - DIGITS[array.dtype] + 1), array.dtype)
-        return np.where(lost & (self._generator.random(array.shape) < 0.5), smallest, array)
+        steps = np.rint(max(self.size, 1.0) * self._generator.random(array.shape))
+        return np.where(lost, smallest * steps.astype(array.dtype), array)
 
     def _parts(self, array: np.ndarray, move: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """`move(part, size)` of the real and the imaginary part, which round by the size of the number."""

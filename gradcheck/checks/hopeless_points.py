@@ -30,9 +30,14 @@ def hopeless(point: Point, found: Iterable[Comparison]) -> Fact | None:
         return None
     if not is_finite(point):
         return fact("not_finite_here")
-    if any(c.status == "undecided" for c in differing) or _is_noise(point):
+    if any(c.status == "undecided" for c in differing) or _is_noise(point) or _is_bounded(point):
         return fact("ill_conditioned_here")
     return None
+
+
+def _is_bounded(point: Point) -> bool:
+    """Whether some op's rule is bounded there, and no derivative."""
+    return any(one.op.bounded is not None and one.op.bounded(*one.args) for one in point.applications)
 
 
 def says_something(points: Points, sizes: Mapping[str, int]) -> bool | None:
@@ -72,6 +77,11 @@ def is_nowhere_defined(point: Point, step: int) -> bool:
 def nothing_claimed(c: Comparison) -> Comparison:
     """What differs in a gradient of what is NaN differs in nothing."""
     return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("graph_is_nan"))
+
+
+def without_range(c: Comparison, *who: str) -> Comparison:
+    """What differs in the gradient of what has left the range of its dtype differs in nothing."""
+    return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).noted(fact("leaves_range", who=who))
 
 
 def is_all_nan(array: np.ndarray | None) -> bool:

@@ -85,3 +85,11 @@ MASKED = (
 )
 def test_what_a_mask_leaves_out_may_be_infinite(check: Check, formula: str, status: str) -> None:
     assert check(f"{{{MASKED}, formulas: {{q: '{formula}'}}}}", explained=False).status == status
+
+
+def test_where_a_rule_is_bounded_for_numbers_sake_nothing_is_said(check: Check) -> None:
+    """Torch divides by no less than 1e-12; under this seed a trial has sigmoid(34)."""
+    graph = "graph: {p: sigmoid(w), L: 'binary_cross_entropy(p, t)'}"
+    stated = f"dims: {{n: 6}}, inputs: {{w: 'randn(n)'}}, constants: {{t: 'rand(n)'}}, {graph}"
+    assert check(f"{{{stated}, formulas: {{w: (p - t) / n}}}}", seed=21).status == "passed"
+    assert check(f"{{{stated}, formulas: {{w: (p - t * t) / n}}}}", seed=21).status == "failed"

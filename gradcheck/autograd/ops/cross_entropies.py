@@ -172,6 +172,10 @@ def _bce_input(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str)
     return _bce_share(g, x, weight, reduction) * ((x - target) / ops.clamp((1 - x) * x, min=_LEAST))
 
 
+def _bce_is_bounded(input: Any, *others: Any) -> bool:
+    return bool(np.any((1 - input) * input < _LEAST))
+
+
 def _bce_target(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
     return _bce_share(g, x, weight, reduction) * (ops.log(1 - x) - ops.log(x))
 
@@ -185,6 +189,7 @@ def _bce_weight(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str
     (_bce_input, _bce_target, _bce_weight),
     torch="nn.functional.binary_cross_entropy",
     method=False,
+    bounded=_bce_is_bounded,
     samples="""
         {}(uniform(0.1, 0.9, [2, 3]), uniform(0, 1, [2, 3]));
         {}(uniform(0.1, 0.9, [2, 3]), rand(2, 3), reduction='sum');

@@ -12,9 +12,10 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_nowhere_defined
+from gradcheck.checks.hopeless_points import is_nowhere_defined, without_range
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -76,6 +77,8 @@ def _audited(
                 result = audit(oracle, wide(gradient), room + slack)
     except GradcheckError as error:
         return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(error)))
+    if result.status in ("failed", "undecided") and leaves_range(point.problem):
+        return without_range(Comparison(subject, "failed", *known), "differences")
     return replace(_comparison(result, subject, gradient, tolerance), atol=tolerance.atol)
 
 

@@ -288,6 +288,8 @@ class _Elsewhere:
         try_to_refute(self.wrong, point, self.run_tolerance)
         found = [*check_formulas(Claims(point, point.last, self.run_tolerance))]
         found += self._engines(point) if self.is_thorough else []
+        if point.problem.drawn.variation.literals is None:
+            return found
         elsewhere = fact("not_at_other_numbers")
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
 

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.problem import Problem
 
 #: Ops that have poles: at a zero among their arguments, and elsewhere.
 _POLES_AT_ZERO = frozenset(("div", "pow", "float_power", "reciprocal", "rsqrt"))
@@ -27,6 +29,13 @@ _POLES = frozenset(
 )
 #: Ops that are 0 only by underflow, where no argument is.
 _NEVER_ZERO = _POLES_AT_ZERO | frozenset(("exp", "exp2", "sigmoid", "mul", "square"))
+#: Ops whose results grow with their arguments: 0 by underflow where they are not of larger ones.
+_SIZES = frozenset(
+    (
+        *("norm", "linalg.norm", "linalg.vector_norm", "linalg.matrix_norm"),
+        *("std", "var", "dist", "cdist", "pairwise_distance"),
+    )
+)
 
 
 class OverflowHost:
@@ -40,6 +49,8 @@ class OverflowHost:
         """The op's result, marked."""
         result = self._host.call(op, args, kwargs)
         left = _beyond(op.name, args, result) if isinstance(result, (np.ndarray, np.generic)) else None
+        if op.name in _SIZES and left is not None:
+            left = left | _vanishes(result, self._host.call(op, _enlarged(args), kwargs))
         if left is None or not left.any():
             return result
         self.marked = True
@@ -60,6 +71,40 @@ def overflowed(scope: Scope, expr: Expr) -> np.ndarray | None:
     except (GradcheckError, ValueError):
         return None
     return found if host.marked else None
+
+
+def leaves_range(problem: Problem) -> bool:
+    """Whether all that gradients start from is 0 or infinite only because of what has left the range of its dtype: then
+    neither an engine's gradients nor differences say what the derivative is."""
+    host, problem = OverflowHost(), problem.latest()
+    plain: dict[str, Any] = {**problem.sizes, **problem.inputs, **problem.constants}
+    marked = dict(plain)
+    try:
+        with quiet():
+            for name, claim in problem.case.graph.items():
+                plain[name], marked[name] = evaluate(claim.expr, plain), evaluate(claim.expr, marked, host)
+    except (GradcheckError, ValueError):
+        return False
+    roots = {root for step in problem.case.steps for root in step.roots}
+    return host.marked and all(_is_lost(plain.get(root), marked.get(root)) for root in roots)
+
+
+def _is_lost(value: Any, marked: Any) -> bool:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return False
+    is_number = np.isfinite(wide(np.asarray(value))) & (wide(np.asarray(value)) != 0)
+    return bool(np.all(np.isnan(wide(np.asarray(marked))) & ~is_number))
+
+
+def _enlarged(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same arguments, the largest number in their arrays about 1."""
+    largest = max((largest_finite(arg) for arg in args if isinstance(arg, np.ndarray)), default=0.0)
+    factor = 2.0 ** float(min(-np.floor(np.log2(largest)), 1000.0)) if largest > 0 else 1.0
+    return tuple(wide(arg) * factor if isinstance(arg, np.ndarray) else arg for arg in args)
+
+
+def _vanishes(result: Any, enlarged: Any) -> np.ndarray:
+    return np.asarray((wide(np.asarray(result)) == 0) & (wide(np.asarray(enlarged)) != 0))
 
 
 def _beyond(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:

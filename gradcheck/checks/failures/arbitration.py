@@ -109,15 +109,7 @@ class _Arbitration:
         reference = self.context.engines.reference.name
         if c.verdict is None or not blames(c.verdict, reference):
             return c
-        claimed = c.want_array if c.reference == "case" else c.got_array
-        if claimed is None:
-            return c
-        room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(claimed)))
-        try:
-            seen = audit(oracle, wide(claimed), room)
-        except CANNOT:
-            return c
-        if seen.status not in ("passed", "not_differentiable"):
+        if not bears_out(oracle, c):
             return c
         return replace(c, status="passed", verdict=fact("reference_wrong", reference=reference, what=c.verdict))
 
@@ -200,6 +192,26 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
     called = {name for claim in (*formulas, *case.let.values()) for name in ops_in(claim.expr)}
     modules = {op.forward.__module__.rpartition(".")[2] for op in map(lookup, called) if op is not None}
     return not modules.isdisjoint(_ALGORITHMS)
+
+
+def bears_out(oracle: NumericGradient, c: Comparison) -> bool:
+    """Whether the oracle sides with a claim in all elements in which the reference differs from it."""
+    claimed = c.want_array if c.reference == "case" else c.got_array
+    if claimed is None:
+        return False
+    room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(claimed)))
+    try:
+        return audit(oracle, wide(claimed), room, c.mask).status in ("passed", "not_differentiable")
+    except CANNOT:
+        return False
+
+
+def is_borne_out(point: Point, c: Comparison) -> bool:
+    """Whether a claim is right, and the reference wrong, at a point: nothing that is told may depend on such a one."""
+    try:
+        return c.mask is not None and bears_out(numeric_gradient(raise_precision(point.problem), c.tensor, c.step), c)
+    except CANNOT:
+        return False
 
 
 def blames(verdict: Fact, reference: str) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -58,15 +57,9 @@ class Conventions:
             if not at_kinks:
                 return c
             got, want = self._claims(c, found)
-            return _judged(c, Dispute(found, tensor, elements, got, want), self._is_chosen)
+            return _judged(c, Dispute(found, tensor, elements, got, want))
         except CANNOT:  # numbers that nobody chose
             return c
-
-    @cached_property
-    def _is_chosen(self) -> bool:
-        """Whether the inputs are the case's own, so that somebody means what is equal there to be so."""
-        own, here = self.context.points.own.problem.inputs, self.point.problem.inputs
-        return all(name in here and np.array_equal(array, here[name]) for name, array in own.items())
 
     # Around what ------------------------------------------------------------------------------------
 
@@ -170,7 +163,7 @@ class Dispute:
         return low[self.elements], high[self.elements]
 
 
-def _judged(c: Comparison, dispute: Dispute, is_chosen: bool) -> Comparison:
+def _judged(c: Comparison, dispute: Dispute) -> Comparison:
     mine = dispute.subgradients.place(dispute.got)
     if mine == "unknown":
         return undecided(c)
@@ -179,11 +172,7 @@ def _judged(c: Comparison, dispute: Dispute, is_chosen: bool) -> Comparison:
     if mine == "outside" and theirs == "outside":  # a chain of conventions that nobody chose to look at
         return replace(c, status="not_differentiable", verdict=fact("nobody_has_a_subgradient", reference=c.reference))
     if mine == "outside":
-        said = _outside(name, dispute, dispute.at(dispute.got))
-        if said.kind == "outside_together" and c.what is ClaimKind.FORMULA and not is_chosen:
-            # right on each side of a tie that nobody chose to look at
-            return replace(c, status="not_differentiable", verdict=fact("not_where_equal", name=name))
-        return replace(c, verdict=said)
+        return replace(c, verdict=_outside(name, dispute, dispute.at(dispute.got)))
     if theirs == "outside":
         said = _outside(c.reference, dispute, dispute.at(dispute.want))
         return replace(c, status="passed", verdict=fact("reference_wrong", reference=c.reference, what=said))

@@ -19,8 +19,9 @@ from gradcheck.checks.failures.nearby import Nearby
 _PAIRS = 4
 #: So much closer to the kink they must still differ by so much of that: else there is no jump, but a steep slope.
 _CLOSER, _STAYS = 0.25, 0.5
-#: Gradients around a kink differ by more than this many times the distance of the points, relative to their size.
-_JUMP = 256.0
+#: Gradients around a kink differ by more than this many times the distance of the points, relative to their size; in
+#: low precision, where points are far, by more than a part of it, and stay so closer by.
+_JUMP, _MOST = 256.0, 0.125
 #: So many elements are moved alone.
 _ALONE = 512
 
@@ -88,7 +89,7 @@ class Subgradients:
     @property
     def jump(self) -> float:
         """What is no jump of a gradient of size 1."""
-        return _JUMP * self.nearby.distance
+        return min(_JUMP * self.nearby.distance, _MOST)
 
     def spread(self, tensor: str) -> tuple[np.ndarray, np.ndarray]:
         """Of each of a tensor's elements the lowest and the highest that was seen, flat."""

@@ -56,6 +56,8 @@ phrases(
         "suggestion_holds": "it holds at {points} point{points:s}",
         "none_found_near": "no small change mends it; the derived gradient is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
+        "fails_at_ties": "it fails only where numbers tie, or at a kink{formula:if ; the derived gradient is  "
+        "{formula}}",
         "these_numbers_only": "it holds at the file's own numbers; if it is meant for these alone, say "
         "generalize: false",
         "counterexample": _counterexample,

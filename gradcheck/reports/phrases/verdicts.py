@@ -50,8 +50,6 @@ phrases(
         "subgradients, [{low:.6g}, {high:.6g}]",
         "outside_together": "{name} is wrong: no derivative there, and though each of its numbers may be a "
         "subgradient's, together they are none",
-        "not_where_equal": "no derivative where numbers tie, and nobody chose that they do: each number of {name} "
-        "may be a subgradient's there, together they are none",
         "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
         "reference_wrong": "no failure, {reference} is wrong here: {what}",
         "repeats_reference": "it repeats a mistake of {reference}: {what}",

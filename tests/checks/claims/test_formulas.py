@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those
 
@@ -64,3 +66,16 @@ def test_let_names_steps_of_a_derivation(check: Check) -> None:
     )
     assert case.status == "passed"
     assert len(those(case, "formula")) >= 2
+
+
+@pytest.mark.parametrize(
+    ("x", "graph", "formula"),
+    [
+        ("[1.0e-120, 2.0e-120]", "linalg.vector_norm(x, 3)", "x * abs(x) / linalg.vector_norm(x, 3) ** 2"),
+        ("[-800, -801]", "log(exp(x).sum())", "softmax(x, 0)"),
+    ],
+)
+def test_where_all_underflows_a_right_formula_is_none_the_worse(check: Check, x: str, graph: str, formula: str) -> None:
+    stated = f"inputs: {{x: {x}}}, graph: {{y: '{graph}'}}"
+    assert check(f"{{{stated}, formulas: {{x: '{formula}'}}}}").status == "passed"
+    assert check(f"{{{stated}, formulas: {{x: '2 * {formula}'}}}}").status == "failed"

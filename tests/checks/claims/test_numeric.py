@@ -36,3 +36,9 @@ def test_what_cannot_be_told_by_numbers_is_unsupported(check: Check) -> None:
     case = check("{inputs: {x: [1, 2]}, graph: {y: 'x[0] + detach(x)[1]'}, backward: y}", oracle="numeric")
     asked = [c for c in those(case, "gradient") if c.certificate or c.status == "unsupported"]
     assert asked
+
+
+def test_what_leaves_the_range_of_its_dtype_says_nothing(check: Check) -> None:
+    found = check("{inputs: {x: [1.0e-200, 2.0e-200]}, graph: {y: x.norm()}}", oracle="numeric")
+    assert found.status == "passed", failed(found)
+    assert any(c.has_note("leaves_range") for c in found.comparisons)

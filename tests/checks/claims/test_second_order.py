@@ -78,3 +78,12 @@ def test_a_kink_of_first_gradients_leaves_a_choice(check: Check) -> None:
     found = check("{inputs: {x: [0.5, 3, 1]}, constants: {t: [0.0, 0, 0]}, graph: {loss: 'huber_loss(x, t)'}}", order=2)
     assert found.status == "passed", failed(found)
     assert {c.status for c in those(found, "gradient2")} <= {"passed", "not_differentiable"}
+
+
+@pytest.mark.parametrize(
+    "stated", ["x: [1.0e-200, 2.0e-200]}, graph: {y: x.norm()", "x: [800, 1]}, graph: {y: exp(x).sum()"]
+)
+def test_what_leaves_the_range_of_its_dtype_says_nothing(check: Check, stated: str) -> None:
+    found = check(f"{{inputs: {{{stated}}}}}", order=2)
+    assert found.status == "passed", failed(found)
+    assert any(c.has_note("leaves_range") for c in those(found, "gradient2"))

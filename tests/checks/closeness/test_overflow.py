@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.closeness.overflow import OverflowHost, overflowed
+from gradcheck.checks.closeness.overflow import OverflowHost, leaves_range, overflowed
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from tests.checks.build import point_of
@@ -48,3 +48,22 @@ def test_in_half_precision_the_range_is_smaller() -> None:
 def test_what_comes_to_no_array_is_unknown() -> None:
     point = point_of(POINT)
     assert overflowed(point.scope(point.last), parse("nobody + 1")) is None
+
+
+@pytest.mark.parametrize(
+    ("x", "graph", "leaves"),
+    [
+        ("[1.0e-200, 2.0e-200]", "x.norm()", True),
+        ("[1.0e-120, 2.0e-120]", "linalg.vector_norm(x, 3)", True),
+        ("[1.0e-200, 2.0e-200]", "(x * x).sum().sqrt()", True),
+        ("[1.0e-200, 2.0e-200]", "x.std()", True),
+        ("[1.0e-200, 2.0e-200]", "torch.dist(x, 0 * x)", True),
+        ("[0.0, 0.0]", "x.norm()", False),
+        ("[1.0e-100, 2.0e-100]", "x.norm()", False),
+        ("[1.0e-200, 1.0]", "x.norm()", False),
+        ("[1.0e-200, 1.0]", "x * x", False),
+    ],
+)
+def test_where_gradients_start_from_nothing(x: str, graph: str, leaves: bool) -> None:
+    point = point_of(f"{{inputs: {{x: {x}}}, graph: {{y: '{graph}', loss: y.sum()}}}}")
+    assert leaves_range(point.problem) is leaves

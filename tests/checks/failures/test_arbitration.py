@@ -89,3 +89,13 @@ def test_a_wrong_value_has_its_verdict(check: Check, with_forward: WithForward) 
 def test_nobody_is_asked_where_the_run_says_so(check: Check, with_rules: WithRules) -> None:
     with_rules("tanh", lambda g, y, x: g * (1 - y * y) * 1.01)
     assert not any(c.verdict for c in failed(check(CHAIN, oracle="none")))
+
+
+def test_what_is_not_disputed_need_not_be_measured(check: Check) -> None:
+    """Differences cannot resolve the last element; nobody disputes it."""
+    w = "[5.61187262, -1.70612833, -28.29220991, -19.1822804, -3.02273624, 17.89271932]"
+    stated = f"inputs: {{w: {w}}}, constants: {{t: [0.7, 0.02, 0.2, 0.21, 0.18, 0.52]}}"
+    graph = "graph: {p: sigmoid(w), L: 'binary_cross_entropy(p, t)'}"
+    found = check(f"{{{stated}, {graph}, formulas: {{w: (p - t) / 6}}}}")
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)

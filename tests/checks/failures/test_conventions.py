@@ -78,14 +78,22 @@ def test_a_wrong_engine_is_not_excused_by_a_wrong_reference(check: Check) -> Non
     ("graph", "formula"),
     [("y: x.max()", "grad(y) * (x == x.max())"), ("y: 'max(x, 0)[0]'", "grad(y) * (x == y)")],
 )
-def test_a_tie_that_nobody_chose_is_told(check: Check, graph: str, formula: str) -> None:
-    """As everybody writes it; at numbers of the file's own the same is a failure."""
+def test_the_whole_gradient_to_every_maximum_is_wrong_at_ties(check: Check, graph: str, formula: str) -> None:
+    """As everybody writes it: together that adds up to too much, whether the file has a tie or only draws do."""
     drawn = f"dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{{graph}}}, backward: {{y: 'randn([])'}}"
-    found = check(f"{{{drawn}, formulas: {{x: '{formula}'}}}}")
-    assert found.status == "passed", failed(found)
-    assert {c.verdict.kind for c in failed(found, "formula") if c.verdict} <= {"not_where_equal"}
     chosen = f"inputs: {{x: [1, 3, 3, 2]}}, graph: {{{graph}}}, backward: {{y: 2.0}}"
-    own = check(f"{{{chosen}, formulas: {{x: '{formula}'}}}}")
-    assert own.status == "failed"
-    shared = check(f"{{{drawn}, formulas: {{x: '{formula} * (1 + ({formula.partition(' * ')[2]}).sum() > 2)'}}}}")
-    assert shared.status == "failed"
+    share = f"{formula} / ({formula.partition(' * ')[2]}).sum()"
+    for stated in (drawn, chosen):
+        found = check(f"{{{stated}, formulas: {{x: '{formula}'}}}}")
+        assert {c.verdict.kind for c in failed(found, "formula") if c.verdict} == {"outside_together"}
+        assert check(f"{{{stated}, formulas: {{x: '{share}'}}}}").status == "passed"
+        assert check(f"{{{stated}, formulas: {{x: 'where(x > 1000, 0 * x, {share})'}}}}").status == "failed"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_kinks_are_judged_in_half_precision_too(check: Check, dtype: str) -> None:
+    """However many: points around are so far apart there that a jump must not be taken for a slope."""
+    drawn = f"dtype: {dtype}, inputs: {{x: 'zeros(300)'}}, graph: {{y: abs(x)}}, backward: {{y: 'randn(300)'}}"
+    found = check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.0)'}}}}")
+    assert found.status == "passed", failed(found)
+    assert check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.5)'}}}}").status == "failed"

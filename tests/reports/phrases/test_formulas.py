@@ -36,6 +36,7 @@ def shown(**changed: object) -> Fact:
             "no small change mends it; the derived gradient is  2 * x",
         ),
         (fact("not_searched_further", formula="2 * x"), "not searched further; the derived gradient is  2 * x"),
+        (fact("fails_at_ties", formula=""), "it fails only where numbers tie, or at a kink"),
     ],
 )
 def test_corrections(found: Fact, sentence: str) -> None:

@@ -15,6 +15,7 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
+from gradcheck.checks.failures.arbitration import is_borne_out
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
@@ -60,7 +61,12 @@ def suggest(context: Context, points: ExplainingPoints) -> None:
         for place, c, claim in wrong_formulas(context):
             suggester.case = mended(context, c)
             step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
-            _tell(context, place, suggester.suggestion(c.tensor, claim, step))
+            if _is_wrong_at_kinks_alone(context, c):
+                text = suggester.derived_text(c.tensor)
+                told = fact("fails_at_ties", formula=text)
+                _tell(context, place, Diagnosis("derived", told, formula=text))
+            else:
+                _tell(context, place, suggester.suggestion(c.tensor, claim, step))
             if c.trial is not None and not step and _holds_here(context, c):
                 _tell(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))
 
@@ -69,9 +75,21 @@ def _holds_here(context: Context, c: Comparison) -> bool:
     """Whether the formula of a comparison holds at the numbers, or the sizes, that the file writes out."""
     if any(value.expr is not None for value in context.case.inputs.values()) and not _has_wrong_shape(c):
         return False
-    same = (c.what, c.tensor, c.formula)
-    own = [one for one in context.found if one.trial is None and (one.what, one.tensor, one.formula) == same]
+    own = [one for one in _same(context, c) if one.trial is None]
     return bool(own) and all(one.status == "passed" for one in own)
+
+
+def _is_wrong_at_kinks_alone(context: Context, c: Comparison) -> bool:
+    """Whether it fails only where each of its numbers may be a subgradient's: nothing that is near it is better
+    elsewhere."""
+    verdicts = [one.verdict for one in _same(context, c) if one.status == "failed"]
+    return all(verdict is not None and verdict.kind == "outside_together" for verdict in verdicts)
+
+
+def _same(context: Context, c: Comparison) -> list[Comparison]:
+    """All comparisons of the formula."""
+    same = (c.what, c.tensor, c.formula)
+    return [one for one in context.found if (one.what, one.tensor, one.formula) == same]
 
 
 def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
@@ -139,7 +157,10 @@ class Suggester:
         if text is not None:
             text = tidier.without_idle(text, lambda shorter: self._is_right(name, shorter, speaking))
             return _meant(claim.text, text, self._standing(name, text))
-        return self._derived(name, search.is_complete and all_verified)
+        text = self.derived_text(name)
+        is_searched = search.is_complete and all_verified
+        told = fact("none_found_near" if is_searched else "not_searched_further", formula=text)
+        return Diagnosis("derived", told, formula=text) if text else None
 
     def _speaking(self, step: str) -> Case:
         """The case with the steps alone that a formula for this one may speak of: those before it."""
@@ -147,14 +168,10 @@ class Suggester:
         before = before[: before.index(step)] if step else before
         return replace(self.case, let={name: self.case.let[name] for name in before})
 
-    def _derived(self, name: str, searched: bool) -> Diagnosis | None:
-        """What the rules of differentiation give, where that is short; `searched` if nothing near is left to try."""
+    def derived_text(self, name: str) -> str:
+        """What the rules of differentiation give, where that is short, else nothing."""
         texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
-        texts = [text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)]
-        if not texts:
-            return None
-        message = fact("none_found_near" if searched else "not_searched_further", formula=texts[0])
-        return Diagnosis("derived", message, formula=texts[0])
+        return next((text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)), "")
 
     def _holds(self, name: str, text: str) -> bool:
         """Whether a derived formula is right elsewhere, too: an exponent may have been taken as it is here."""
@@ -176,9 +193,12 @@ class Suggester:
         claim = Claim(text, parse(text))
         if self.case.is_circular(name, claim.expr):
             return False
-        held = self._held(speaking or self.points.is_speaking(claim.expr))
-        if any(check_formula(claims, name, claim).status != "passed" for claims in held):
-            return False
+        speaking = speaking or self.points.is_speaking(claim.expr)
+        held, fixed = self._held(speaking), len(self.points.fixed(speaking))
+        for number, claims in enumerate(held):
+            found = check_formula(claims, name, claim)
+            if found.status != "passed" and (number < fixed or not is_borne_out(claims.point, found)):
+                return False
         problem = replace(self.context.points.own.problem, case=self.case)
         try:
             (proof,) = prove(problem, [(name, claim)], problem.seed)
@@ -233,7 +253,7 @@ def refute(context: Context) -> None:
     integers, to be checked with a pencil."""
     budget = Budget(ALL_WORK)
     for place, c, claim in wrong_formulas(context):
-        if _has_wrong_shape(c) or budget.is_spent:
+        if _has_wrong_shape(c) or budget.is_spent or _is_wrong_at_kinks_alone(context, c):
             continue
         shown = counterexample(mended(context, c), c.tensor, claim, Budget(WORK, within=budget))
         if shown is not None:

@@ -354,3 +354,21 @@ def test_a_suggestion_says_what_to_write_where_and_how_far_it_is_known(check: Ch
     assert found.evidence is not None
     assert found.evidence.kind == "suggestion_proved"
     assert say(found.evidence).startswith("proved for all values, at ")
+
+
+def test_of_what_fails_at_ties_alone_nothing_near_is_looked_for(check: Check) -> None:
+    text = "{inputs: {x: [1, 3, 3]}, graph: {y: amax(x)}, formulas: {x: grad(y) * (x == y)}}"
+    listed = [diagnosis for c in check(text).comparisons for diagnosis in c.diagnoses]
+    (told,) = [diagnosis for diagnosis in listed if diagnosis.kind == "derived"]
+    assert told.message.kind == "fails_at_ties"
+    assert "sum(x == y" in told.formula
+
+
+def test_what_is_suggested_depends_on_no_point_where_the_reference_is_wrong(check: Check) -> None:
+    """Torch's rule divides by no less than 1e-12, which sigmoid(-28) (1 - sigmoid(-28)) is below."""
+    text = (
+        "{dims: {n: 6}, inputs: {w: 'randn(n)'}, constants: {t: 'rand(n)'},"
+        " graph: {p: sigmoid(w), L: 'binary_cross_entropy(p, t)'}, formulas: {w: (t - p) / n}}"
+    )
+    told = {d.formula for seed in (0, 1) for c in check(text, seed=seed).comparisons for d in c.diagnoses if d.edit}
+    assert told == {"(p - t) / n"}
