@@ -62,6 +62,7 @@ class Point:
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
         self._scopes: dict[int, Scope] = {}
+        self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
 
     def evaluation(self, engine: Engine) -> Evaluation:
         """What an engine makes of the problem."""
@@ -85,6 +86,8 @@ class Point:
     @cached_property
     def conditioning(self) -> Conditioning:
         """What rounding explains here."""
+        if self._same is not None:
+            return self._same.conditioning
         return Conditioning(self.engines.reference, self.problem, self.want)
 
     @property
@@ -101,8 +104,12 @@ class Point:
         return self._scopes[step]
 
     def claiming(self, case: Case) -> Point:
-        """The same point of a case with the same graph and other claims; evaluations are shared."""
-        return Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
+        """The same point of a case with the same graph and other claims; evaluations are shared, and where steps of
+        derivations are the same, what they come to and what rounding explains, too."""
+        made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
+        if case.let == self.problem.case.let:
+            made._same, made._scopes = self, self._scopes
+        return made
 
     @property
     def last(self) -> int:

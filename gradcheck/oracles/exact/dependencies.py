@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +18,8 @@ from gradcheck.language.trials import inner_roots
 
 
 class Mentioned(NamedTuple):
-    """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it is made of, each
-    after those that its own gradient is made of."""
+    """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it, or one of these,
+    speaks of."""
 
     formula: Expr  # keeps its id its own
     steps: tuple[str, ...]
@@ -38,6 +37,8 @@ class Dependencies:
         #: Whether gradients were derived with numbers written out for some incoming ones all the same.
         self.fixes_incoming = False
         self._mentioned: dict[int, Mentioned] = {}
+        #: By tensor, those that its gradient speaks of, where that and all below it is derived.
+        self._made_of: dict[str, tuple[str, ...]] = {}
 
     def __contains__(self, number: object) -> bool:
         """Whether the file writes this number out in an expression."""
@@ -54,9 +55,27 @@ class Dependencies:
         if known is None:
             steps = self.case.steps_of(formula)
             exprs = (*(self.case.let[step].expr for step in steps), formula)
-            gradients = self._in_order([name for expr in exprs for name in gradient_names(expr)])
+            gradients = tuple(dict.fromkeys(name for expr in exprs for name in gradient_names(expr)))
+            self._derive(gradients)
             known = self._mentioned[id(formula)] = Mentioned(formula, steps, gradients)
         return known
+
+    def in_order(self, names: Iterable[str], known: Container[str] = ()) -> list[str]:
+        """These tensors, of which formulas speak, and all that their gradients are made of, children first; without
+        what is known, and what is below that."""
+        found: dict[str, None] = {}
+        stack = [*names][::-1]
+        while stack:
+            name = stack[-1]
+            is_new = name not in found and name not in known
+            missing = [one for one in self._made_of[name] if one not in found and one not in known] if is_new else []
+            if missing:
+                stack += missing[::-1]
+                continue
+            stack.pop()
+            if is_new:
+                found[name] = None
+        return list(found)
 
     def derived(self, name: str) -> Expr:
         """The core's gradient as a formula that speaks of its children's. Raises Unsupported."""
@@ -91,19 +110,19 @@ class Dependencies:
         seeds = tuple({root: without(root, seed) for root, seed in one.items()} for one in self.problem.seeds)
         return replace(self.problem, seeds=seeds)
 
-    def _in_order(self, names: Sequence[str]) -> tuple[str, ...]:
-        """These and all that they are made of, children first."""
+    def _derive(self, names: Sequence[str]) -> None:
+        """Learn what the gradients of these are made of. Raises Unsupported where one of them is not derived."""
         if not names:
-            return ()
+            return
         self._look_at_roots()
-        waiting, made_of = [*names], dict[str, list[str]]()
+        waiting, found = [*names], dict[str, tuple[str, ...]]()
         while waiting:
             name = waiting.pop()
-            if name not in made_of:
+            if name not in found and name not in self._made_of:
                 speaks_of = () if self.is_given(name) else gradient_names(self.derived(name))
-                made_of[name] = [other for other in speaks_of if other != name]
-                waiting += made_of[name]
-        return tuple(TopologicalSorter(made_of).static_order())
+                found[name] = tuple(other for other in speaks_of if other != name)
+                waiting += found[name]
+        self._made_of |= found
 
 
 def _numbers_in(expr: Expr) -> frozenset[object]:

@@ -196,9 +196,8 @@ class GraphAtPoint:
     def claimed(self, name: str, formula: Expr) -> Dual:
         """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
         mentioned = self.dependencies.of(formula)
-        for needed in mentioned.gradients:
-            if needed not in self.gradients:
-                self.gradients[needed] = self._gradient(needed)
+        for needed in self.dependencies.in_order(mentioned.gradients, known=self.gradients):
+            self.gradients[needed] = self._gradient(needed)
         scope = {**self.values, **{step: self._step(step) for step in mentioned.steps}}
         value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).primal()
         expected = _tensor(self.values, name).shape

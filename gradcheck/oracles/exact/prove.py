@@ -145,7 +145,8 @@ class _ClaimsAtPoint:
     def __init__(self, graph: GraphAtPoint, trackers: list[Tracker]) -> None:
         self.graph, self.number = graph, graph.setting.number
         self._derivatives: dict[str, Dual] = {}
-        tensors = {name for tracker in trackers for name in (tracker.name, *tracker.gradients)}
+        spoken_of = dict.fromkeys(name for tracker in trackers for name in tracker.gradients)
+        tensors = {*(tracker.name for tracker in trackers), *graph.dependencies.in_order(spoken_of)}
         self.derivative = self._along(tensors)
         values = [(tracker, self._value(tracker)) for tracker in trackers]
         self.claimed = [(tracker, value) for tracker, value in values if value is not None]
@@ -199,7 +200,8 @@ class _ClaimsAtPoint:
 
     def _compare_one(self, tracker: Tracker, value: Dual) -> None:
         try:
-            gaps = {name: self._gap(name, self.graph.gradients[name]) for name in tracker.gradients}
+            made_of = self.graph.dependencies.in_order(tracker.gradients)
+            gaps = {name: self._gap(name, self.graph.gradients[name]) for name in made_of}
             wrong = [name for name, gap in gaps.items() if gap.value != 0]
             if wrong:
                 tracker.why = fact("exact_core_gradient", tensor=wrong[0])
