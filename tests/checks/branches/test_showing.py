@@ -35,5 +35,5 @@ def test_a_step_that_comes_to_several_tensors() -> None:
         " let: {s: 'linalg.svd(where(x > 1, x, 2 * x), full_matrices=False)'}, formulas: {x: '2 * x + 0 * s[0]'}}"
     )
     point = context.points.own
-    (shown,) = showing(point.problem, point.scope(0).gradients, {"s"}, point.scope(0)).values()
-    assert shown == {-1, 0, 1}
+    found = showing(point.problem, point.scope(0).gradients, {"s"}, point.scope(0))
+    assert {site.op: shown for site, shown in found.items()}["gt"] == {1}  # -1 is where either branch is 0
