@@ -1,6 +1,7 @@
 """`python -m benchmarks.engines`: how well other people's engines do, as the README's table.
 
-Every shipped case but the cookbook's and every op of the table, for engines that are installed; those that are not are left out.
+Every shipped case but the cookbook's, and every op of the table, for engines that are installed; those that are not
+are left out.
 """
 
 from __future__ import annotations
