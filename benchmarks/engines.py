@@ -1,6 +1,7 @@
 """`python -m benchmarks.engines`: how well other people's engines do, as the README's table.
 
-Every shipped case and every op of the table, for engines that are installed; those that are not are left out.
+Every shipped case but the cookbook's, and every op of the table, for engines that are installed; those that are not
+are left out.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 from gradcheck.checks.conformance.conform import Conformance, Standing, conform
 from gradcheck.engines.resolve import engine
@@ -31,11 +33,15 @@ def rows() -> Iterator[str]:
             version = metadata.version(package)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = conform(engine(name), ["cases"])
+                found = conform(engine(name), _themes())
         except (metadata.PackageNotFoundError, UsageError) as error:
             print(f"{title} is left out: {error}", file=sys.stderr)
             continue
         yield f"| {title} {version} | `{name}` | {' | '.join(_cells(found))} |"
+
+
+def _themes() -> list[str]:
+    return [str(folder) for folder in sorted(Path("cases").iterdir()) if folder.name != "cookbook"]
 
 
 def _cells(found: Conformance) -> tuple[str, str, str]:

@@ -20,10 +20,15 @@ from gradcheck.oracles.exact.tracker import Proof
 from gradcheck.reports.commands.explain import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.from_text import case_of
-from tests.paths import CASES
+from tests.paths import CASES, ROOT, THEMES
 
 #: All but those about code, whose incoming gradients are drawn for the code's sake.
-FILES = sorted(path.relative_to(CASES).as_posix() for path in CASES.rglob("*.yaml") if path.parent.name != "code")
+FILES = sorted(
+    path.relative_to(CASES).as_posix()
+    for theme in THEMES
+    for path in (ROOT / theme).rglob("*.yaml")
+    if path.parent.name != "code"
+)
 #: What a document says about gradients as formulas, which the pasted ones replace.
 _CLAIMS = re.compile(r"^(let|formulas|wrong_formulas|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
 

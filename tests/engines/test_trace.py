@@ -10,7 +10,7 @@ from gradcheck.engines.trace import Label, TracedCase, trace_case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from tests.from_text import traced_from
-from tests.paths import ROOT
+from tests.paths import THEMES
 
 
 def order(found: TracedCase, step: int = 0) -> list[str]:
@@ -85,7 +85,7 @@ def test_deep_expressions_are_cut() -> None:
 
 
 def test_every_shipped_case_is_traced_to_the_same_gradients() -> None:
-    cases, errors = load(ROOT / "cases")
+    cases, errors = load(THEMES)
     assert errors == ()
     for case in cases:
         problem = draw(case)

@@ -16,12 +16,12 @@ from gradcheck.errors import Place
 from gradcheck.language.case import Case, Value
 from gradcheck.language.loader import load, load_text
 from gradcheck.language.writer import write
-from tests.paths import CASES
+from tests.paths import THEMES
 
 
 @cache
 def shipped() -> tuple[Case, ...]:
-    cases, errors = load(CASES)
+    cases, errors = load(THEMES)
     assert errors == ()
     return cases
 

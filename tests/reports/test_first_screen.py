@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck import run
 from gradcheck.reports import Look, render
-from tests.paths import ROOT
+from tests.paths import ROOT, THEMES
 
 ENGINE = Path(__file__).with_name("home_made.py")
 
@@ -24,7 +24,7 @@ SLIPS = {
     "relu": ("g * (self.data > 0)", "g", "relu, its gradient"),
     "div": ("unbroadcast(-g * self.data", "unbroadcast(g * self.data", "div at "),
 }
-MANY, SOME = ("cases",), ("cases/broadcasting", "cases/elementwise", "cases/reuse")
+MANY, SOME = tuple(THEMES), ("cases/broadcasting", "cases/elementwise", "cases/reuse")
 
 
 def engine(folder: Path, *slips: str) -> str:

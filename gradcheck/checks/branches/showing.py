@@ -59,4 +59,6 @@ class _Turned:
             value = evaluate(self._claim.expr, Watching(self._names, log), gradients=Watching(self._gradients, log))
         except (GradcheckError, TypeError, ValueError):
             return None
-        return as_array(plain_of(value)).astype(np.complex128)
+        plain = plain_of(value)
+        parts = plain if isinstance(plain, (tuple, list)) else (plain,)  # a step may come to several tensors
+        return np.concatenate([as_array(part).astype(np.complex128).ravel() for part in parts])

@@ -27,3 +27,13 @@ def test_what_shows(formula: str, shown: list[set[int]]) -> None:
     point = context.points.own
     found = showing(point.problem, point.scope(0).gradients, {formula}, point.scope(0))
     assert list(found.values()) == shown
+
+
+def test_a_step_that_comes_to_several_tensors() -> None:
+    context = context_of(
+        "{inputs: {x: [[3.0, 1.0], [0.0, 2.0]]}, graph: {y: (x * x).sum()},"
+        " let: {s: 'linalg.svd(where(x > 1, x, 2 * x), full_matrices=False)'}, formulas: {x: '2 * x + 0 * s[0]'}}"
+    )
+    point = context.points.own
+    found = showing(point.problem, point.scope(0).gradients, {"s"}, point.scope(0))
+    assert {site.op: shown for site, shown in found.items()}["gt"] == {1}  # -1 is where either branch is 0

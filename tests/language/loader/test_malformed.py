@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.language.loader import load, load_text
-from tests.paths import CASES
+from tests.paths import ROOT, THEMES
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
 VALID = "inputs:\n  x: [1, 2, 3]\ngraph:\n  y: x * 2\n  z: y.sum()\n"
@@ -135,7 +135,7 @@ def test_memory_stays_within_a_multiple_of_the_file(tmp_path: Path) -> None:
 
 # Files that somebody slipped on ------------------------------------------------------------------
 
-SHIPPED = sorted(CASES.rglob("*.yaml"))
+SHIPPED = [path for theme in THEMES for path in sorted((ROOT / theme).rglob("*.yaml"))]
 SLIPS = ": |- |[|]|{|}|\"|'|&a |*a |!t |<<: |---\n|...\n|#|>|\n|  |\t|~|null|1e400|.nan|True|grad(x)|randn(3)|? |,|(|)"
 
 

@@ -12,9 +12,9 @@ from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from tests.language.symbolic.derived import check, in_steps
-from tests.paths import CASES as CASES_FOLDER
+from tests.paths import THEMES
 
-CASES = [case for case in load([CASES_FOLDER]).cases if [step.action for step in case.steps] == ["backward"]]
+CASES = [case for case in load(THEMES).cases if [step.action for step in case.steps] == ["backward"]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{Path(case.place.file).stem}: {case.name}" for case in CASES])

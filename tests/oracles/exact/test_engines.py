@@ -20,6 +20,7 @@ from gradcheck.oracles.exact.graph import Direction, GraphAtPoint, Setting
 from gradcheck.oracles.exact.prove import unsupported
 from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.oracles.exact.calls import RATIONAL
+from tests.paths import THEMES
 
 #: Ops that make integers of integers.
 _DIVIDE = {
@@ -48,7 +49,7 @@ def is_ring(case: Case) -> bool:
     )
 
 
-CASES = [case for case in load(["cases"]).cases if is_ring(case) and not case.implementations]
+CASES = [case for case in load(THEMES).cases if is_ring(case) and not case.implementations]
 
 
 class OneElement(Direction):

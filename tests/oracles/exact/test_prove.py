@@ -13,8 +13,9 @@ from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.exact.tracker import BOUND
 from tests.oracles.exact.small import claim, problem, proofs_of, status
+from tests.paths import THEMES
 
-CASES = [case for case in load(["cases"]).cases if case.formulas or case.wrong_formulas]
+CASES = [case for case in load(THEMES).cases if case.formulas or case.wrong_formulas]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])

@@ -24,8 +24,9 @@ from gradcheck.oracles.numeric.counterexample import (
 from gradcheck.oracles.numeric.work import Budget
 from tests.from_text import case_of
 from tests.oracles.exact.small import claim
+from tests.paths import THEMES
 
-CASES = [case for case in load(["cases"]).cases if case.dtype == "float64"]
+CASES = [case for case in load(THEMES).cases if case.dtype == "float64"]
 WRONG = [(case, name, wrong) for case in CASES for name, claims in case.wrong_formulas.items() for wrong in claims]
 RIGHT = [(case, name, right) for case in CASES for name, claims in case.formulas.items() for right in claims][::3]
 
