@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
+DOCS = ROOT / "docs"
 WRONG_ENGINES = ROOT / "tests" / "engines" / "wrong"
 
 
