@@ -18,8 +18,8 @@ method. `gradcheck ops NAME` has the rule, the domain, samples.
 
 - **torch**: the function that it is held against, below `torch`.
 - **witnesses**: who can say what the derivative is without its gradient rule. `exact`: the exact oracle proves formulas
-  through it; `complex step` or `differences` of the forward; `forward` mode and `order 2`, gradients of gradients. Of an
-  op that is composed of others, what serves all of its parts. An op without any has no derivative.
+  through it; `complex step` or `differences` of the forward; `forward` mode and `order 2`, gradients of gradients. Of
+  an op that is composed of others, what serves all of its parts. An op without any has no derivative.
 - **dtypes** in which it can be differentiated: all six, or some of `f64`, `f32`, `f16`, `bf16`, `c128`, `c64`.
 - **kinks**: where it has no derivative.
 """
