@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
+DOCS = ROOT / "docs"
 #: The cases by which every part of gradcheck is tested in depth: all but the cookbook's, which are many more, of a few
 #: kinds, and have tests of their own.
 THEMES = [f"cases/{path.name}" for path in sorted(CASES.iterdir()) if path.is_dir() and path.name != "cookbook"]

@@ -30,9 +30,24 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command("ops")
 @click.argument("name", required=False, shell_complete=_complete)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "markdown"]),
+    default="text",
+    show_default=True,
+    help="For reading here, or the whole table as a page.",
+)
 @options.UNREAD_VERBOSE
-def ops(name: str | None) -> None:
+def ops(name: str | None, format: str) -> None:
     """Show the op table, everything about one op, or those whose names have NAME in them."""
+    if format == "markdown":
+        if name:
+            raise UsageError("the page is of all ops", hint="leave out the name")
+        from gradcheck.reports.commands.ops_page import render
+
+        write_stdout(render())
+        return
     from gradcheck.reports.commands.ops import detail, table
 
     found = _find(name) if name else None

@@ -15,12 +15,14 @@ def _rule(entry: Op) -> str:
     return "composite" if entry.composite else "yes" if any(entry.rules) else "no"
 
 
-def _oracles(entry: Op) -> str:
-    """Who can say what its derivative is, without any engine; of ops that are composed, their parts say."""
+def _witnesses(entry: Op) -> str:
+    """Who can say what its derivative is, without any engine, and in which ways it can be differentiated; of ops that
+    are composed, their parts say."""
     if entry.composite or not any(entry.rules):
-        return ""
+        return "its parts'" if entry.composite else ""
     numeric = "complex step" if entry.analytic else "differences"
-    return f"exact, {numeric}" if entry.name in EXACT_RULES else numeric
+    exact = "exact, " if entry.name in EXACT_RULES else ""
+    return f"{exact}{numeric}, forward, order 2"
 
 
 def _aliases(entry: Op) -> str:
@@ -36,7 +38,7 @@ def _domain(entry: Op) -> str:
 _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "SIGNATURE": (36, lambda entry: entry.signature),
     "RULE": (9, _rule),
-    "ORACLES": (19, _oracles),
+    "WITNESSES": (36, _witnesses),
     "KINKS": (24, lambda entry: entry.kinks),
     "TORCH": (24, lambda entry: entry.torch),
     "ALIASES": (16, _aliases),
@@ -44,7 +46,7 @@ _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "DOC": (80, lambda entry: entry.doc.partition("\n")[0]),
 }
 #: Those that a narrow terminal does without, the first to go first.
-_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
+_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "WITNESSES")
 #: What is left for the doc at least.
 _DOC = 24
 
@@ -79,10 +81,14 @@ def _cell(text: str, most: int, room: int | None) -> str:
 
 def detail(entry: Op) -> list[str]:
     """All about one op, and its entry as it is written."""
+    from gradcheck.checks.witnesses import witnesses
+
+    asked = witnesses(entry)
     facts = {
         "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
         "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",
-        "oracles": _oracles(entry) or ("those of its parts" if entry.composite else ""),
+        "witnesses": ", ".join(asked.names),
+        "dtypes": ", ".join(asked.dtypes),
         "domain": _domain(entry),
         "kinks": entry.kinks,
         "torch": f"torch.{entry.torch}" if entry.torch else "",

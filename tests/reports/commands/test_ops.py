@@ -28,11 +28,10 @@ def test_a_pipe_gets_everything_uncut() -> None:
     assert any(line.startswith(longest) for line in lines)
 
 
-def test_what_is_composed_needs_no_rule_and_has_its_parts_oracles() -> None:
-    (composite, *_) = (op for op in TABLE.values() if op.composite)
-    text = "\n".join(detail(composite))
+def test_what_is_composed_needs_no_rule_and_has_its_parts_witnesses() -> None:
+    text = "\n".join(detail(TABLE["normalize"]))
     assert "gradient rule: none needed: composed of other ops" in text
-    assert "oracles:       those of its parts" in text
+    assert "witnesses:     exact, differences, forward, order 2" in text
 
 
 def test_only_what_is_known_is_told() -> None:
