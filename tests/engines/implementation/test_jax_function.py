@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+
+from gradcheck import run
+from gradcheck.language.loader import load_text
+from tests.engines.elsewhere import Elsewhere
 
 
-def test_its_own_rule_is_asked_in_double_precision() -> None:
-    jax: Any = pytest.importorskip("jax")
+def test_its_own_rule_is_asked_in_double_precision(elsewhere: Elsewhere) -> None:
+    elsewhere("jax", asked_in_double_precision)
+
+
+def asked_in_double_precision() -> None:
+    import jax
+
     from gradcheck.engines.implementation.jax_function import JaxFunction
 
     @jax.custom_vjp
@@ -21,3 +31,37 @@ def test_its_own_rule_is_asked_in_double_precision() -> None:
     assert not several
     assert np.array_equal(results[0], [2 / 3, 2 / 3])
     assert np.array_equal(np.asarray(pull([np.ones(2)])[0]), [7, 7])
+
+
+RULES = """
+import jax
+
+def layer(x, w, b):
+    return x @ w + b
+
+right, wrong = jax.custom_vjp(layer), jax.custom_vjp(layer)
+right.defvjp(lambda x, w, b: (layer(x, w, b), (x, w)), lambda kept, g: (g @ kept[1].T, kept[0].T @ g, g.sum(0)))
+wrong.defvjp(lambda x, w, b: (layer(x, w, b), (x, w)), lambda kept, g: (g @ kept[1].T, kept[0].T @ g, g.mean(0)))
+"""
+CASE = """
+name: {name}
+inputs: {{x: [[1, 2, 3], [0.5, -1, 2]], w: [[1, 0.5], [-1, 2], [0, 1]], b: [0.5, -0.5]}}
+graph: {{y: x @ w + b}}
+generalize: false
+implementations: {{y: "rules.py:{name}"}}
+"""
+
+
+def test_a_rule_of_ones_own_in_a_case_file(elsewhere: Elsewhere) -> None:
+    """The bias of the wrong one has the mean for the sum."""
+    assert elsewhere("jax", judged) == [("passed", []), ("failed", ["b"])]
+
+
+def judged() -> list[tuple[str, list[str]]]:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "rules.py").write_text(RULES)
+        text = "---".join(CASE.format(name=name) for name in ("right", "wrong"))
+        cases, errors = load_text(text, str(Path(folder, "case.yaml")))
+        assert not errors
+        found = run(cases, allow_code=True, trials=1, oracle="none").cases
+    return [(case.status, [c.tensor for c in case.comparisons if c.status == "failed"]) for case in found]
