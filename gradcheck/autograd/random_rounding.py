@@ -42,6 +42,16 @@ _MOVE_DATA = frozenset(
         *(np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.may_share_memory),
     )
 )
+#: Those that are backward stable for a matrix as a whole: its small elements and its zeros may lose what its large ones
+#: round by (Higham, "Accuracy and stability of numerical algorithms", 2002, ch. 9, 10, 19).
+_STABLE_AS_A_WHOLE = frozenset(
+    (
+        *(np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.slogdet, np.linalg.pinv, np.linalg.lstsq),
+        *(np.linalg.svd, np.linalg.svdvals, np.linalg.qr, np.linalg.cholesky, np.linalg.matrix_power),
+        *(np.linalg.eig, np.linalg.eigh, np.linalg.eigvals, np.linalg.eigvalsh),
+        *(np.linalg.tensorinv, np.linalg.tensorsolve, np.linalg.cond, np.linalg.matrix_rank),
+    )
+)
 
 
 class Roundings:
@@ -68,6 +78,14 @@ class Roundings:
         """Every element moved; of a sum, or what goes into it, by what so many terms may lose on the way."""
         growth = 1 + np.log2(max(terms, 1)) / 2
         return self._parts(array, lambda part, size: self._moved(part, growth * size))
+
+    def moved_as_a_whole(self, array: np.ndarray) -> np.ndarray:
+        """Every element of a vector or of a stack of matrices moved as the largest of its own is, zeros too."""
+        if not is_differentiable(array.dtype) or array.size == 0:
+            return array
+        largest = np.abs(array).max(axis=tuple(range(array.ndim))[-2:], keepdims=True)
+        noise = self.moved(np.broadcast_to(largest, array.shape), array.size) - largest
+        return (array + noise).astype(array.dtype, copy=False)
 
     def narrowed(self, array: np.ndarray, dtype: np.dtype, exact: np.ndarray | bool = True) -> np.ndarray:
         """The array in a dtype of fewer digits, where some are lost rounded at random, and where it is not `exact`."""
@@ -145,7 +163,8 @@ class Rounded(np.ndarray):
             return _wrapped(roundings, function(*plain[0], **plain[1]))
 
         def inexact(array: np.ndarray) -> np.ndarray:
-            return roundings.moved(array, array.size)
+            as_a_whole = function in _STABLE_AS_A_WHOLE
+            return roundings.moved_as_a_whole(array) if as_a_whole else roundings.moved(array, array.size)
 
         moved = _each(inexact, args), {name: _each(inexact, value) for name, value in kwargs.items()}
         return _wrapped(roundings, function(*moved[0], **moved[1]), roundings.moved)

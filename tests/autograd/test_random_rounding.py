@@ -158,3 +158,14 @@ def test_ops_take_them_as_they_take_arrays() -> None:
     made = ops.softmax(roundings().of(X), 0)
     assert type(made) is Rounded
     assert np.allclose(made, ops.softmax(X, 0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [np.linalg.inv, lambda a: np.linalg.svd(a)[2], lambda a: np.linalg.qr(a)[0]])
+def test_what_is_stable_for_a_matrix_as_a_whole_moves_its_small_elements_by_the_large_ones(
+    function: Callable[[Any], Any],
+) -> None:
+    matrices = np.array([[[8.0, 1e-7, 0.0], [2e-7, 5.0, 0.3], [0.0, 0.2, 3.0]], 1e-9 * np.eye(3)])
+    found = [np.asarray(function(Roundings(np.random.default_rng(seed)).of(matrices))) for seed in range(6)]
+    spread, largest = np.ptp(found, axis=0), np.abs(function(matrices)).max(axis=(1, 2), keepdims=True)
+    assert (spread > 1e-18 * largest).all()  # also where there is a zero
+    assert (spread < 1e-13 * largest).all()  # each matrix by its own
