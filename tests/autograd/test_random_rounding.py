@@ -164,7 +164,7 @@ def test_ops_take_them_as_they_take_arrays() -> None:
 def test_what_is_stable_for_a_matrix_as_a_whole_moves_its_small_elements_by_the_large_ones(
     function: Callable[[Any], Any],
 ) -> None:
-    matrices = np.array([[[8.0, 1e-7, 0.0], [2e-7, 5.0, 0.3], [0.0, 0.2, 3.0]], 1e-9 * np.eye(3)])
+    matrices = np.array([[[8.0, 1e-7, 0.0], [2e-7, 5.0, 0.3], [0.0, 0.2, 3.0]], 1e-9 * np.diag([3.0, 2.0, 1.0])])
     found = [np.asarray(function(Roundings(np.random.default_rng(seed)).of(matrices))) for seed in range(6)]
     spread, largest = np.ptp(found, axis=0), np.abs(function(matrices)).max(axis=(1, 2), keepdims=True)
     assert (spread > 1e-18 * largest).all()  # also where there is a zero
