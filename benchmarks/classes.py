@@ -24,7 +24,7 @@ LIMIT = 240
 STUBS = frozenset(
     (
         *("matplotlib", "graphviz", "PIL", "colorama", "tqdm", "networkx", "pygraphviz", "datasets", "requests"),
-        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython"),
+        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython", "dill"),
     )
 )
 #: Folders of a checkout from which its own scripts import.
