@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 from importlib import import_module
 from pkgutil import iter_modules
@@ -21,6 +22,7 @@ from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
+from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
@@ -89,6 +91,10 @@ class TensorClassEngine(ForeignEngine):
             return evaluated_bare(self, problem)
         finally:
             self._bare = False
+
+    def comparisons(self) -> AbstractContextManager[Count]:
+        """How often its objects are compared meanwhile."""
+        return counted(self.library.modules)
 
     def gives(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
         """Whether roots of these values get these incoming gradients: see `bare`."""
