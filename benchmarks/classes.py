@@ -1,8 +1,9 @@
 """Home-made Tensor classes from public repositories, each with one flag: `python -m benchmarks.classes CHECKOUTS`.
 
-CHECKOUTS holds a folder `owner+name` for each repository of `classes.txt`; those that are there are run on
-`classes.yaml`, each in a process of its own, and the table of docs/public-classes.md is printed. Nothing of theirs is
-shipped with gradcheck.
+CHECKOUTS holds a folder `owner+name` for each repository of `classes.txt` (or of another list, named after it); those
+that are there are run on `classes.yaml`, each in a process of its own, and the table of docs/public-classes.md is
+printed. What is wrong is asked again without gradcheck, by `classes_by_hand`. Nothing of theirs is shipped with
+gradcheck.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 HERE = Path(__file__).parent
 #: Seconds a class, and what a class may import that has nothing to do with gradients.
 LIMIT = 240
 STUBS = frozenset(
     (
         *("matplotlib", "graphviz", "PIL", "colorama", "tqdm", "networkx", "pygraphviz", "datasets", "requests"),
-        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython"),
+        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython", "dill"),
     )
 )
 #: Folders of a checkout from which its own scripts import.
@@ -74,24 +77,29 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def judged(checkout: Path, spec: str) -> dict[str, Any]:
     """What becomes of the cases, and the kinds of mistakes that were named."""
+    from benchmarks.classes_by_hand import as_steps, asked
     from gradcheck import run
-    from gradcheck.engines.resolve import engine
+    from gradcheck.engines.resolve import engine, load_object
     from gradcheck.language.loader import load_text
-    from gradcheck.reports.phrases import say
 
     sys.meta_path.append(_Finder())
     os.chdir(checkout)
     sys.path += [str(checkout / folder) for folder in SOURCES if (checkout / folder).is_dir()]
-    cases, errors = load_text((HERE / "classes.yaml").read_text(), "classes.yaml")
+    text = (HERE / "classes.yaml").read_text()
+    cases, errors = load_text(text, "classes.yaml")
     assert not errors
-    result = run(cases, engines=[engine(spec)], trials=1, timeout=20)
+    mine: Any = engine(spec)
+    result = run(cases, engines=[mine], trials=1, timeout=20)
     failed = [case for case in result.cases if case.status in ("failed", "crashed")]
     kinds = Counter(kind for case in failed for kind in {d.kind for c in case.comparisons for d in c.diagnoses})
+    documents = {document["name"]: as_steps(document) for document in yaml.safe_load_all(text)}
+    kind = load_object(spec)
+    kind = kind if isinstance(kind, type) else mine.api.tensor_type
     raising = sum(not any(c.diagnoses for c in case.comparisons) for case in failed)
     return {
         "counts": [result.count("passed"), len(failed), result.count("unsupported")],
         "kinds": {**kinds, **({"raises": raising} if raising else {})},
-        "conventions": [say(told) for _, told in result.conventions],
+        "by hand": {case.name: asked(kind, documents[case.name], mine.api.scalar)[0] for case in failed},
     }
 
 
@@ -123,16 +131,20 @@ def in_its_own_process(checkout: Path, spec: str) -> dict[str, Any]:
 def row(name: str, spec: str, found: dict[str, Any]) -> str:
     """A line of the table."""
     if "error" in found:
-        return f"| {name} | `{spec}` | not loaded: {found['error'][:60]} | |"
+        return f"| {name} | `{spec}` | not loaded: {found['error'][:60]} | | |"
     told = ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(found["kinds"].items()))
-    return f"| {name} | `{spec}` | {' / '.join(map(str, found['counts']))} | {told} |"
+    again = [answer in ("wrong", "raises") for answer in found["by hand"].values()]
+    others = ", ".join(case for case, answer in found["by hand"].items() if answer not in ("wrong", "raises"))
+    by_hand = f"{sum(again)} of {len(again)}" + (f", not: {others}" if others else "") if again else ""
+    return f"| {name} | `{spec}` | {' / '.join(map(str, found['counts']))} | {by_hand} | {told} |"
 
 
-def main(checkouts: Path) -> None:
+def main(checkouts: Path, listed: Path = HERE / "classes.txt") -> None:
     """The table, and in how many classes each kind of mistake was named."""
-    print("| repository | class | right / wrong / cannot express | found, in how many cases |\n|---|---|---|---|")
-    entries = [line.split(maxsplit=1) for line in (HERE / "classes.txt").read_text().splitlines() if line.strip()]
-    understood, total, named = 0, 0, Counter[str]()
+    print("| repository | class | right / wrong / cannot express | wrong by hand, too | found, in how many cases |")
+    print("|---|---|---|---|---|")
+    entries = [line.split(maxsplit=1) for line in listed.read_text().splitlines() if line.strip()]
+    understood, total, named, by_hand = 0, 0, Counter[str](), Counter[str]()
     for folder, spec in entries:
         checkout = checkouts / folder.replace("/", "+")
         if not checkout.is_dir():
@@ -142,9 +154,11 @@ def main(checkouts: Path) -> None:
         total += 1
         understood += found.get("counts", [0])[0] > 0
         named.update(found.get("kinds", {}).keys())
+        by_hand.update(found.get("by hand", {}).values())
     print(f"\n{understood} of {total} are understood. Classes in which each was found:", end=" ")
     print(", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in named.most_common()))
+    print("\nWhat is wrong, by hand:", ", ".join(f"{answer} {count}" for answer, count in by_hand.most_common()))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:3]))

@@ -1,4 +1,5 @@
-"""How the work of a pass grows with its graph: counted in calls of functions, which no clock changes.
+"""How the work of a pass grows with its graph: counted in calls of functions, and in comparisons of an adapted class's
+objects, which is what looking for one in a list takes. No clock changes either.
 
 Chains are long, diamonds use each tensor twice in the next, and fans use one tensor many times. An engine that passes
 on at each arrival walks every path through n diamonds, of which there are 2^n.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -63,7 +65,7 @@ GRAPHS: dict[str, tuple[Callable[[int], dict[str, Expr]], int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How many calls a graph of n, 2 n and 3 n entries takes."""
+    """How many calls, and comparisons, a graph of n, 2 n and 3 n entries takes."""
 
     graph: str
     nodes: int
@@ -100,8 +102,10 @@ def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | Non
 
 
 def _calls(engine: Engine, problem: Problem) -> int | None:
-    """Calls of functions while an engine evaluates, without those of an adapter; None where it raises something."""
+    """Calls of functions while an engine evaluates, without those of an adapter, and comparisons of the objects of a
+    class that is adapted; None where it raises something."""
     count, ours = 0, _HERE if hasattr(engine, "evaluate_bare") else "\0"
+    comparisons: Any = getattr(engine, "comparisons", nullcontext)
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         nonlocal count
@@ -110,11 +114,12 @@ def _calls(engine: Engine, problem: Problem) -> int | None:
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        found = engine.evaluate(problem)
+        with comparisons() as compared:
+            found = engine.evaluate(problem)
     finally:
         sys.setprofile(before)
     is_refused = found.error is not None or any(state.error is not None for state in found.states)
-    return None if is_refused else count
+    return None if is_refused else count + (compared.number if compared else 0)
 
 
 def problem_of(entries: Mapping[str, Expr], dtype: str = "float64") -> Problem:

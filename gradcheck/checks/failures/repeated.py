@@ -118,7 +118,10 @@ class _Repeated:
         return fact("made_of_others") if self._is_composed(one) else None
 
     def _can_be_given(self, one: WrongOperation) -> bool:
-        """Whether the op's own incoming gradient arrives at its result."""
+        """Whether the op's own incoming gradient arrives at its result. It does not where an error is raised that ones
+        do not raise: what was made of the result, to give it, has raised it."""
+        if one.mine.error is not None and self._is_asked(one, np.ones_like):
+            return False
         gives: Callable[..., bool] = self.engine.gives
         given = [
             (np.ones(shape, dtype), cotangent)
@@ -127,6 +130,12 @@ class _Repeated:
             for shape, dtype in (output,)
         ]
         return gives([root for root, _ in given], [seed for _, seed in given])
+
+    def _is_asked(self, one: WrongOperation, incoming: Callable[[np.ndarray], np.ndarray]) -> bool:
+        """Whether the op alone raises nothing for another incoming gradient."""
+        given = [None if cotangent is None else incoming(cotangent) for cotangent in one.operation.cotangents]
+        (found,) = self.engine.pull_back([one.application], [given], self.point.problem.dtype)
+        return found.error is None
 
     def _is_composed(self, one: WrongOperation) -> bool:
         if one.number not in self.composed:

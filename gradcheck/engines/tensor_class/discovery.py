@@ -18,6 +18,7 @@ from gradcheck.errors import Unsupported, UsageError
 _SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
 #: A class that has one of these is made for tensors, and not for single numbers.
 _ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose", "shape")
+_PRODUCTS = ("__matmul__", "dot", "mm", "matmul")
 
 
 def api_of(constructor: Callable[..., Any], name: str) -> Api:
@@ -81,7 +82,20 @@ def _holds_arrays(api: Api) -> bool:
             return False
     except Unsupported:
         return False
-    return any(hasattr(api.tensor_type, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
+    return any(_does(api, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
+
+
+def _does(api: Api, name: str) -> bool:
+    """Whether there is such a thing, and it is no empty method: one that is called and gives nothing."""
+    if not hasattr(api.tensor_type, name):
+        return False
+    given = api.make(_SAMPLE @ _SAMPLE.T, True)
+    method = getattr(given, name, None)
+    others = (given,) if name in _PRODUCTS else ()
+    try:
+        return not callable(method) or name in ("transpose", "reshape", "__getitem__") or method(*others) is not None
+    except ANYTHING:
+        return True
 
 
 def _converts(api: Api) -> bool:

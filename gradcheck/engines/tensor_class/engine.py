@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 from importlib import import_module
 from pkgutil import iter_modules
@@ -21,6 +22,7 @@ from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
+from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
@@ -64,7 +66,11 @@ class TensorClassEngine(ForeignEngine):
         """Make tensors by this flag from now on, and forget what was learned with another."""
         if (self.api.flag, self.api.flag_if_wanted) != flag:
             self.api.flag, self.api.flag_if_wanted = flag
-            self.calls.forget()
+            self.forget()
+
+    def forget(self) -> None:
+        """Look every op up again."""
+        self.calls.forget()
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """As any engine does. Where ops had to be tried, the graph is run again without that; what is raised must be
@@ -85,6 +91,10 @@ class TensorClassEngine(ForeignEngine):
             return evaluated_bare(self, problem)
         finally:
             self._bare = False
+
+    def comparisons(self) -> AbstractContextManager[Count]:
+        """How often its objects are compared meanwhile."""
+        return counted(self.library.modules)
 
     def gives(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
         """Whether roots of these values get these incoming gradients: see `bare`."""
@@ -231,14 +241,14 @@ class TensorClassEngine(ForeignEngine):
             raise Unsupported("a backward pass from what is no tensor of the engine", lacks="passes from constants")
 
     def starts(self, roots: list[WrappedTensor], seeds: Seeds) -> tuple[list[WrappedTensor], Seeds]:
-        """Roots and seeds as the class takes them: as they are, or one total."""
+        """Roots and seeds as the class takes them: as they are, one total, or, on the bare graph, one after another."""
         if all(seed is None for seed in seeds) and len(roots) == 1:
             if roots[0].array.size != 1 and self.api.scalar:
                 raise Unsupported("one number has no backward pass from several", lacks="tensors of several numbers")
             return roots, seeds
         can = self.capabilities
         takes_seed = can.seed != "none" and not self.api.scalar
-        if takes_seed and len(roots) == 1:
+        if takes_seed and (len(roots) == 1 or self._bare):
             return roots, seeds
         if any(seed is None and root.array.size != 1 for root, seed in zip(roots, seeds, strict=True)):
             raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")

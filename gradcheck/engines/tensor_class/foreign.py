@@ -299,7 +299,8 @@ class ForeignEngine(DefineByRun):
         found = {}
         for array, made in self._given:
             name = names.get(id(array))
-            now = self.current(made).reshape(array.shape) if name else array
+            now = self.current(made) if name else array
+            now = now.reshape(array.shape) if now.size == array.size else now
             if name and not np.array_equal(now, array, equal_nan=array.dtype.kind in "fc"):
                 found[name] = now
         return found

@@ -59,16 +59,22 @@ class _Score:
         return self.ran > 1 and len(self.factors) == 1 and not self.factors & {0.0, np.inf}
 
 
-#: Of a class whose `backward` is one op's own.
+#: Of a class whose `backward` is one op's own; of one whose tensors are tapes.
 _ONE_OP = "a pass goes no further than one op"
+_WRITES = "an op writes its result into its operand"
+
+
+#: How often a class is looked at that seems to go no further than one op: one that answers by chance does, at times.
+_LOOKS = 4
 
 
 def capabilities_of(engine: Asked) -> Capabilities:
     """What the engine's class can do; the flag under which that holds, and what runs a pass, are those of its `Api`
     afterwards."""
-    found = _learned(engine)
-    if found.misunderstood != _ONE_OP:
-        return found
+    for _ in range(_LOOKS):
+        found = _learned(engine)
+        if found.misunderstood != _ONE_OP:
+            return found
     for function in engine.api.passes():
         engine.api.running = function
         again = _learned(engine)
@@ -84,6 +90,10 @@ def _learned(engine: Asked) -> Capabilities:
     if not best.right:
         best, flag, one = next((entry for entry in found if entry[0].is_consistent), found[0])
     engine.use_flag(flag)
+    if one.total != found[-1][2].total:
+        engine.forget()
+    if _writes_into_operands(engine):
+        return replace(UNKNOWN, misunderstood=_WRITES)
     if best.right or best.is_consistent:
         return _completed(engine, one)
     troubles = [entry[0].trouble for entry in found if entry[0].trouble and entry[2].seed == "none"]
@@ -94,8 +104,11 @@ def _tried(engine: Asked) -> Iterator[tuple[_Score, tuple[str, bool], Capabiliti
     """Every hypothesis and how it fared, up to the first that leaves nothing to be desired."""
     for flag in engine.api.flags:
         engine.use_flag(flag)
-        dtype = _made_dtype(engine)
+        dtype, total = _made_dtype(engine), UNKNOWN.total
         for one in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
+            if one.total != total:
+                total = one.total
+                engine.forget()  # what ops took of single numbers of another shape
             score = _score(engine, one)
             yield score, flag, one
             if score.right and score.right == score.ran and score.suits(one.seed):
@@ -119,6 +132,19 @@ def _score(engine: Asked, one: Capabilities) -> _Score:
         score.tensors = score.tensors or taught.tensors
     score.factors = frozenset(factors)
     return score
+
+
+def _writes_into_operands(engine: Asked) -> bool:
+    """Whether the result of an op is one of its operands, with other values: nothing is left to compare with."""
+    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
+        try:
+            given = [engine.leaf(array, True) for array in (A, B)]
+            op = TABLE[lesson.op]
+            root = engine.apply(op, op.bind(tuple(given), {}))
+        except (GradcheckError, *ANYTHING):
+            continue
+        return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
+    return False
 
 
 # What else holds under the hypothesis that is believed ----------------------------------------------

@@ -30,6 +30,17 @@ class Looks(sound.Tensor):
         return None
 
 
+class Listed(sound.Tensor):
+    """Quadratic: what has been visited stands in a list."""
+
+    def order(self) -> list[Any]:
+        visited: list[Any] = []
+        for tensor in super().order():
+            if tensor not in visited:
+                visited.append(tensor)
+        return visited
+
+
 def engine_of(kind: type) -> Engine:
     return adapt(kind, "mine")
 
@@ -78,3 +89,11 @@ def test_growth_is_a_property_and_tells_the_graph() -> None:
     (found,) = [one for one in check_properties(engine_of(arrays.OnEachArrival)) if one.name == name]
     assert found.status == "fails"
     assert "h = h + h" in say(found.why)
+
+
+def test_a_list_that_is_looked_through_for_every_tensor_is_found_out() -> None:
+    found = growth_of(engine_of(Listed), "chain")
+    assert found is not None
+    assert not found.is_linear
+    assert not found.is_of_paths
+    assert Listed.__eq__ is object.__eq__

@@ -24,6 +24,9 @@ DISEASES = {
     "changes_inputs": {"input_mutated", "saved_value"},
 }
 
+#: What else may come of it: in a graph of more tensors than there are numbers, nothing arrives whatever is drawn.
+RESULTS = {"random_ids": {"detached"}}
+
 
 @cache
 def checked(name: str, cases: tuple[str, ...] = CASES) -> RunResult:
@@ -46,7 +49,7 @@ def test_the_disease_is_named(name: str) -> None:
 def test_no_other_disease_is_named_with_confidence(name: str) -> None:
     for case in checked(name).cases:
         kinds = {d.kind for c in causes(case) for d in c.diagnoses if d.confidence == "confirmed"}
-        assert kinds <= DISEASES[name], case.name
+        assert kinds <= DISEASES[name] | RESULTS.get(name, set()), case.name
 
 
 def test_the_sound_twin_has_none() -> None:

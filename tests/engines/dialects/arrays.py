@@ -231,3 +231,23 @@ class Axes(Tensor):
             return (np.broadcast_to(g.reshape(kept), self.data.shape).copy(),)
 
         return self.new(self.data.sum(axis=axes), (self,), rule)
+
+
+class ArraysAlone(Ones):
+    """No array, no tensor: NumPy's products of single numbers are none. A sum is; a pass begins with ones."""
+
+    def __init__(self, data: Any, parents: Any = (), rule: Any = None) -> None:
+        if not isinstance(data, np.ndarray):
+            raise TypeError(f"an array is needed, and no {type(data).__name__}")
+        super().__init__(data, parents, rule)
+
+    def lifted(self, other: Any) -> Any:
+        return other if isinstance(other, Tensor) else self.new(np.asarray(other))
+
+    def fit(self, gradient: Any, shape: Any) -> Any:
+        if np.ndim(gradient) > len(shape):
+            raise ValueError("only dimensions of size 1 are undone")
+        return super().fit(np.asarray(gradient), shape)
+
+    def sum(self) -> Any:
+        return self.new(np.array(self.data.sum()), (self,), lambda g: (np.broadcast_to(g, self.data.shape).copy(),))

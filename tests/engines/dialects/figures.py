@@ -66,6 +66,13 @@ class Value:
     __radd__, __rmul__ = __add__, __mul__
 
 
+class Planned(Value):
+    """With a product of matrices that is still to be written: there it gives nothing."""
+
+    def __matmul__(self, other: Any) -> Any:
+        pass
+
+
 class FirstCome(Value):
     """Wrong: values are taken in the order in which they are first met."""
 

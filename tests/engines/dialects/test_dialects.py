@@ -59,7 +59,8 @@ CASES = {
 STYLES = [
     kind
     for kind in vars(arrays).values()
-    if isinstance(kind, type) and issubclass(kind, sound.Tensor) and kind not in (sound.Tensor, arrays.Result)
+    if isinstance(kind, type) and issubclass(kind, sound.Tensor)
+    if kind not in (sound.Tensor, arrays.Result, arrays.ArraysAlone)
 ]
 
 
@@ -89,7 +90,26 @@ def test_a_style_is_understood_and_no_fault_is_found_with_it(kind: type, name: s
     assert {"a"} <= {c.tensor for c in found.comparisons if c.what == "gradient"}
 
 
-@pytest.mark.parametrize("kind", [figures.Value, figures.Var, figures.Given], ids=lambda kind: kind.__name__)
+def test_what_cannot_be_given_an_incoming_gradient_is_not_blamed_for_it() -> None:
+    """A number of its own times one that it takes has a dimension, which its sum does not know."""
+    for name in ("sums", "products", "numbers"):
+        found = judged(arrays.ArraysAlone, name)
+        wrong = {(c.tensor, c.status) for c in found.comparisons if c.status not in ("passed", "unsupported")}
+        assert not wrong, name
+    assert any(c.status == "passed" for c in judged(arrays.ArraysAlone, "products").comparisons)
+
+
+def test_a_class_whose_results_are_its_operands_is_not_understood() -> None:
+    found = judged(bare.Tape, "sums")
+    assert found.status == "unsupported"
+    engine = adapt(bare.Tape, "mine")
+    assert isinstance(engine, TensorClassEngine)
+    assert "into its operand" in engine.capabilities.misunderstood
+
+
+@pytest.mark.parametrize(
+    "kind", [figures.Value, figures.Var, figures.Given, figures.Planned], ids=lambda kind: kind.__name__
+)
 @pytest.mark.parametrize("name", ["sums", "products", "numbers", "reuse"])
 def test_a_class_of_numbers_is_understood(kind: type, name: str) -> None:
     assert judged(kind, name).status == "passed"

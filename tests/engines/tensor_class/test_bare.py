@@ -53,3 +53,18 @@ def test_no_gradient_is_asked_to_be_kept() -> None:
     assert bare.states[0].unread == {"p", "q"}
     for evaluation in (with_all, bare):
         np.testing.assert_allclose(evaluation.states[0].gradients["a"], [1.5, 24.0])  # type: ignore[arg-type]
+
+
+def test_several_roots_are_passed_from_one_after_another_where_an_incoming_gradient_is_taken() -> None:
+    """Beside the bare graph there is one pass from their total, by products and sums that the case does not have."""
+
+    class NoTotals(sound.Tensor):
+        def sum(self) -> Any:
+            return self.new(self.data.sum(), (self,), lambda g: (np.zeros_like(self.data),))
+
+    problem = literal_problem(
+        "two roots", {"a": [1.0, 2.0]}, {"p": "a * a", "q": "p * a"}, {"p": [1, 0], "q": [0.5, 2.0]}
+    )
+    engine = engine_of(NoTotals)
+    assert not np.any(engine.evaluate(problem).states[0].gradients["a"])
+    np.testing.assert_allclose(engine.evaluate_bare(problem).states[0].gradients["a"], [3.5, 24.0])  # type: ignore[arg-type]

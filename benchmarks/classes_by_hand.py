@@ -1,0 +1,420 @@
+"""The cases of `classes.yaml` in a class's own words, without gradcheck: what comes of them beside torch.
+
+Each expression of a case is Python, so torch evaluates it as it stands, and so does the class, in as many ways as
+people write: with and without the flag for gradients, `sum(0)` or `sum(axis=0)`, methods or functions, an incoming
+gradient as an argument, assigned, or as a product with the root. Where one way is right, a verdict of gradcheck's
+that the class is wrong is gradcheck's own mistake.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+
+#: How an incoming gradient is given: as an array, or a tensor, that is an argument, or is assigned; by a product with
+#: the root and its sum; by that product alone; not at all where it is ones.
+SEEDS = ("array", "tensor", "assigned array", "assigned tensor", "product and sum", "product", "ones")
+#: Passes over the same graph again, where the first was right: what hangs on the order of a set may be right by chance.
+TIMES = 4
+ATTRIBUTES = ("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "v", "x")
+GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
+PASSES = ("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients")
+WORDS = {
+    "add": ("add", "plus"),
+    "sub": ("sub", "subtract", "minus"),
+    "mul": ("mul", "multiply", "times"),
+    "truediv": ("div", "divide", "truediv"),
+    "matmul": ("mm", "matmul", "dot"),
+    "neg": ("neg", "negative", "negate"),
+    "pow": ("pow", "power"),
+}
+
+
+class CannotSay(Exception):
+    """The class has no such word."""
+
+
+# One way of asking ----------------------------------------------------------------------------------
+
+
+class Way:
+    """A class, as it is asked."""
+
+    def __init__(self, kind: Any, flags: dict[str, bool], seed: str, zeroing: str, is_scalar: bool) -> None:
+        self.kind, self.flags, self.seed, self.zeroing, self.is_scalar = kind, flags, seed, zeroing, is_scalar
+        home = sys.modules[kind.__module__]
+        here = os.getcwd()
+        others = [m for m in list(sys.modules.values()) if str(getattr(m, "__file__", "")).startswith(here)]
+        self.homes = [home, *others, kind]
+
+    def made(self, number: Any) -> Any:
+        """A tensor, or an array of the class's numbers."""
+        array = np.asarray(number, float)
+        if self.is_scalar:
+            found = np.empty(array.shape, object)
+            for index in np.ndindex(array.shape):
+                found[index] = self._one(float(array[index]))
+            return found
+        for given in (array.copy(), array.tolist()):
+            try:
+                return self._one(given)
+            except Exception as error:
+                problem = error
+        raise problem
+
+    def _one(self, given: Any) -> Any:
+        tensor = self.kind(given, **self.flags)
+        if not self.flags and getattr(tensor, "requires_grad", None) is False:
+            tensor.requires_grad = True
+        return tensor
+
+    def plain(self, value: Any) -> np.ndarray:
+        """The numbers in a tensor, a gradient, or an array of the class's numbers."""
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            return np.array([self.plain(one) for one in value.reshape(-1)], float).reshape(value.shape)
+        for _ in range(5):
+            if value is None:
+                return np.array(np.nan)
+            if isinstance(value, (np.ndarray, np.generic, int, float, list, memoryview)):
+                return np.asarray(value, float)
+            inner = next((getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)), None)
+            value = inner() if callable(inner) else value.numpy() if inner is None else inner
+        raise CannotSay("its values")
+
+    def is_single(self, tensor: Any) -> bool:
+        """Whether its numbers are not of double precision."""
+        held = next((getattr(tensor, name) for name in ATTRIBUTES if hasattr(tensor, name)), None)
+        return getattr(held, "dtype", None) == np.float32
+
+    def gradient(self, tensor: Any) -> np.ndarray:
+        """Not a number where there is none."""
+        if self.is_scalar:
+            return np.array([self._gradient(one) for one in tensor.reshape(-1)], float).reshape(tensor.shape)
+        return self._gradient(tensor)
+
+    def _gradient(self, tensor: Any) -> np.ndarray:
+        found = next((getattr(tensor, name) for name in GRADIENTS if hasattr(tensor, name)), None)
+        return self.plain(found() if callable(found) and not isinstance(found, self.kind) else found)
+
+    # What is said -----------------------------------------------------------------------------------
+
+    def operator(self, name: str, *operands: Any) -> Any:
+        """By the operator, else by a method or a function of one of its names."""
+        given = [one.value if isinstance(one, Spoken) else one for one in operands]
+        try:
+            return getattr(operator, name)(*given)
+        except TypeError as error:
+            problem = error
+        given = [one if isinstance(one, self.kind) else self.made(one) for one in given]
+        with suppress(TypeError):
+            return getattr(operator, name)(*given)
+        for word in WORDS[name]:
+            for say in (getattr(given[0], word, None), *(getattr(home, word, None) for home in self.homes)):
+                if callable(say):
+                    arguments = given[1:] if getattr(say, "__self__", None) is given[0] else given
+                    return say(*arguments)
+        raise problem
+
+    def word(self, name: str, tensor: Any, want: np.ndarray, *args: Any, **settings: Any) -> Any:
+        """A method or a function, with its arguments as people give them: the first that gives the right numbers, else
+        the first that gives any. Raises CannotSay."""
+        found, problem = None, None
+        for say in self._sayings(name, tensor, args, settings):
+            try:
+                made = say()
+                if self.plain(made).shape == want.shape and np.allclose(self.plain(made), want, 1e-3):
+                    return made
+                found = made if found is None else found
+            except Exception as error:
+                problem = problem or error
+        if found is None:
+            raise problem or CannotSay(name)
+        return found
+
+    def _sayings(self, name: str, tensor: Any, args: Any, settings: Any) -> Iterator[Callable[[], Any]]:
+        numpy = {{"dim": "axis", "keepdim": "keepdims"}.get(word, word): value for word, value in settings.items()}
+        ways = [(args, settings), (args, numpy), ((*args, *settings.values()), {}), ((args,), {})]
+        ways += [((*args, *list(settings.values())[:1]), dict(list(numpy.items())[1:]))]
+        for given, named in ways:
+            method = getattr(tensor, name, None)
+            if callable(method):
+                yield lambda m=method, g=given, n=named: m(*g, **n)
+            for home in self.homes:
+                function = getattr(home, name, None)
+                if callable(function):
+                    yield lambda f=function, g=given, n=named: f(tensor, *g, **n)
+                    apply = getattr(function, "apply", None)
+                    if callable(apply):
+                        yield lambda f=apply, g=given, n=named: f(tensor, *g, **n)
+
+    # Passes -----------------------------------------------------------------------------------------
+
+    def backward(self, roots: list[tuple[Any, np.ndarray]]) -> None:
+        """From all of them, one after another, or from their sum. Raises CannotSay."""
+        if self.is_scalar or "product" in self.seed:
+            total = None
+            for root, seed in roots:
+                term = self._weighted(root, seed)
+                total = term if total is None else total + term
+            self._pass(total)
+            return
+        for root, seed in roots:
+            self._seeded(root, seed)
+
+    def _weighted(self, root: Any, seed: np.ndarray) -> Any:
+        if self.is_scalar:
+            total = None
+            for one, weight in zip(root.reshape(-1), np.broadcast_to(seed, root.shape).reshape(-1), strict=True):
+                term = one if weight == 1 else one * float(weight)
+                total = term if total is None else total + term
+            return total
+        if not np.all(seed == 1):
+            root = root * self.made(seed)
+        summed = self.seed == "product and sum" and self.plain(root).ndim > 0
+        return root.sum() if summed else root
+
+    def _seeded(self, root: Any, seed: np.ndarray) -> None:
+        shaped = seed.reshape(self.plain(root).shape)
+        if seed.size == 1 and seed.reshape(-1)[0] == 1 and not self.seed.startswith("assigned"):
+            try:
+                return self._pass(root)
+            except TypeError:
+                pass
+        if self.seed == "ones":
+            if not np.all(seed == 1):
+                raise CannotSay("an incoming gradient")
+            return self._pass(root)
+        given = self.made(shaped) if self.seed.endswith("tensor") else shaped.copy()
+        if self.seed.startswith("assigned"):
+            name = next((name for name in GRADIENTS if hasattr(root, name)), "grad")
+            setattr(root, name, given)
+            return self._pass(root)
+        return self._pass(root, given)
+
+    def _pass(self, root: Any, *given: Any) -> None:
+        method = next((getattr(root, name) for name in PASSES if callable(getattr(root, name, None))), None)
+        if method is None:
+            raise CannotSay("backward()")
+        method(*given)
+
+    def zero(self, tensors: list[Any], initial: dict[int, Any]) -> None:
+        """By the tensors' own method, or by what they began with."""
+        for tensor in tensors:
+            for one in tensor.reshape(-1) if self.is_scalar else (tensor,):
+                method = next((getattr(one, n) for n in ("zero_grad", "null_grad", "cleargrad") if hasattr(one, n)), 0)
+                if self.zeroing == "method" and callable(method):
+                    method()
+                    continue
+                name = next((name for name in GRADIENTS if hasattr(one, name)), "grad")
+                before = initial.get(id(one), getattr(one, name))
+                setattr(one, name, before.copy() if isinstance(before, np.ndarray) else before)
+
+
+class Spoken:
+    """A value of the class in an expression, beside torch's."""
+
+    def __init__(self, way: Way, value: Any, beside: torch.Tensor) -> None:
+        self.way, self.value, self.beside = way, value, beside
+
+    def _said(self, name: str, *operands: Any) -> Spoken:
+        torchs = [one.beside if isinstance(one, Spoken) else one for one in operands]
+        beside = getattr(operator, name)(*torchs)
+        if self.way.is_scalar:
+            objects = [one.value if isinstance(one, Spoken) else one for one in operands]
+            return Spoken(self.way, np.asarray(getattr(operator, name)(*objects), object), beside)
+        return Spoken(self.way, self.way.operator(name, *operands), beside)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "T":
+            return self._transposed()
+
+        def called(*args: Any, **settings: Any) -> Spoken:
+            beside = getattr(self.beside, name)(*args, **settings)
+            want = beside.detach().numpy()
+            if self.way.is_scalar:
+                return Spoken(self.way, _of_numbers(self.value, name, args, settings), beside)
+            return Spoken(self.way, self.way.word(name, self.value, want, *args, **settings), beside)
+
+        return called
+
+    def _transposed(self) -> Spoken:
+        tensor = self.value
+        for name in ("T", "transpose", "t", "permute"):
+            found = getattr(tensor, name, None)
+            for given in ((), (1, 0), ((1, 0),)):
+                try:
+                    value = found(*given) if callable(found) else found
+                    if self.way.plain(value).shape == self.way.plain(tensor).shape[::-1]:
+                        return Spoken(self.way, value, self.beside.T)
+                except Exception:
+                    continue
+        raise CannotSay("transpose")
+
+    def __getitem__(self, index: Any) -> Spoken:
+        plain = index.beside.long().numpy() if isinstance(index, Spoken) else index
+        beside = self.beside[torch.as_tensor(plain) if isinstance(plain, np.ndarray) else plain]
+        return Spoken(self.way, self.value[plain], beside)
+
+
+for _name in ("add", "sub", "mul", "truediv", "matmul", "pow"):
+    setattr(Spoken, f"__{_name}__", lambda self, other, n=_name: self._said(n, self, other))
+    setattr(Spoken, f"__r{_name}__", lambda self, other, n=_name: self._said(n, other, self))
+Spoken.__neg__ = lambda self: self._said("neg", self)  # type: ignore[attr-defined]
+
+
+def _of_numbers(numbers: np.ndarray, name: str, args: Any, settings: Any) -> np.ndarray:
+    if name == "sum":
+        return np.asarray(numbers.sum(settings.get("dim"), keepdims=settings.get("keepdim", False)), object)
+    if name == "mean":
+        return np.asarray(numbers.sum() * (1 / numbers.size), object)
+    if name == "reshape":
+        return numbers.reshape(*args)
+    if name in ("max", "softmax"):
+        raise CannotSay(name)
+    found = np.empty(numbers.shape, object)
+    for index in np.ndindex(numbers.shape):
+        found[index] = getattr(numbers[index], name)()
+    return found
+
+
+# A case in every way --------------------------------------------------------------------------------
+
+
+def ways(kind: Any, is_scalar: bool) -> Iterator[Way]:
+    """Flags for gradients, seeds and ways of zeroing."""
+    try:
+        names = [p.name for p in list(inspect.signature(kind).parameters.values())[1:]]
+    except (TypeError, ValueError):
+        names = []
+    flags = [{name: True} for name in names if "grad" in name or name in ("is_leaf", "trainable")] + [{}]
+    for flag, seed, zeroing in product(flags, ("ones",) if is_scalar else SEEDS, ("assigned", "method")):
+        yield Way(kind, flag, seed, zeroing, is_scalar)
+
+
+def asked(kind: Any, case: dict[str, Any], is_scalar: bool) -> tuple[str, str]:
+    """`right`, `wrong`, `raises` or `cannot say`, and what came out in the first such way."""
+    found: dict[str, str] = {}
+    for way in ways(kind, is_scalar):
+        try:
+            wrong = next((one for one in (_differs(way, case) for _ in range(TIMES)) if one is not None), None)
+        except CannotSay as error:
+            found.setdefault("cannot say", str(error))
+        except BaseException as error:
+            found.setdefault("raises", f"{type(error).__name__}: {error}"[:120])
+        else:
+            if wrong is None:
+                return "right", f"{way.flags} {way.seed} {way.zeroing}"
+            found.setdefault("wrong", wrong)
+    verdict = next((one for one in ("wrong", "raises", "cannot say") if one in found), "cannot say")
+    return verdict, found.get(verdict, "")
+
+
+def _differs(way: Way, case: dict[str, Any]) -> str | None:
+    """What differs from torch first; None where nothing does."""
+    names: dict[str, Spoken] = {}
+    first: dict[int, Any] = {}
+    problem = None
+    for name, numbers in case.get("inputs", {}).items():
+        names[name] = Spoken(way, way.made(numbers), torch.tensor(numbers, dtype=torch.float64, requires_grad=True))
+    for name, numbers in case.get("constants", {}).items():
+        names[name] = Spoken(way, way.made(numbers), torch.tensor(numbers, dtype=torch.float64))
+    leaves = list(case.get("inputs", {}))
+    for step in case["steps"]:
+        if step[0] == "forward":
+            for name, numbers in step[1].items():
+                beside = torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
+                names[name] = Spoken(way, way.made(numbers), beside)
+        if step[0] in ("build", "forward"):
+            problem = _built(case["graph"], names)
+            _remember(way, names, first)
+        elif step[0] == "zero":
+            way.zero([names[name].value for name in (*leaves, *case["graph"]) if name in names], first)
+            for one in names.values():
+                one.beside.grad = None
+        elif step[0] == "backward":
+            roots = [(names[root], np.asarray(seed, float)) for root, seed in step[1].items() if root in names]
+            way.backward([(root.value, seed) for root, seed in roots])
+            torch.autograd.backward(
+                [root.beside for root, _ in roots], [torch.tensor(seed) for _, seed in roots], retain_graph=True
+            )
+            once = sum(step[0] == "backward" for step in case["steps"]) == 1
+            wrong = _compared(way, case, names, () if once else step[1])
+            if wrong is not None:
+                return wrong
+    if problem is not None:
+        raise problem
+    return None
+
+
+def _built(graph: dict[str, str], names: dict[str, Spoken]) -> Exception | None:
+    """The entries of a graph, among the names; what the first raises that cannot be had, where another can."""
+    problem = None
+    for name, text in graph.items():
+        try:
+            names[name] = eval(text, {}, dict(names))
+        except Exception as error:
+            problem = error
+            continue
+        if names[name].beside.requires_grad:
+            names[name].beside.retain_grad()
+    if problem is not None and not any(name in names for name in graph):
+        raise problem
+    return problem
+
+
+def _remember(way: Way, names: dict[str, Spoken], first: dict[int, Any]) -> None:
+    for one in names.values():
+        for tensor in one.value.reshape(-1) if way.is_scalar else (one.value,):
+            name = next((name for name in GRADIENTS if hasattr(tensor, name)), "grad")
+            found = getattr(tensor, name, None)
+            first.setdefault(id(tensor), found.copy() if isinstance(found, np.ndarray) else found)
+
+
+def _compared(way: Way, case: dict[str, Any], names: dict[str, Spoken], roots: Any) -> str | None:
+    """What of values and gradients differs, but for the gradients of these roots, and those that it does not keep."""
+    for name, one in names.items():
+        if not _alike(value := way.plain(one.value), want := one.beside.detach().numpy(), way.is_single(one.value)):
+            return f"{name} is {value.tolist()} and not {want.tolist()}"
+    for name, one in names.items():
+        if name in roots or one.beside.grad is None:
+            continue
+        is_leaf, want = name in case.get("inputs", {}), one.beside.grad.numpy()
+        try:
+            got = way.gradient(one.value)
+        except Exception:
+            if is_leaf:
+                raise
+            continue
+        if not is_leaf and (np.isnan(got).all() or not np.any(got)):
+            continue
+        if not _alike(got, want, way.is_single(one.value)):
+            return f"gradient of {name} is {got.tolist()} and not {want.tolist()}"
+    return None
+
+
+def _alike(got: np.ndarray, want: np.ndarray, single: bool) -> bool:
+    alike = got.shape == want.shape or got.size == want.size == 1
+    rtol, atol = (1e-4, 1e-6) if single else (1e-9, 1e-11)
+    return alike and np.allclose(got.reshape(want.shape), want, rtol, atol)
+
+
+def as_steps(document: dict[str, Any]) -> dict[str, Any]:
+    """A case of the file with its steps spelled out: build, backward, zero, forward."""
+    steps: list[Any] = [("build",)]
+    last = list(document["graph"])[-1]
+    for step in document.get("steps", [{"backward": document.get("backward", last)}]):
+        if "backward" in step:
+            given = step["backward"]
+            steps.append(("backward", {given: 1.0} if isinstance(given, str) else given))
+        steps += [("zero",)] if "zero_grad" in step else []
+        steps += [("forward", step["forward"])] if "forward" in step else []
+    return {**document, "steps": steps}
