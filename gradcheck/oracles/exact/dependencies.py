@@ -18,8 +18,8 @@ from gradcheck.language.trials import inner_roots
 
 
 class Mentioned(NamedTuple):
-    """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it, or one of these,
-    speaks of."""
+    """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it, or one of
+    these, speaks of."""
 
     formula: Expr  # keeps its id its own
     steps: tuple[str, ...]
