@@ -61,6 +61,12 @@ class InvalidCase(GradcheckError):
         return f"{self.place}: {text}" if str(self.place) else text
 
 
+class CodeNotAllowed(InvalidCase):
+    """A case that needs somebody's code to run, in a run that has not allowed any: nothing is known of it."""
+
+    kind = "code_not_allowed"
+
+
 class UsageError(GradcheckError):
     """A command line, a configuration or a call that makes no sense."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from gradcheck.checks.drift import agreements, drifted
 from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison, Failure, RunResult
+from gradcheck.errors import CodeNotAllowed
 from gradcheck.facts import fact
 
 _BAD = ("crashed", "invalid", "failed", "xpassed")
@@ -88,8 +89,9 @@ class Baseline:
 
     def updated(self, result: RunResult, whole: bool, is_there: Callable[[str], bool]) -> Baseline:
         """What fails and what agrees in this result, which knows of no baseline. What did not run stays, where its
-        file `is_there`; but not what is no more in files of which `whole` says that all cases ran."""
-        ran = {self.key(case.id): case for case in result.cases}
+        file `is_there`; but not what is no more in files of which `whole` says that all cases ran. A case whose code
+        may not run did not."""
+        ran = {self.key(case.id): case for case in result.cases if not _is_held_back(case)}
         gone = {*ran, *(self._vanished(result) if whole else ())}
         failures = {id: failing(case) for id, case in ran.items()}
         agree = {id: agreements(case, self.agreement.get(id, {})) for id, case in ran.items()}
@@ -113,6 +115,10 @@ def failing(case: CaseResult) -> frozenset[KnownClaim]:
         return frozenset()
     found = {_claim(c) for c in case.comparisons if c.status in UNSETTLED} | {_error(error) for error in case.errors}
     return frozenset(found or {KnownClaim(case.status)})
+
+
+def _is_held_back(case: CaseResult) -> bool:
+    return any(error.kind == CodeNotAllowed.kind for error in case.errors)
 
 
 def _claim(c: Comparison) -> KnownClaim:

@@ -97,3 +97,15 @@ def test_a_run_does_not_stop_for_what_is_known() -> None:
     again = run(cases, Options(baseline=known, maxfail=1))
     assert [case.status for case in again.cases] == ["xfailed", "passed", "failed"]
     assert again.exit_code == 1
+
+
+def test_a_case_whose_code_may_not_run_is_no_known_failure_and_stays_what_it_was() -> None:
+    text = 'inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 1]}\nimplementations: {y: "operator:pos"}'
+    case = case_of(text)
+    id = Baseline("k").key(case.id)
+    held_back = run(case)
+    assert held_back.cases[0].status == "invalid"
+    assert Baseline("k").updated(held_back, True, lambda file: True).claims == {}
+    before = Baseline("k", {id: frozenset({X})})
+    assert before.updated(held_back, True, lambda file: True).claims == {id: {X}}
+    assert before.updated(run(case, allow_code=True), True, lambda file: True).claims[id] != {X}

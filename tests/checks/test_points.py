@@ -194,7 +194,7 @@ def test_what_rounding_explains_is_measured_once_for_claims_of_the_same_steps() 
     other = point.claiming(case_of(GENERAL.replace("2 * x", "3 * x")))
     assert other.conditioning is point.conditioning
     assert other.scope(0) is point.scope(0)
-    with_a_step = case_of(GENERAL.replace("formulas:", "let: {s: 2 * x}\nformulas:"))
+    with_a_step = case_of(GENERAL.replace("formulas:", "let: {s: 2 * x}\n    formulas:"))
     assert with_a_step.let
     assert point.claiming(with_a_step).conditioning is not point.conditioning
     assert "s" in point.claiming(with_a_step).scope(0)

@@ -25,7 +25,7 @@ from gradcheck.checks.implementations.undefined import excuse_undefined
 from gradcheck.checks.options import Engines
 from gradcheck.checks.result import UNSETTLED, Comparison, Failure
 from gradcheck.engines.implementation.binding import ancestors_of
-from gradcheck.errors import InvalidCase, UsageError
+from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Implementation
 
@@ -55,7 +55,7 @@ def examine(context: Context, case: Case) -> Found:
     if not context.options.allow_code:
         first = case.implementations[0]
         hint = "--allow-code runs it, as does allow-code = true in [tool.gradcheck]"
-        raise InvalidCase(f"the case needs {first.name} to run, which is not allowed", place=first.place, hint=hint)
+        raise CodeNotAllowed(f"the case needs {first.name} to run, which is not allowed", place=first.place, hint=hint)
     values = context.points.own.want.states[0].values if context.points.own.want.states else None
     for one in case.implementations:
         for dtype in one.dtypes or (case.dtype,):

@@ -198,7 +198,8 @@ class GraphAtPoint:
         mentioned = self.dependencies.of(formula)
         for needed in self.dependencies.in_order(mentioned.gradients, known=self.gradients):
             self.gradients[needed] = self._gradient(needed)
-        scope = {**self.values, **{step: self._step(step) for step in mentioned.steps}}
+        steps = {step: self._step(step) for step in mentioned.steps}
+        scope = {**self.values, **steps} if steps else self.values
         value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).primal()
         expected = _tensor(self.values, name).shape
         if value.shape != expected:

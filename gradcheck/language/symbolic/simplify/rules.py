@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
-from gradcheck.language.expr.traverse import distinct, uses, with_children
+from gradcheck.language.expr.traverse import distinct, fold, uses, with_children
 from gradcheck.language.symbolic.simplify import (
     chain,
     einsums,
@@ -119,6 +119,10 @@ WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (expanding
 _PATIENCE = 60
 
 
+#: Products of more different factors are left as they are: nobody reads them, and each of n gradients has n - 1.
+_MOST_FACTORS = 32
+_PRODUCTS = frozenset(("mul", "div", "neg", "matmul"))
+
 #: So many products that have a name are looked for.
 _MOST_NAMED = 16
 
@@ -130,6 +134,7 @@ class Simplifier:
         self.know, self._rules = know, rules
         self._done: dict[int, Expr] = {}
         self._uses: Counter[int] = Counter()
+        self._lengths: dict[int, tuple[Expr, int]] = {}
         self._left = 0  # rewrites
 
     def define(self, named: Mapping[str, Expr]) -> None:
@@ -208,7 +213,7 @@ class Simplifier:
 
     def _by_rules(self, node: Expr) -> Expr:
         """What the first rule makes of it that applies; itself if none does."""
-        if not isinstance(node, (Call, Attribute, Gradient)):
+        if not isinstance(node, (Call, Attribute, Gradient)) or fold(node, _factors, self._lengths) > _MOST_FACTORS:
             return node
         for rule in self._rules:
             made = rule(node, self.know)
@@ -224,6 +229,11 @@ class Simplifier:
             return None
         self._left -= 1
         return new
+
+
+def _factors(node: Expr, parts: list[int]) -> int:
+    """Of how many factors and divisors a product is written; 1 for anything else."""
+    return sum(parts) if isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs else 1
 
 
 def _asked(node: Expr) -> tuple[Expr, ...]:
