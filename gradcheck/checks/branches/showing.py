@@ -59,4 +59,6 @@ class _Turned:
             value = evaluate(self._claim.expr, Watching(self._names, log), gradients=Watching(self._gradients, log))
         except (GradcheckError, TypeError, ValueError):
             return None
-        return as_array(plain_of(value)).astype(np.complex128)
+        made = plain_of(value)
+        parts = made if isinstance(made, tuple) else (made,)  # a step may be all that an op returns
+        return np.concatenate([as_array(part).astype(np.complex128).ravel() for part in parts])

@@ -27,3 +27,12 @@ def test_what_shows(formula: str, shown: list[set[int]]) -> None:
     point = context.points.own
     found = showing(point.problem, point.scope(0).gradients, {formula}, point.scope(0))
     assert list(found.values()) == shown
+
+
+def test_a_step_may_be_all_that_an_op_returns() -> None:
+    context = context_of(
+        "{inputs: {x: [[2.0, 0.5], [0.5, 3.0]]}, graph: {y: x * x}, let: {p: linalg.svd(x)},"
+        " formulas: {x: '2 * x * grad(y) * (p[1] > 0)'}, backward: {y: [[1.0, 2.0], [3.0, 4.0]]}}"
+    )
+    point = context.points.own
+    assert showing(point.problem, point.scope(0).gradients, {"p", "2 * x * grad(y) * (p[1] > 0)"}, point.scope(0))
