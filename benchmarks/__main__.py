@@ -10,14 +10,14 @@ import numpy as np
 
 BENCHMARKS = (
     *("chain", "scale", "matmul", "files", "again", "parallel", "linear", "peers", "diagnosis", "probing"),
-    *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
+    *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo", "mutation"),
 )
 #: Where a benchmark stands, if not in a module of its name.
 ELSEWHERE = {"spellings": "exam.spellings"}
 
 
 def main(names: list[str]) -> int:
-    if names[:1] in (["exam"], ["fuzz"], ["probing"], ["opinfo"]) and names[1:]:  # with options of its own
+    if names[:1] in (["exam"], ["fuzz"], ["probing"], ["opinfo"], ["mutation"]) and names[1:]:  # with options of its own
         return int(import_module(f"benchmarks.{names[0]}").main(names[1:]))
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:

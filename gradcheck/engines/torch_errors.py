@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradcheck.engines.base import as_tensor_error
+from gradcheck.engines.base import ILL_DEFINED, as_tensor_error
 from gradcheck.errors import (
     ArgumentError,
     BackwardTwice,
@@ -70,6 +70,8 @@ def _translated(error: Exception) -> TensorError:
     message = f"torch: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
     if _NO_MEMORY.search(message):
         raise MemoryError(message) from None
+    if "ill-defined" in message:
+        return as_tensor_error(Unsupported(message, lacks=ILL_DEFINED))
     if isinstance(error, IndexError):
         return IndexOutOfRange(message)
     if isinstance(error, ZeroDivisionError) or type(error).__name__ == "_LinAlgError":

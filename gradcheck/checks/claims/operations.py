@@ -26,7 +26,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_all_nan
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Operation, Subject, WrongOperation
-from gradcheck.engines.base import Application, Engine, Pullback
+from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_array, raised
@@ -186,7 +186,7 @@ class _Pair:
 
     def _outcomes(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
         kinds = [side.error.kind if side.error else "" for side in (mine, theirs)]
-        if kinds[0] == kinds[1]:
+        if kinds[0] == kinds[1] or (theirs.error and theirs.error.lacks == ILL_DEFINED):
             return
         application = operation.application
         differ = fact("outcomes_differ", got=self.engine.name, got_outcome=outcome(mine.error),

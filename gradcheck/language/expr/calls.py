@@ -192,6 +192,8 @@ def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
     op = lookup(name)
     if op is None:
         return name in METHODS
+    if find_op(owner, name) not in (op, None):  # the function is another than the method
+        return bool(node.args) and signed(node.args[0]) is not None
     if not op.method or not op.parameters or any(key.arg == op.parameters[0].name for key in node.keywords):
         return False
     if owner in _NO_TENSORS:

@@ -30,6 +30,8 @@ def test_a_tensor_may_carry_a_namespace_s_name():
     assert parse("F.sum(dim=-1)") == Call("sum", (f,), (("dim", Literal(-1)),))
     assert parse("linalg.shape") == Attribute(Name("linalg"), "shape")
     assert parse("F.relu(x)") == Call("relu", (X,))
+    assert parse("F.unfold(x, 2)") == Call("nn.functional.unfold", (X, Literal(2)))  # another than the method
+    assert parse("F.unfold(0, 2, 1)") == Call("unfold", (f, Literal(0), Literal(2), Literal(1)))
     assert parse("F.clamp(0, 1)") == Call("clamp", (f, Literal(0), Literal(1)))
     assert parse("torch.pow(2, x)") == Call("pow", (Literal(2), X))
     assert parse("math.log(2)") == Call("log", (Literal(2),))

@@ -101,8 +101,9 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @composite(samples="{}(randn(3, 4), 0, tensor([0, 2]), 1.5); randn(3, 4).{}(1, tensor([1, 1]), randn(()))")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """`input` with one number written over the slices along `dim` that the 1-d `index` names."""
-    line = _one_dimensional(input)
-    marks = index_add(ops.zeros_like(ops.detach(line)), dim, _index(index), _ones(line, dim, _index(index)))
+    line, places = _one_dimensional(input), _index(index)
+    places = ops.where(places < 0, places + line.shape[canonical(dim, line.ndim)], places)
+    marks = index_add(ops.zeros_like(ops.detach(line)), dim, places, _ones(line, dim, places))
     return _back(ops.where(marks == 0, line, ops.to(value, line.dtype) if hasattr(value, "dtype") else value), input)
 
 

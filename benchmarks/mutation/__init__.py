@@ -1,0 +1,173 @@
+"""Single changes to the source of the ops, drawn at random: how many `cases/` notice, and with the tests how many.
+
+`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a sign, a constant) of all that there are
+in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process of its own; the cases that come through
+the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
+Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
+
+Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--list` (every
+change that was not noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from benchmarks.mutation.changes import ROOT, Change, changes
+from benchmarks.mutation.trying import Passed, by_cases, by_tests, cases_through, coverage
+from benchmarks.timing import Row
+
+CASES = str(ROOT / "cases")
+COUNT, SEED = 200, 0
+#: What cases, and cases and tests together, must notice.
+BY_CASES, BY_ALL = 0.80, 0.97
+#: The tests of all ops, in the order in which they are asked after those of the file.
+TESTS = (
+    "tests/autograd/test_table.py",
+    "tests/autograd/test_signatures.py",
+    "tests/oracles/numeric/test_table.py",
+    "tests/autograd/test_op.py",
+    "tests/oracles/exact/ops",
+    "tests/autograd",
+    "tests/language",
+    "tests/engines",
+)
+
+
+@dataclass
+class Outcome:
+    """What noticed each change: a case, a test, or nothing; and which were left out as no changes at all."""
+
+    cases: dict[str, str] = field(default_factory=dict)
+    tests: dict[str, str] = field(default_factory=dict)
+    unnoticed: list[str] = field(default_factory=list)
+    equivalent: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many changes there were."""
+        return len(self.cases) + len(self.tests) + len(self.unnoticed)
+
+
+def equivalents() -> dict[str, str]:
+    """Changes that change nothing, by title, with the reason, which is on the next line."""
+    text = (Path(__file__).parent / "equivalent.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {title: reason.strip() for title, reason in zip(lines[::2], lines[1::2], strict=True)}
+
+
+def drawn(count: int, seed: int, only: str, outcome: Outcome) -> list[Change]:
+    """So many changes, without those that are listed."""
+    pool = [change for change in changes() if only in change.title]
+    random.Random(seed).shuffle(pool)
+    listed = equivalents()
+    chosen: list[Change] = []
+    for change in pool:
+        if len(chosen) == count:
+            break
+        if change.title in listed:
+            outcome.equivalent.append(change.title)
+        else:
+            chosen.append(change)
+    return chosen
+
+
+def measure(count: int, seed: int, only: str = "", tested: bool = True, kept: Path | None = None) -> Outcome:
+    """Try each change on the cases, then on the tests."""
+    _import_what_takes_long()
+    outcome = Outcome()
+    known = _read(kept)
+    chosen = drawn(count, seed, only, outcome)
+    passed = coverage(CASES)
+    for number, change in enumerate(chosen, 1):
+        found = known.get(change.title) or _noticed(change, passed, tested)
+        _keep(kept, change.title, found)
+        who, what = found
+        if who == "nobody":
+            outcome.unnoticed.append(change.title)
+        else:
+            (outcome.cases if who == "case" else outcome.tests)[change.title] = what
+        print(f"{number}/{len(chosen)} {change.title}\n    {who} {what}", file=sys.stderr, flush=True)
+    return outcome
+
+
+def _noticed(change: Change, passed: Passed, tested: bool) -> tuple[str, str]:
+    found = by_cases(change, CASES, cases_through(change, passed))
+    if found:
+        return "case", found
+    for tests in _tests_of(change) if tested else ():
+        found = by_tests(change, tests)
+        if found:
+            return "test", found
+    return "nobody", ""
+
+
+def _tests_of(change: Change) -> Iterator[list[str]]:
+    """Those of the file, of what uses it, of the table: the likeliest first."""
+    own = Path(change.file).stem
+    likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
+    yield [*(path for path in likely if (ROOT / path).exists()), TESTS[0]]
+    for path in TESTS[1:]:
+        if (ROOT / path).exists():
+            yield [path]
+
+
+def _import_what_takes_long() -> None:
+    import numpy  # noqa: F401
+    import pydantic  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.linalg
+    import scipy.special  # noqa: F401
+    import torch
+
+    torch.set_num_threads(1)  # threads do not outlive a fork
+
+
+def _read(kept: Path | None) -> dict[str, tuple[str, str]]:
+    if kept is None or not kept.exists():
+        return {}
+    entries = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    return {title: (who, what) for title, who, what in entries if who != "nobody"}
+
+
+def _keep(kept: Path | None, title: str, found: tuple[str, str]) -> None:
+    if kept is not None:
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([title, *found]) + "\n")
+
+
+def table(outcome: Outcome, seed: int) -> Iterator[Row]:
+    """Two lines of the table of benchmarks."""
+    count = outcome.count or 1
+    details = f"{outcome.count} changes drawn by seed {seed}; {len(outcome.equivalent)} more change nothing"
+    by_cases, by_all = len(outcome.cases), len(outcome.cases) + len(outcome.tests)
+    for what, noticed, promised in (("`cases/`", by_cases, BY_CASES), ("cases and tests", by_all, BY_ALL)):
+        share = f"{noticed} of {outcome.count}, {noticed / count:.1%}"
+        title = f"changes to the ops' source that {what} notice"
+        yield Row(title, share, f"≥ {promised:.0%}", noticed >= promised * count, details)
+
+
+def rows() -> Iterator[Row]:
+    """Of the seed that is always asked."""
+    yield from table(measure(COUNT, SEED), SEED)
+
+
+def main(arguments: list[str]) -> int:
+    """With options; the exit code is 1 where a promise is not kept."""
+    given = dict(pairwise(arguments))
+    count, seed = int(given.get("--count", COUNT)), int(given.get("--seed", SEED))
+    kept = Path(given["--keep"]) if "--keep" in given else None
+    outcome = measure(count, seed, given.get("--only", ""), "--cases-alone" not in arguments, kept)
+    lines = list(table(outcome, seed))
+    for line in lines:
+        print(line, flush=True)
+    if "--list" in arguments:
+        print("\nby tests alone:", *(f"{title}\n    {what}" for title, what in outcome.tests.items()), sep="\n  ")
+        print("\nby nobody:", *outcome.unnoticed, sep="\n  ")
+    return 0 if all(line.kept for line in lines) else 1

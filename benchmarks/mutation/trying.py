@@ -1,0 +1,177 @@
+"""What notices a change: cases that come through the changed code, then tests. Each try is a process of its own.
+
+The process is forked before gradcheck is imported and after what takes long is; it imports the changed file by way of
+the import system, so that all that is made when a file is imported is made of the changed one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.abc
+import importlib.machinery
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from benchmarks.mutation.changes import OPS, ROOT, Change, changed
+
+#: After how many seconds of its own a try has noticed something: it does not end.
+_ENDLESS = 240
+#: Of each case: how long it takes, and which functions of the ops it comes through, by file and first line.
+Passed = dict[str, tuple[float, set[tuple[str, int]]]]
+
+
+def forked(function: Callable[..., Any], *args: Any) -> str:
+    """What the function says in a process of its own; "does not end" or "ends the process" where it says nothing."""
+    receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_speak, args=(sender, function, args))
+    process.start()
+    sender.close()
+    try:
+        return str(receiver.recv())
+    except EOFError:
+        process.join()
+        return "does not end" if process.exitcode == -signal.SIGVTALRM else "ends the process"
+    finally:
+        process.join()
+
+
+def _speak(sender: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    signal.setitimer(signal.ITIMER_VIRTUAL, _ENDLESS)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        try:
+            answer = function(*args)
+        except BaseException as error:
+            answer = f"raises {type(error).__name__}: {error}"[:200]
+        sender.send(answer)
+        sender.close()
+        os._exit(0)
+
+
+# The changed file --------------------------------------------------------------------------------------
+
+
+class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds one module, and makes it of a changed tree."""
+
+    def __init__(self, change: Change) -> None:
+        self._change = change
+        name = change.file.removesuffix(".py").replace("/", ".")
+        self._name = name.removesuffix(".__init__")
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name != self._name:
+            return None
+        place = str(ROOT / self._change.file)
+        is_package = place.endswith("__init__.py")
+        spec = importlib.machinery.ModuleSpec(name, self, origin=place, is_package=is_package)
+        spec.has_location = True
+        if is_package:
+            spec.submodule_search_locations = [str(Path(place).parent)]
+        return spec
+
+    def exec_module(self, module: Any) -> None:
+        exec(compile(changed(self._change), str(ROOT / self._change.file), "exec"), module.__dict__)
+
+
+# Cases -------------------------------------------------------------------------------------------------
+
+
+def coverage(cases: str) -> Passed:
+    """Which functions of the ops each case comes through."""
+    told = json.loads(forked(_coverage, cases))
+    return {name: (seconds, {(file, line) for file, line in found}) for name, (seconds, found) in told.items()}
+
+
+def _coverage(cases: str) -> str:
+    from gradcheck import load, run
+
+    found: dict[str, Any] = {}
+    codes: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            codes.add(frame.f_code)
+
+    for case in load([cases])[0]:
+        codes.clear()
+        begin = time.process_time()
+        sys.setprofile(note)
+        run([case])
+        sys.setprofile(None)
+        folder = str(OPS)
+        ours = {(c.co_filename, c.co_firstlineno) for c in codes if c.co_filename.startswith(folder)}
+        named = sorted((Path(file).relative_to(ROOT).as_posix(), line) for file, line in ours)
+        found[case.id] = (time.process_time() - begin, named)
+    return json.dumps(found)
+
+
+def cases_through(change: Change, passed: Passed) -> list[str]:
+    """The cases that come through the changed statement, the quickest first; of one that is no function's, those that
+    come through the file."""
+    first, last = change.lines
+    through = {
+        name
+        for name, (_, places) in passed.items()
+        if any(file == change.file and first <= line <= last for file, line in places)
+    }
+    if not through:
+        through = {name for name, (_, places) in passed.items() if any(file == change.file for file, _ in places)}
+    return sorted(through, key=lambda name: passed[name][0])
+
+
+def by_cases(change: Change, cases: str, names: list[str]) -> str:
+    """The first case that fails under the change; empty where none does."""
+    return forked(_by_cases, change, cases, names)
+
+
+def _by_cases(change: Change, cases: str, names: list[str]) -> str:
+    sys.meta_path.insert(0, _Changed(change))
+    from gradcheck import load, run
+
+    known, errors = load([cases])
+    if errors:
+        return f"invalid: {errors[0].message}"[:200]
+    found = {case.id: case for case in known}
+    for name in names:
+        (result,) = run([found[name]]).cases
+        if result.status not in ("passed", "xfailed"):
+            return f"{name}: {result.status}"
+    return ""
+
+
+# Tests -------------------------------------------------------------------------------------------------
+
+
+def by_tests(change: Change, tests: list[str]) -> str:
+    """The first test that fails under the change; empty where none does."""
+    return forked(_by_tests, change, tests)
+
+
+def _by_tests(change: Change, tests: list[str]) -> str:
+    sys.meta_path.insert(0, _Changed(change))
+    sys.path.insert(0, str(ROOT))
+    import pytest
+
+    class First:
+        name = ""
+
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            if report.failed and not self.name:
+                self.name = str(report.nodeid)
+
+        def pytest_collectreport(self, report: Any) -> None:
+            if report.failed and not self.name:
+                self.name = f"{report.nodeid}: cannot be collected"
+
+    first = First()
+    os.chdir(ROOT)
+    code = pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *tests], plugins=[first])
+    return first.name or ("" if code == 0 else f"pytest ends with {code}")
