@@ -27,6 +27,7 @@ _SIGNS = {
     "sub": "-",
     "remainder": r"\bmod",
     "dot": r"\cdot",
+    "kron": r"\otimes",
     **dict.fromkeys(("matmul", "mm", "bmm", "mv"), r"\,"),
 }
 _FUNCTIONS = frozenset({"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "det", "max", "min"})
@@ -51,7 +52,7 @@ _SINGLE = {
     "conj": (r"\overline{", "}", 0, ATOM),
     "floor": (r"\left\lfloor ", r" \right\rfloor", 0, ATOM),
     "ceil": (r"\left\lceil ", r" \right\rceil", 0, ATOM),
-    "linalg.vector_norm": (r"\left\| ", r" \right\|", 0, ATOM),
+    **dict.fromkeys(("norm", "linalg.norm", "linalg.vector_norm"), (r"\left\| ", r" \right\|", 0, ATOM)),
     "ones_like": (r"\mathbf{1}_{", "}", 0, ATOM),
     "zeros_like": (r"\mathbf{0}_{", "}", 0, ATOM),
     "eye": ("I_{", "}", 0, ATOM),
@@ -141,6 +142,12 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
         return _PRODUCT, [(left, _PRODUCT), sign, (right, UNARY)]
     if op == "div":
         return _POWER, [r"\frac{", (left, 0), "}{", (right, 0), "}"]
+    if op == "outer":
+        infix = INFIX["matmul"]
+        return infix.binds, [(left, infix.left), r"\,", (right, ATOM), r"^{\top}"]
+    if op == "linalg.solve":
+        infix = INFIX["matmul"]
+        return infix.binds, [(left, ATOM), r"^{-1}\,", (right, infix.right)]
     if op == "floor_divide":
         return ATOM, [r"\left\lfloor \frac{", (left, 0), "}{", (right, 0), r"} \right\rfloor"]
     if op == "pow":

@@ -12,6 +12,10 @@ from gradcheck.language.loader import load
 EXAMPLES = [
     ("(grad(y) @ x.T).T", r"\left(\nabla_{y}\,x^{\top}\right)^{\top}"),
     ("2 * x * y / (z + 1)", r"\frac{2\,x \odot y}{z + 1}"),
+    ("outer(a + b, x)", r"\left(a + b\right)\,x^{\top}"),
+    ("kron(A, B) @ x", r"A \otimes B\,x"),
+    ("linalg.solve(A.T, b @ c)", r"\left(A^{\top}\right)^{-1}\,\left(b\,c\right)"),
+    ("x.norm() ** 2", r"\left\| x \right\|^{2}"),
     ("(x / y) ** 2", r"\left(\frac{x}{y}\right)^{2}"),
     ("-(a + b) * c", r"-\left(a + b\right) \odot c"),
     ("a - (b - c)", r"a - \left(b - c\right)"),

@@ -1,0 +1,296 @@
+"""The normal form of an expression, as a tree of tuples: a kind and its parts.
+
+Differences are sums, quotients powers, what is written by one op of torch is written out, transposes stand at names.
+What depends on a rank (the transpose of a vector, a sum of products as a trace) is done where ranks are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import Parameter
+from typing import Any
+
+from gradcheck.autograd.op import lookup
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
+from gradcheck.language.expr.traverse import fold
+
+#: `("name", "x")`, `("number", 2.0)`, else an op and its parts.
+Tree = tuple[Any, ...]
+#: How many dimensions a name has, as far as that is known.
+Ranks = Mapping[str, int]
+
+ONE, MINUS = ("number", 1.0), ("number", -1.0)
+#: Elementwise functions of one tensor: their rank is its rank, and a transpose passes through.
+_ELEMENTWISE = frozenset(
+    {
+        *("abs", "sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh", "sigmoid", "relu", "erf", "sign"),
+        *("asin", "acos", "atan", "lgamma", "digamma", "floor"),
+    }
+)
+#: What an op is called here, where torch has several words.
+_ALIASES = {
+    **dict.fromkeys(("mm", "mv", "bmm", "dot", "inner", "linalg.vecdot", "vdot"), "matmul"),
+    **dict.fromkeys(("t", "mT", "H", "mH"), "T"),
+    **dict.fromkeys(("linalg.inv", "inverse"), "inv"),
+    **dict.fromkeys(("linalg.det",), "det"),
+    **dict.fromkeys(("linalg.norm", "linalg.vector_norm", "linalg.matrix_norm"), "norm"),
+    "special.expit": "sigmoid",
+    "absolute": "abs",
+}
+
+
+def normal_form(expr: Expr, ranks: Ranks) -> Tree:
+    """The normal form of an expression whose names have these ranks."""
+    return fold(expr, lambda node, parts: _combined(node, parts, ranks))
+
+
+def _combined(node: Expr, parts: list[Tree], ranks: Ranks) -> Tree:
+    if isinstance(node, Name):
+        return ("name", node.name, ranks.get(node.name))
+    if isinstance(node, Literal):
+        number = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+        return ("number", float(node.value)) if number else ("word", repr(node.value))  # type: ignore[arg-type]
+    if not isinstance(node, Call):
+        return (type(node).__name__, *map(str, node.label), *parts)
+    op = _ALIASES.get(node.op, node.op)
+    if node.kwargs or op not in _RULES or not (rule := _RULES[op](*parts) if _fits(op, parts) else None):
+        return _call(node, op, parts)
+    return rule
+
+
+def _fits(op: str, parts: list[Tree]) -> bool:
+    return len(parts) == _COUNTS.get(op, 1)
+
+
+def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
+    """A call of an op that is left as it is, its arguments by name, without those that are the defaults."""
+    given = list(zip([None] * len(node.args) + [name for name, _ in node.kwargs], parts, strict=True))
+    entry = lookup(node.op)
+    if entry is None or entry.variadic is not None:
+        return (op, *(part if name is None else (name, part) for name, part in given))
+    names = [parameter.name for parameter in entry.parameters]
+    defaults = {p.name: p.default for p in entry.parameters if p.default is not Parameter.empty}
+    named = [(name or (names[i] if i < len(names) else str(i)), part) for i, (name, part) in enumerate(given)]
+    kept = [(name, part) for name, part in named if name not in defaults or _literal(defaults[name]) != part]
+    order = {name: i for i, name in enumerate(names)}
+    kept.sort(key=lambda pair: order.get(pair[0], len(order)))
+    if kept and kept[0][0] == names[0] and len(kept) == 1:
+        return (op, kept[0][1])
+    return (op, *(("=", name, part) for name, part in kept))
+
+
+def _literal(value: Any) -> Tree:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return ("number", float(value)) if number else ("word", repr(value))
+
+
+# Ranks -----------------------------------------------------------------------------------------------
+
+
+def rank(tree: Tree) -> int | None:
+    """How many dimensions it has, None where that is not known."""
+    kind, *parts = tree
+    if kind in ("number", "trace", "scalar", "det"):
+        return 0
+    if kind == "name":
+        known_rank: int | None = parts[1]
+        return known_rank
+    if kind in ("add", "mul"):
+        known = [rank(part) for part in parts]
+        return None if None in known else max(one for one in known if one is not None)
+    if kind == "chain":
+        ends = (rank(parts[0]), rank(parts[-1]))
+        return None if None in ends else 2 - ends.count(1)
+    if kind in _ELEMENTWISE or kind in ("T", "pow", "inv"):
+        return rank(parts[0])
+    return 0 if kind in ("sum", "mean") and len(parts) == 1 else None
+
+
+# Sums and products ---------------------------------------------------------------------------------
+
+
+def add(*terms: Tree) -> Tree:
+    """A sum, flat."""
+    flat = [part for term in terms for part in (term[1:] if term[0] == "add" else (term,))]
+    number = sum(term[1] for term in flat if term[0] == "number")
+    rest = [term for term in flat if term[0] != "number"]
+    if number or not rest:
+        rest.append(("number", number))
+    return rest[0] if len(rest) == 1 else ("add", *rest)
+
+
+def mul(*factors: Tree) -> Tree:
+    """An elementwise product, flat; its numbers in one, and powers of the same thing added up."""
+    number, powers = 1.0, dict[Tree, Any]()
+    for factor in (part for one in factors for part in (one[1:] if one[0] == "mul" else (one,))):
+        base, exponent = factor[1:] if factor[0] == "pow" and factor[2][0] == "number" else (factor, ("number", 1.0))
+        if factor[0] == "number":
+            number *= factor[1]
+        else:
+            powers[base] = powers.get(base, 0.0) + exponent[1]
+    rest = [base if exponent == 1 else ("pow", base, ("number", exponent)) for base, exponent in powers.items()]
+    if number != 1 or not rest:
+        rest.append(("number", number))
+    return rest[0] if len(rest) == 1 else ("mul", *rest)
+
+
+def power(base: Tree, exponent: Tree) -> Tree:
+    """A power; that of a product is a product of powers where the exponent is an integer."""
+    if exponent == ONE:
+        return base
+    if exponent[0] != "number":
+        return ("pow", base, exponent)
+    whole = exponent[1] == int(exponent[1])
+    if base[0] == "number" and (base[1] > 0 or (whole and base[1])):
+        return ("number", base[1] ** exponent[1])
+    if base[0] == "mul" and whole:
+        return mul(*(power(part, exponent) for part in base[1:]))
+    if base[0] == "pow" and base[2][0] == "number" and whole:
+        return power(base[1], ("number", base[2][1] * exponent[1]))
+    return ("pow", base, exponent)
+
+
+def coefficient(tree: Tree) -> tuple[float, Tree]:
+    """The number by which it is multiplied, and the rest."""
+    if tree[0] != "mul":
+        return 1.0, tree
+    number = next((part[1] for part in tree[1:] if part[0] == "number"), 1.0)
+    return number, mul(*(part for part in tree[1:] if part[0] != "number"))
+
+
+# Matrices ------------------------------------------------------------------------------------------
+
+
+def transpose(tree: Tree) -> Tree:
+    """Its transpose, written at names."""
+    kind, *parts = tree
+    if rank(tree) in (0, 1):
+        return tree
+    if kind == "T":
+        return tuple(parts[0])
+    if kind == "chain":
+        return ("chain", *(transpose(part) for part in reversed(parts)))
+    if kind in ("add", "mul"):
+        return (kind, *(part if part[0] == "number" else transpose(part) for part in parts))
+    if kind in _ELEMENTWISE or kind == "inv":
+        return (kind, transpose(parts[0]))
+    if kind == "pow" and parts[1][0] == "number":
+        return ("pow", transpose(parts[0]), parts[1])
+    return tree if kind == "eye" else ("T", tree)
+
+
+def chain(*factors: Tree) -> Tree:
+    """A matrix product, flat, its numbers in front; from vector to vector it is a number, whichever way it is read."""
+    number, flat = 1.0, list[Tree]()
+    for factor in factors:
+        one, rest = coefficient(factor)
+        number *= one
+        flat += rest[1:] if rest[0] == "chain" else (rest,)
+    made: Tree = ("chain", *flat)
+    if rank(made) == 0:
+        made = ("scalar", *flat, *(transpose(part) for part in reversed(flat)))
+    return mul(("number", number), made)
+
+
+def trace(tree: Tree) -> Tree:
+    """The trace, term by term: of a product with everything that has the same."""
+    if tree[0] == "add":
+        return add(*(trace(term) for term in tree[1:]))
+    number, rest = coefficient(tree)
+    flat = rest[1:] if rest[0] == "chain" else (rest,)
+    return mul(("number", number), ("trace", *flat, *(transpose(part) for part in reversed(flat))))
+
+
+def total(tree: Tree) -> Tree:
+    """The sum of all elements: of a product of two vectors their matrix product, of two matrices a trace."""
+    if tree[0] == "add" and len({rank(term) for term in tree[1:]}) == 1 and rank(tree) is not None:
+        return add(*(total(term) for term in tree[1:]))
+    number, rest = coefficient(tree)
+    pair: tuple[Tree, ...] = ()
+    if rest[0] == "mul" and len(rest) == 3:
+        pair = rest[1:]
+    elif rest[0] == "pow" and rest[2] == ("number", 2.0):
+        pair = (rest[1], rest[1])
+    ranks = [rank(part) for part in pair]
+    if ranks == [1, 1]:
+        return mul(("number", number), chain(*pair))
+    if ranks == [2, 2]:
+        return mul(("number", number), trace(chain(transpose(pair[0]), pair[1])))
+    return mul(("number", number), ("sum", rest))
+
+
+def mean(tree: Tree) -> Tree:
+    number, rest = coefficient(tree)
+    return mul(("number", number), ("mean", rest))
+
+
+def logarithm(tree: Tree) -> Tree:
+    """The logarithm; of a determinant, that of its size."""
+    return ("log", tree[1]) if tree[0] == "abs" and tree[1][0] == "det" else ("log", tree)
+
+
+def _item(tree: Tree, index: Tree) -> Tree:
+    if tree[0] == "linalg.slogdet" and index == ONE:
+        return ("log", ("det", tree[1]))
+    return ("getitem", tree, index)
+
+
+def _matrix_power(base: Tree, exponent: Tree) -> Tree | None:
+    if exponent[0] != "number" or not 1 <= exponent[1] <= 9:
+        return None
+    return base if exponent == ONE else chain(*[base] * int(exponent[1]))
+
+
+def _norm(tree: Tree) -> Tree:
+    return power(total(power(tree, ("number", 2.0))), ("number", 0.5))
+
+
+def _of_one(op: str, tree: Tree) -> Tree:
+    return (op, tree)
+
+
+def _of_untransposed(kind: str) -> Callable[[Tree], Tree]:
+    """Of what a transpose does not change."""
+    return lambda tree: (kind, tree[1] if tree[0] == "T" else tree)
+
+
+_TWO, _HALF = ("number", 2.0), ("number", 0.5)
+#: How an op is written here.
+_RULES: dict[str, Callable[..., Tree | None]] = {
+    "add": add,
+    "mul": mul,
+    "pow": power,
+    "T": transpose,
+    "trace": trace,
+    "mean": mean,
+    "log": logarithm,
+    "det": _of_untransposed("det"),
+    "norm": _norm,
+    "matmul": chain,
+    "sum": total,
+    "getitem": _item,
+    "linalg.matrix_power": _matrix_power,
+    "inv": lambda a: transpose(("inv", a[1])) if a[0] == "T" else ("inv", a),
+    "sub": lambda a, b: add(a, mul(MINUS, b)),
+    "neg": lambda a: mul(MINUS, a),
+    "div": lambda a, b: mul(a, power(b, MINUS)),
+    "square": lambda a: power(a, _TWO),
+    "sqrt": lambda a: power(a, _HALF),
+    "rsqrt": lambda a: power(a, ("number", -0.5)),
+    "reciprocal": lambda a: power(a, MINUS),
+    "linalg.solve": lambda a, b: chain(("inv", a), b),
+    "logdet": lambda a: ("log", ("det", a[1] if a[0] == "T" else a)),
+    "log1p": lambda a: ("log", add(ONE, a)),
+    "expm1": lambda a: add(("exp", a), MINUS),
+    "logsigmoid": lambda a: ("log", ("sigmoid", a)),
+    "silu": lambda a: mul(a, ("sigmoid", a)),
+    "softplus": lambda a: ("log", add(ONE, ("exp", a))),
+    "mse_loss": lambda a, b: mean(power(add(a, mul(MINUS, b)), _TWO)),
+    **{op: partial(_of_one, op) for op in _ELEMENTWISE - {"log"}},
+}
+#: How many tensors and numbers these take; others one.
+_COUNTS = {
+    **dict.fromkeys(("add", "mul", "pow", "sub", "div", "matmul", "getitem"), 2),
+    **dict.fromkeys(("linalg.matrix_power", "linalg.solve", "mse_loss"), 2),
+}

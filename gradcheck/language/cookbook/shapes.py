@@ -1,0 +1,145 @@
+"""A case of an expression alone: shapes for its tensors that go together, as different as they can be, and numbers for
+which it is defined.
+
+Every dimension begins with a size of its own. Part by part, in the order in which they are computed, those sizes are
+made equal without which a part cannot be computed: as few as possible. Nothing here knows what an op asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError, UsageError
+from gradcheck.language.case import Case
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.traverse import free_names, postorder
+from gradcheck.language.loader import load_text
+
+#: Sizes, none of which is a product of others, and what they are called.
+_SIZES, _WORDS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37), "nmkpqrstuv"
+#: So many ways to give names dimensions are tried, and so many of equal sizes for a part.
+_WAYS, _MERGES = 60, 3
+#: What numbers are drawn from, the first for which the result is finite: of any tensor, and of a square matrix.
+_DRAWN = ("randn({sizes})", "uniform(0.2, 0.8, [{sizes}])", "uniform(1.5, 3, [{sizes}])")
+_DEFINITE = "diag(uniform(1, 2, [{size}])) + 0.1 * ones({sizes})"
+
+#: By its name, what each of a tensor's dimensions is called.
+Shapes = dict[str, tuple[str, ...]]
+
+
+def case_of(text: str, expr: Expr, given: Mapping[str, Sequence[str]]) -> Case:
+    """A case whose graph is this expression, its tensors having the shapes that are given, or others that go together.
+
+    Raises UsageError where there are none.
+    """
+    shapes = _shapes(expr, given)
+    if shapes is None:
+        names = ", ".join(free_names(expr)) or "it has none"
+        raise UsageError(f"no shapes of its tensors ({names}) go together", hint="state them: --shape A=n,m")
+    root = next(name for name in ("f", "y", "out", "result") if name not in shapes)
+    dims = ", ".join(f"{word}: {size}" for word, size in _sizes(shapes).items() if not word.isdigit())
+    for drawn in (*_DRAWN, _DEFINITE):
+        inputs = "".join(f"  {name}: {_creator(shape, drawn)}\n" for name, shape in shapes.items())
+        graph = text.replace("'", "''")
+        whole = f"name: {root}\ndims: {{{dims}}}\ninputs:\n{inputs}graph:\n  {root}: '{graph}'\n"
+        found = _finite(whole, root)
+        if found is not None:
+            return found
+    raise UsageError("it is defined for none of the numbers that were tried")
+
+
+def _creator(shape: Sequence[str], drawn: str) -> str:
+    if drawn == _DEFINITE and (len(shape) != 2 or shape[0] != shape[1]):
+        drawn = _DRAWN[0]
+    sizes = ", ".join(shape)
+    return drawn.format(sizes=sizes or "[]", size=shape[0] if shape else "").replace("[[]]", "[]")
+
+
+def _finite(text: str, root: str) -> Case | None:
+    """The case, from its root; with an incoming gradient unless that is one number."""
+    from gradcheck.language.sampling import draw
+
+    (case, *_), errors = load_text(text, "cookbook")
+    if errors:
+        raise errors[0]
+    problem = draw(case)
+    value = np.asarray(evaluate(case.graph[root].expr, {**problem.inputs, **problem.sizes}))
+    if not np.isfinite(value).all():
+        return None
+    if value.size != 1:
+        (case, *_), errors = load_text(f"{text}backward: {{{root}: 'randn_like({root})'}}\n", "cookbook")
+    return case
+
+
+# Which sizes are equal -----------------------------------------------------------------------------------
+
+
+def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
+    """The shapes of the first ranks for which there are some."""
+    for ranks in _ranks(expr, given):
+        free = (word for word in _WORDS if word not in ranks and not any(word in s for s in given.values()))
+        try:
+            shapes = {
+                n: tuple(given[n]) if n in given else tuple(next(free) for _ in range(r)) for n, r in ranks.items()
+            }
+        except StopIteration:
+            continue
+        found = _fitted(expr, shapes)
+        if found is not None:
+            return found
+    return None
+
+
+def _ranks(expr: Expr, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str, int]]:
+    """Capital letters are matrices, others vectors; or vectors are numbers, or matrices."""
+    names = list(free_names(expr))
+    choices = [
+        (len(given[name]),) if name in given else (2, 3, 1, 0) if name[:1].isupper() else (1, 0, 2) for name in names
+    ]
+    ways = sorted(product(*(range(len(choice)) for choice in choices)), key=sum)
+    for way in ways[:_WAYS]:
+        yield {name: choice[i] for name, choice, i in zip(names, choices, way, strict=True)}
+
+
+def _sizes(shapes: Shapes) -> dict[str, int]:
+    words = dict.fromkeys(word for shape in shapes.values() for word in shape)
+    return {w: int(w) if w.isdigit() else _SIZES[i % len(_SIZES)] for i, w in enumerate(words)}
+
+
+def _fitted(expr: Expr, shapes: Shapes) -> Shapes | None:
+    sizes = _sizes(shapes)
+    for part in postorder(expr):
+        if isinstance(part, Call) and not _fits(part, shapes, sizes):
+            words = list(dict.fromkeys(w for n in free_names(part) for w in shapes[n]))
+            merged = next((one for one in _merged(shapes, words) if _fits(part, one, sizes)), None)
+            if merged is None:
+                return None
+            shapes = merged
+    return shapes
+
+
+def _merged(shapes: Shapes, words: Sequence[str]) -> Iterator[Shapes]:
+    """With sizes made equal: two of them, then more."""
+    pairs = list(combinations(words, 2))
+    for number in range(1, _MERGES + 1):
+        for chosen in combinations(pairs, number) if len(pairs) ** number < 4000 else ():
+            called = {word: word for word in words}
+            for keep, drop in chosen:
+                called = {word: called[keep] if now == called[drop] else now for word, now in called.items()}
+            yield {name: tuple(called.get(word, word) for word in shape) for name, shape in shapes.items()}
+
+
+def _fits(part: Call, shapes: Shapes, sizes: Mapping[str, int]) -> bool:
+    """Whether a part of an expression can be computed; the trace of what is not square is none."""
+    names = {name: np.full([sizes[word] for word in shape], 0.5) for name, shape in shapes.items()}
+    for name, array in names.items():
+        names[name] = array + np.arange(array.size).reshape(array.shape) % 7 / 11
+    try:
+        evaluate(part, names)
+        return part.op != "trace" or len(set(np.shape(evaluate(part.args[0], names)))) == 1
+    except (GradcheckError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return isinstance(error, np.linalg.LinAlgError)

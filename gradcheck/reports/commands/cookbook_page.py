@@ -1,0 +1,95 @@
+"""`docs/cookbook.md`: every entry of the cookbook, typeset; first what is printed wrong elsewhere, then by theme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradcheck.language.cookbook.entries import Entry
+from gradcheck.language.expr.latex import name_to_latex, to_latex
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
+from gradcheck.reports.commands.cookbook import proof
+
+_HEAD = """\
+# The cookbook
+
+{number} gradients that people look up, each with its source and the mistakes that are usual. Every one is a case below
+[`cases/cookbook/`](../cases/cookbook), which `gradcheck run` checks: {proved} are proved for all values; the others,
+whose functions are no algebra, hold at other values and sizes. Each wrong formula is refuted. Products of matrices are
+written side by side, elementwise ones with $\\odot$. $\\nabla_X$ is the gradient with respect to $X$, in the shape of
+$X$; on the right of an equation it is the gradient that has arrived.
+
+`gradcheck cookbook 'trace(A @ X.T @ B)'` finds an entry in your own names, and derives what is not here;
+`gradcheck cookbook softmax` finds it by a word. This page is what `gradcheck cookbook --format markdown` prints.
+"""
+_ERRATA = """
+## What published tables have wrong
+
+Each was run: the formula as printed is refuted by the numbers given, the one beside it proved.
+"""
+#: The theme whose entries are about what is printed elsewhere.
+ERRATA = "errata"
+
+
+def render(entries: Sequence[Entry]) -> str:
+    """The whole page."""
+    proved = sum(set(one.proved) == set(one.formulas) for one in entries)
+    return (
+        "\n".join((_HEAD.format(number=len(entries), proved=proved), *_contents(entries), *_sections(entries))) + "\n"
+    )
+
+
+def _themes(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.theme, []).append(entry)
+    return found
+
+
+def _contents(entries: Sequence[Entry]) -> Iterator[str]:
+    names = [theme for theme in _themes(entries) if theme != ERRATA]
+    yield " · ".join(f"[{theme}](#{theme})" for theme in names)
+
+
+def _sections(entries: Sequence[Entry]) -> Iterator[str]:
+    themes = _themes(entries)
+    if ERRATA in themes:
+        yield _ERRATA
+        for entry in themes.pop(ERRATA):
+            yield from _erratum(entry)
+    for theme, listed in themes.items():
+        yield f"\n## {theme.capitalize()}\n"
+        for entry in listed:
+            yield from _entry(entry)
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof(entry)})\n"
+    yield from _typeset(entry)
+    for mistake in entry.wrong:
+        yield f"- not `{mistake.tensor}: {mistake.formula}`{': ' + mistake.why if mistake.why else ''}"
+    yield ""
+
+
+def _erratum(entry: Entry) -> Iterator[str]:
+    yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof(entry)})\n"
+    yield from _typeset(entry)
+    for mistake in entry.wrong:
+        yield f"- {mistake.why}: `{mistake.tensor}: {mistake.formula}`; {mistake.counterexample}"
+    yield ""
+
+
+def _typeset(entry: Entry) -> Iterator[str]:
+    lines = [(name_to_latex(name), parse(text)) for name, text in (*entry.graph.items(), *entry.let.items())]
+    lines += [
+        (rf"\nabla_{{{name_to_latex(name)}}}", parse(text)) for name, texts in entry.formulas.items() for text in texts
+    ]
+    yield "```math"
+    yield r"\begin{aligned}"
+    yield " \\\\\n".join(_line(left, expr) for left, expr in lines)
+    yield r"\end{aligned}"
+    yield "```\n"
+
+
+def _line(left: str, expr: Expr) -> str:
+    return f"{left} &= {to_latex(expr)}"

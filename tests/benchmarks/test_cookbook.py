@@ -1,0 +1,52 @@
+"""The cookbook's index is made of the cases as they are now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.cookbook import entry_of, proved_in
+from gradcheck import load, run
+from gradcheck.language.cookbook.entries import Entry, entries
+from gradcheck.reports.phrases import say
+from tests.paths import CASES, ROOT
+
+FILES = sorted(path.stem for path in (CASES / "cookbook").glob("*.yaml"))
+AGAIN = "run `python -m benchmarks.cookbook`"
+
+
+def bare(entry: Entry) -> Entry:
+    """Without what only a run can say."""
+    return replace(entry, proved=(), wrong=tuple(replace(mistake, counterexample="") for mistake in entry.wrong))
+
+
+@pytest.mark.parametrize("theme", FILES)
+def test_the_index_is_current(theme: str) -> None:
+    """What the file says; that every case passes, and which formulas are proved."""
+    cases, errors = load([f"cases/cookbook/{theme}.yaml"])
+    assert errors == ()
+    known = {entry.name: entry for entry in entries() if entry.theme == theme}
+    assert [case.name for case in cases] == list(known), AGAIN
+    assert [case.name for case in cases if bare(entry_of(case, [])) != bare(known[case.name])] == [], AGAIN
+    results = run(list(cases)).cases
+    failed = [(r.id, [say(e.message) for e in r.errors]) for r in results if r.status != "passed"]
+    assert failed == []
+    assert [r.name for r in results if proved_in(r) != list(known[r.name].proved)] == [], AGAIN
+
+
+def test_what_is_printed_wrong_has_its_numbers() -> None:
+    errata = [entry for entry in entries() if entry.theme == "errata"]
+    assert len(errata) >= 5
+    assert all(mistake.counterexample for entry in errata for mistake in entry.wrong)
+
+
+def test_nearly_all_are_proved() -> None:
+    proved = [entry for entry in entries() if set(entry.proved) == set(entry.formulas)]
+    assert len(proved) >= 0.85 * len(entries())
+
+
+def test_the_page_is_current() -> None:
+    from gradcheck.reports.commands.cookbook_page import render
+
+    assert (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8") == render(entries()), AGAIN

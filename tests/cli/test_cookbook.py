@@ -1,0 +1,72 @@
+"""`gradcheck cookbook`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Gradcheck
+from tests.paths import ROOT
+
+
+def test_an_entry_in_other_names(gradcheck: Gradcheck) -> None:
+    shown = gradcheck("cookbook", "trace(P @ Q.T @ R)")
+    assert shown.code == 0
+    assert shown.out.startswith("trace of A X.T B\n  The Matrix Cookbook (2012), eq. 102\n")
+    assert "  Q: R @ P\n" in shown.out
+    assert "proved" in shown.out
+    assert "derived" not in shown.out
+
+
+def test_an_equation(gradcheck: Gradcheck) -> None:
+    assert gradcheck("cookbook", "loss = trace(P @ Q.T @ R)").out == gradcheck("cookbook", "trace(P @ Q.T @ R)").out
+
+
+def test_what_is_not_there_is_derived_and_it_says_so(gradcheck: Gradcheck) -> None:
+    shown = gradcheck("cookbook", "trace(A @ sin(X) @ B @ X)")
+    assert shown.code == 0
+    assert shown.out.startswith("no entry of the cookbook; derived")
+    assert "X (" in shown.out
+
+
+def test_shapes_may_be_stated(gradcheck: Gradcheck) -> None:
+    shown = gradcheck("cookbook", "x @ A @ x * t", "--shape", "t=", "--shape", "x=4")
+    assert shown.code == 0
+    assert "A (4, 4)" in shown.out
+    assert gradcheck("cookbook", "x @ A", "--shape", "x:4").code == 2
+
+
+def test_words_and_themes(gradcheck: Gradcheck) -> None:
+    assert "cosine similarity" in gradcheck("cookbook", "cosine").out
+    assert "losses" in gradcheck("cookbook").out
+    assert gradcheck("cookbook", "quadratic form").out.startswith("quadratic form\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("kalmann",), "did you mean 'kalman'?"),
+        (("trce(A)",), "trce"),
+        (("A @",), "an operand is missing"),
+        (("cat(A)",), ""),
+        (("log(-exp(x))",), "defined for none"),
+    ],
+)
+def test_mistakes_are_told(gradcheck: Gradcheck, words: tuple[str, ...], told: str) -> None:
+    shown = gradcheck("cookbook", *words)
+    assert shown.code == 2
+    assert told in shown.err
+    assert "Traceback" not in shown.err
+
+
+def test_finding_imports_little() -> None:
+    code = (
+        "import sys; from gradcheck.cli.group import gradcheck, guarded; "
+        "guarded(gradcheck, ['cookbook', 'trace(A @ B)']);"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'yaml', 'pydantic', 'gradcheck.checks.derivation')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert "trace of X A" in done.stdout
