@@ -140,6 +140,7 @@ def sweep(
     owned: set[N] = set()  # whose sum is an array that the sweep made, free to be added to in place
     for root, seed in zip(roots, seeds, strict=True):
         sums[root] = sums[root] + seed if root in sums else seed
+        pending[root] = -abs(pending[root])  # it has a contribution already
     ready = [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not pending[root]]
     found: dict[N, Any] = {}
     while ready:
@@ -149,32 +150,32 @@ def sweep(
             continue
         if node.retains_grad or (keep and node in keep):
             found[node] = gradient
-        plan = node.plan
-        if plan is None or not short or gradient.dtype is not node.data.dtype:
-            shares = pull(node, gradient)
-        else:
-            shares = plan.pull(node, gradient)
+        shares = node.plan.pull(node, gradient) if short and node.plan is not None else pull(node, gradient)
         if release:
             node.freed = True
         for creator, share in shares:
-            if sums:
-                known = sums.get(creator)
-                if known is not None:
-                    share = _add(creator, known, share, owned)
             left = pending[creator]
-            if left == 1:
-                ready.append((creator, share))
-            else:
-                pending[creator] = left - 1
+            if left > 1:  # the first of several
                 sums[creator] = share
+                pending[creator] = 1 - left
+                continue
+            if left < 0:
+                share = _add(sums, creator, share, owned)
+                pending[creator] = left + 1
+                if left < -1:
+                    continue
+                del sums[creator]
+            ready.append((creator, share))
     return found
 
 
-def _add(creator: N, known: Any, share: Any, owned: set[N]) -> Any:
+def _add(sums: dict[N, Any], creator: N, share: Any, owned: set[N]) -> Any:
+    """One contribution more, and their sum."""
+    total = sums[creator]
     if creator in owned:
-        known += share
-        return known
-    total = known + share
+        total += share
+        return total
+    total = sums[creator] = total + share
     if type(total) is np.ndarray:
         owned.add(creator)
     return total
@@ -200,8 +201,12 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
             op = node.creation_op
             if op is not None and op.sequence is not None:
                 used = (*used, *used[op.sequence])
-        elif type(used) is not tuple:
-            used = (used,) if node.second is None else (used, node.second)
+        elif type(used) is tuple:
+            pass
+        elif node.second is None:
+            used = (used,)
+        else:
+            used = (used, node.second)
         for creator in used:
             if isinstance(creator, Node) and creator.requires_grad:
                 if creator in pending:

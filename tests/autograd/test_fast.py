@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import Op, Tensor, no_grad, ops
-from gradcheck.autograd.fast import PAIR, PAIRED, pull
+from gradcheck.autograd.fast import PAIRED, pull
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.errors import ShapeMismatch
 
@@ -43,8 +43,8 @@ def test_values_and_shares_are_those_of_the_general_way(op: Op, dtype: str) -> N
 
 def test_pairs_of_one_plain_dtype_alone_are_kept_flat() -> None:
     x = leaf(2, 3)
-    assert (x * 2.5).second == 2.5
-    assert (x + leaf(3)).plan is PAIR
+    assert (x * 2.5).second is None
+    assert (x + leaf(3)).second is not None
     for general in (x * leaf(2, 3, dtype="float32"), x * True, x * np.ones(3), 2.5 * x, x**2):
         assert general.plan is None
 
