@@ -37,6 +37,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
 
 
+def forget_plans() -> None:
+    """Plans hold what ops were when they were prepared, other ops within them too."""
+    for op in TABLE.values():
+        op.plans.clear()
+        op.calls.clear()
+
+
 @pytest.fixture
 def _change() -> Iterator[Callable[[str, str, Any], None]]:
     """Set a field of an op of the table until the test is over. An Op is frozen, and whoever uses it holds this one."""
@@ -46,10 +53,12 @@ def _change() -> Iterator[Callable[[str, str, Any], None]]:
         op = TABLE[name]
         known.append((op, field, getattr(op, field)))
         object.__setattr__(op, field, value)
+        forget_plans()
 
     yield change
     for op, field, value in reversed(known):
         object.__setattr__(op, field, value)
+    forget_plans()
 
 
 @pytest.fixture

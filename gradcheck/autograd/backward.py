@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.fast import pull
+from gradcheck.autograd.fast import pull as pull_shortly
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.autograd.node import UNPAIRED, N, Node
+from gradcheck.autograd.node import N, Node
 from gradcheck.autograd.pullback import Share, pull_nodes
 from gradcheck.errors import BackwardTwice, DtypeMismatch, NoGradRequired, NonScalarBackward, ShapeMismatch
 
@@ -76,7 +76,7 @@ def _gradients(
             return sweep(roots, list(map(_as_node, roots, seeds)), pull_nodes, keep=keep)
     starts = [seed.data if isinstance(seed, Node) else seed for seed in seeds]
     with no_grad(), quiet():
-        pull_observed = pull if watch is None else watch(roots, starts, pull)
+        pull_observed = pull_shortly if watch is None else watch(roots, starts, pull_shortly)
         found = sweep(roots, starts, pull_observed, keep=keep, release=not retain_graph)
     return _wrapped(found, starts)
 
@@ -135,10 +135,12 @@ def sweep(
     contributions. `release` frees on the way what the graph saved for its rules. Raises BackwardTwice.
     """
     pending = count_pending(roots)
+    short = pull is pull_shortly
     sums: dict[N, Any] = {}
     owned: set[N] = set()  # whose sum is an array that the sweep made, free to be added to in place
     for root, seed in zip(roots, seeds, strict=True):
         sums[root] = sums[root] + seed if root in sums else seed
+        pending[root] = -abs(pending[root])  # it has a contribution already
     ready = [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not pending[root]]
     found: dict[N, Any] = {}
     while ready:
@@ -148,28 +150,32 @@ def sweep(
             continue
         if node.retains_grad or (keep and node in keep):
             found[node] = gradient
-        shares = pull(node, gradient)
+        shares = node.plan.pull(node, gradient) if short and node.plan is not None else pull(node, gradient)
         if release:
             node.freed = True
         for creator, share in shares:
-            known = sums.get(creator)
-            if known is not None:
-                share = _add(creator, known, share, owned)
-            if pending[creator] > 1:
-                pending[creator] -= 1
+            left = pending[creator]
+            if left > 1:  # the first of several
                 sums[creator] = share
-            elif creator.creation_op is None:
-                found[creator] = share
-            else:
-                ready.append((creator, share))
+                pending[creator] = 1 - left
+                continue
+            if left < 0:
+                share = _add(sums, creator, share, owned)
+                pending[creator] = left + 1
+                if left < -1:
+                    continue
+                del sums[creator]
+            ready.append((creator, share))
     return found
 
 
-def _add(creator: N, known: Any, share: Any, owned: set[N]) -> Any:
+def _add(sums: dict[N, Any], creator: N, share: Any, owned: set[N]) -> Any:
+    """One contribution more, and their sum."""
+    total = sums[creator]
     if creator in owned:
-        known += share
-        return known
-    total = known + share
+        total += share
+        return total
+    total = sums[creator] = total + share
     if type(total) is np.ndarray:
         owned.add(creator)
     return total
@@ -182,6 +188,7 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
     """
     pending: dict[Any, int] = dict.fromkeys(roots, 0)
     stack = list(pending)
+    push = stack.append
     while stack:
         node = stack.pop()
         if node.freed:
@@ -189,17 +196,23 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
                 "a second backward pass through a graph whose saved values are freed",
                 hint="pass retain_graph=True to the first",
             )
-        op = node.creation_op
-        if op is None:
-            continue
-        second = node.second
-        used: Any = node.first if second is UNPAIRED else (node.first, second)
-        for creator in used if op.sequence is None else (*used, *used[op.sequence]):
+        used: Any = node.first
+        if node.plan is None:
+            op = node.creation_op
+            if op is not None and op.sequence is not None:
+                used = (*used, *used[op.sequence])
+        elif type(used) is tuple:
+            pass
+        elif node.second is None:
+            used = (used,)
+        else:
+            used = (used, node.second)
+        for creator in used:
             if isinstance(creator, Node) and creator.requires_grad:
-                count = pending.get(creator)
-                if count is None:
-                    pending[creator] = 1
-                    stack.append(creator)
+                if creator in pending:
+                    pending[creator] += 1
                 else:
-                    pending[creator] = count + 1
+                    pending[creator] = 1
+                    if creator.creation_op is not None:
+                        push(creator)
     return pending

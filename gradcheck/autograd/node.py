@@ -11,8 +11,6 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 
 _new = object.__new__
-#: Stands in the place of the second operand of what is no pair.
-UNPAIRED: Any = object()
 N = TypeVar("N", bound="Node")
 
 
@@ -23,14 +21,15 @@ class Node(Operators):
     grad           what backward passes have added up here, a node of the same shape and dtype; None before the first
     requires_grad  whether gradients flow to it
     creation_op    the op that made it; None for a leaf
-    first, second  the arguments of that op, and UNPAIRED; or the two operands of a pair (`fast`), which is kept flat:
-                   the fewer containers a long graph is made of, the less there is to collect
+    plan           what made it the short way (`fast`, `plans`); None where the general way did
+    first, second  without a plan the arguments of that op, and None. With one its nodes, or their tuple if there are
+                   more than two: the fewer containers a long graph is made of, the less there is to collect
     freed          whether a backward pass has freed what the node saved for it
     retains_grad   whether passes leave a gradient here too, although it is no leaf
     """
 
     __slots__ = (
-        *("data", "grad", "requires_grad", "creation_op", "first", "second", "freed", "retains_grad"),
+        *("data", "grad", "requires_grad", "creation_op", "plan", "first", "second", "freed", "retains_grad"),
         "__weakref__",
     )
 
@@ -38,6 +37,7 @@ class Node(Operators):
     grad: Self | None
     requires_grad: bool
     creation_op: Op | None
+    plan: Any
     first: Any
     second: Any
     freed: bool
@@ -47,8 +47,8 @@ class Node(Operators):
         self.data = data
         self.grad = None
         self.requires_grad = requires_grad
-        self.creation_op = None
-        self.first, self.second = (), UNPAIRED
+        self.creation_op = self.plan = self.second = None
+        self.first = ()
         self.freed = self.retains_grad = False
 
     @classmethod
@@ -78,8 +78,8 @@ class Node(Operators):
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What `creation_op` was applied to, without the defaults of a pair; empty for a leaf."""
-        return self.first if self.second is UNPAIRED else (self.first, self.second)
+        """What `creation_op` was applied to; empty for a leaf."""
+        return self.first if self.plan is None else self.plan.arguments(self)  # type: ignore[no-any-return]
 
     @property
     def creators(self) -> tuple[Self, ...]:
@@ -91,14 +91,15 @@ class Node(Operators):
         return self.creation_op is None
 
 
-def recorded(kind: type[N], data: np.ndarray, op: Op, first: Any, second: Any = UNPAIRED) -> N:
-    """The node that `op` made of the arguments `first`, or of the pair `first` and `second`; it requires a gradient."""
+def recorded(kind: type[N], data: np.ndarray, op: Op, args: tuple[Any, ...]) -> N:
+    """The node that `op` made of its arguments; it requires a gradient."""
     node = _new(kind)
     node.data = data
     node.grad = None
     node.requires_grad = True
     node.creation_op = op
-    node.first, node.second = first, second
+    node.plan = node.second = None
+    node.first = args
     node.freed = node.retains_grad = False
     return node
 

@@ -31,6 +31,8 @@ TABLE: dict[str, Op] = {}
 ALIASES: dict[str, str] = {}
 #: Names of ops that are not in the table yet, to the module that enters them.
 LATER: dict[str, str] = {}
+#: By the type of an argument the short way to a result (`fast`), which answers NotImplemented where it knows none.
+SHORT: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -88,6 +90,9 @@ class Op(Signature):
     bounded: Callable[..., bool] | None = None
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
+    #: By the kinds of arguments what the short way has prepared, and how often it was asked for.
+    plans: dict[Any, Any] = field(init=False, default_factory=dict)
+    calls: dict[Any, int] = field(init=False, default_factory=dict)
     #: What promotion comes to, by the kinds of arguments.
     _forms: dict[tuple[Any, ...], Settled | None] = field(init=False, default_factory=dict)
 
@@ -100,6 +105,13 @@ class Op(Signature):
         Raises the errors of `gradcheck.errors` that say what does not fit: ArgumentError, DomainError, DtypeMismatch,
         IndexOutOfRange, ShapeMismatch.
         """
+        for arg in args:
+            short = SHORT.get(type(arg))
+            if short is not None:
+                result = short(self, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+                break
         bound = self.bind(args, kwargs)
         if self.composite:
             return self.forward(*bound)

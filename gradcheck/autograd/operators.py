@@ -64,9 +64,9 @@ class Operators:
         entry = lookup(name) if name[:1] != "_" else None
         if entry is None or not entry.method:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        if name in PROPERTIES:
-            return entry(self)
-        return _Method(entry, self)
+        found = property(entry) if name in PROPERTIES else _method(name, entry)
+        setattr(Operators, name, found)  # the next time it is found at once
+        return getattr(self, name)
 
     def __dir__(self) -> list[str]:
         methods = [name for name, entry in whole_table().items() if entry.method and "." not in name]
@@ -77,16 +77,10 @@ class Operators:
 PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
-class _Method:
-    """An op bound to its first argument, as `x.sum` is."""
+def _method(name: str, entry: Any) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return entry(self, *args, **kwargs)
 
-    __slots__ = ("_first", "_op")
-
-    def __init__(self, entry: Any, first: Any) -> None:
-        self._op, self._first = entry, first
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._op(self._first, *args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<method {self._op.signature}>"
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"{entry.signature}\n\n{entry.doc}"
+    return method

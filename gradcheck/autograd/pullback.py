@@ -45,17 +45,17 @@ def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> lis
     for position, arg in enumerate(node.arguments):
         if isinstance(arg, Node):
             if arg.requires_grad:
-                share = _cotangent(op, position, gradient, output, values)
+                share = cotangent_of(op, position, gradient, output, values)
                 found.append((arg, fit(op, share.conj() if conjugate else share, values[position])))
         elif position == op.sequence and any(map(_wants, arg)):
-            parts = _cotangent(op, position, gradient, output, values)
+            parts = cotangent_of(op, position, gradient, output, values)
             for item, share, value in zip(arg, parts, values[position], strict=True):
                 if _wants(item):
                     found.append((item, fit(op, share.conj() if conjugate else share, value)))
     return found
 
 
-def _cotangent(op: Op, position: int, gradient: Any, output: Any, values: Sequence[Any]) -> Any:
+def cotangent_of(op: Op, position: int, gradient: Any, output: Any, values: Sequence[Any]) -> Any:
     """The cotangent of the argument at `position` as its rule gives it; of the argument that is a sequence, a list."""
     rule = op.rules[position] if position < len(op.rules) else None
     if rule is not None:

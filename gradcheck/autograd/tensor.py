@@ -11,7 +11,8 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.fast import PairedNode
 from gradcheck.autograd.modes import default_dtype, is_recording
 from gradcheck.autograd.node import plain_and_wanted, recorded
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import SHORT, Op
+from gradcheck.autograd.plans import short_way
 from gradcheck.errors import DtypeMismatch
 
 
@@ -117,3 +118,6 @@ class Tensor(PairedNode):
         if wanted and op.rules and type(data) is not tuple and dtypes.is_differentiable(data.dtype) and is_recording():
             return recorded(cls, data, op, args)
         return cls.wrap(data) if type(data) is not tuple else tuple(cls.wrap(part) for part in data)
+
+
+SHORT.update(dict.fromkeys((Tensor, list, tuple), short_way(Tensor)))

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradcheck.autograd.backward import backward, grad
-from gradcheck.autograd.fast import apply_pair, pull
+from gradcheck.autograd.fast import PAIRED, pull
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, Pullback, as_tensor_error
@@ -91,8 +91,8 @@ class CoreHost(NumPy):
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result, always a tensor. One that hands its argument back gives a tensor of its own, with a gradient
         of its own."""
-        if op.ufunc is not None and not kwargs and len(args) == 2 and type(args[0]) is Tensor:
-            return apply_pair(op, *args)
+        if op.name in PAIRED and not kwargs and len(args) == 2 and type(args[0]) is Tensor:
+            return PAIRED[op.name](*args)
         result = op(*args, **kwargs)
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.autograd import ops
-from gradcheck.autograd.node import UNPAIRED, Node, nodes, plain, recorded, walk
+from gradcheck.autograd import Tensor, ops
+from gradcheck.autograd.node import Node, nodes, plain, recorded, walk
 
 X, Y = Node(np.ones(2), requires_grad=True), Node(np.zeros(2))
 
@@ -27,11 +27,11 @@ def test_wrapping_shares_the_array_and_is_of_the_class_that_wraps() -> None:
 
 
 def test_a_pair_and_any_arguments_read_alike() -> None:
-    pair = recorded(Node, np.ones(2), ops.mul, X, 2.0)
-    general = recorded(Node, np.ones(2), ops.mul, (X, 2.0))
-    assert pair.second is not UNPAIRED
-    for node in (pair, general):
-        assert (node.arguments, node.creators, node.creation_op) == ((X, 2.0), (X,), ops.mul)
+    x = Tensor(np.ones(2), requires_grad=True)
+    general = recorded(Tensor, np.ones(2), ops.mul, (x, 2.0))
+    assert (x * 2.0).plan is not None
+    for node in (x * 2.0, general):
+        assert (node.arguments, node.creators, node.creation_op) == ((x, 2.0), (x,), ops.mul)
         assert node.requires_grad
         assert not node.is_leaf
 
@@ -44,8 +44,8 @@ def test_a_sequence_of_nodes_counts_every_use() -> None:
 
 
 def test_walking_meets_every_node_once() -> None:
-    square = recorded(Node, np.ones(2), ops.mul, X, X)
-    top = recorded(Node, np.ones(2), ops.add, square, Y)
+    square = recorded(Node, np.ones(2), ops.mul, (X, X))
+    top = recorded(Node, np.ones(2), ops.add, (square, Y))
     assert set(walk([top, square])) == {top, square, X, Y}
     assert len(list(walk([top, top]))) == 4
 

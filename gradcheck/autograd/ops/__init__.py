@@ -24,6 +24,7 @@ def __getattr__(name: str) -> Any:
     entry = lookup(name)
     if entry is None:
         raise AttributeError(f"there is no op {name!r}")
+    globals()[name] = entry  # the next time it is found at once
     return entry
 
 

@@ -121,6 +121,7 @@ def sgn(input: Any) -> Any:
         lambda g, y, a, b, rounding_mode=None: -g * (y / b) if rounding_mode is None else zeros_like(g),
     ),
     aliases=("divide", "true_divide"),
+    ufunc=np.true_divide,
     domain=_DIVISOR,
     kinks="other = 0",
     samples="""

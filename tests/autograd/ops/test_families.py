@@ -65,7 +65,6 @@ def test_ops_are_found_by_name_and_alias() -> None:
         ops.frobnicate  # noqa: B018
 
 
-def test_an_op_is_looked_up_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_op_that_was_found_is_found_at_once() -> None:
     assert ops.cos is TABLE["cos"]
-    monkeypatch.setitem(TABLE, "cos", TABLE["sin"])
-    assert ops.cos is TABLE["sin"]
+    assert vars(ops)["cos"] is TABLE["cos"]

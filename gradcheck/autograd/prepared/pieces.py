@@ -1,0 +1,121 @@
+"""Tensors put together, picked from by indices, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.ops.common.dims import canonical
+from gradcheck.autograd.ops.common.subscript import is_basic, split
+from gradcheck.autograd.prepared.entries import Function, prepares
+
+_max: Any = np.maximum.reduce
+
+
+@prepares("cat")
+def _(tensors: Any, dim: int) -> Function | None:
+    axis = canonical(dim, tensors[0].ndim)
+    if len({(x.ndim, x.dtype) for x in tensors}) > 1:
+        return None
+    return lambda *tensors: np.concatenate(tensors, axis)
+
+
+@prepares("stack")
+def _(tensors: Any, dim: int) -> Function | None:
+    first = tensors[0]
+    axis = canonical(dim, first.ndim + 1)
+    shape = (*first.shape[:axis], 1, *first.shape[axis:])
+    if len({x.dtype for x in tensors}) > 1:
+        return None
+    return lambda *tensors: np.concatenate([x.reshape(shape) for x in tensors], axis)
+
+
+@prepares("getitem")
+def _(x: Any, index: Any) -> Function | None:
+    if is_basic(index):
+        return itemgetter(index)
+    if isinstance(index, list) and all(type(item) is int for item in index) and index:
+        places = np.asarray(index)
+        return lambda x: x.take(places, 0)
+    if isinstance(index, np.ndarray) and index.dtype == np.int64 and index.ndim and x.ndim:
+        return lambda x, places: x.take(places, 0)
+    return None
+
+
+@prepares("index_adjoint")
+def _(x: Any, index: Any, size: Any) -> Function | None:
+    dtype = x.dtype
+    if is_basic(index):
+
+        def put(x: Any) -> Any:
+            out = np.zeros(size, dtype)
+            out[index] = x
+            return out
+
+        return put
+    if _dynamic(index):
+        return None
+    basic, advanced = split(index, len(size))
+    numbers = np.arange(int(np.prod(size))).reshape(size)[basic]
+    places = (numbers[advanced] if advanced else numbers).reshape(-1)
+
+    def add(x: Any) -> Any:
+        out = np.zeros(size, dtype)
+        np.add.at(out.reshape(-1), places, x.reshape(-1))
+        return out
+
+    return add
+
+
+def _dynamic(index: Any) -> bool:
+    """Whether an index holds arrays, whose values differ from call to call."""
+    return any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def _grid(shape: tuple[int, ...], strides: list[int], axis: int) -> np.ndarray:
+    """For each place of an index along `axis` the flat place of all its other coordinates."""
+    found = np.zeros(shape, np.int64)
+    for d, step in enumerate(strides):
+        if d != axis:
+            found += (np.arange(shape[d]) * step).reshape([-1 if i == d else 1 for i in range(len(shape))])
+    return found
+
+
+def _flat(shape: tuple[int, ...], index: Any, dim: int) -> Callable[[Any], Any] | None:
+    """The flat places, in an array of this shape, of what an index along `dim` names. Raises IndexError."""
+    if index.dtype != np.int64 or len(shape) != index.ndim or not index.size:
+        return None
+    axis = canonical(dim, len(shape))
+    steps = [*accumulate(shape[:0:-1], lambda a, b: a * b, initial=1)][::-1]
+    rest, step, size = _grid(index.shape, steps, axis), steps[axis], shape[axis]
+
+    def places(index: Any) -> Any:
+        if _max(index.view(np.uint64), None) >= size:  # negative ones are large, too
+            raise IndexError
+        return rest + index * step
+
+    return places
+
+
+@prepares("gather")
+def _(x: Any, dim: int, index: Any, sparse_grad: bool) -> Function | None:
+    places = _flat(x.shape, index, dim)
+    return None if places is None else lambda x, index: x.take(places(index))
+
+
+@prepares("scatter_add")
+def _(x: Any, dim: int, index: Any, src: Any) -> Function | None:
+    places = _flat(x.shape, index, dim)
+    if places is None or src.shape != index.shape or src.dtype != x.dtype:
+        return None
+
+    def add(x: Any, index: Any, src: Any) -> Any:
+        out = x.copy()
+        np.add.at(out.reshape(-1), places(index).reshape(-1), src.reshape(-1))
+        return out
+
+    return add

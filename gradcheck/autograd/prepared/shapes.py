@@ -1,0 +1,95 @@
+"""The same elements in another shape or order, repeated, added up, or cut to a triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.ops.common.dims import canonical_all, sizes_or_rest
+from gradcheck.autograd.prepared.entries import Function, is_float, prepares
+
+_sum: Any = np.add.reduce
+
+
+@prepares("reshape")
+def _(x: Any, shape: Any) -> Function:
+    sizes = sizes_or_rest(shape)
+    return lambda x: x.reshape(sizes)
+
+
+def _to_shape_of_result(name: str) -> Callable[..., Function]:
+    """Of an op that gives the same elements in the same order."""
+    forward = TABLE[name].forward
+
+    def prepare(x: Any, *rest: Any) -> Function:
+        shape = forward(x, *rest).shape
+        return lambda x: x.reshape(shape)
+
+    return prepare
+
+
+prepares("squeeze")(_to_shape_of_result("squeeze"))
+prepares("unsqueeze")(_to_shape_of_result("unsqueeze"))
+
+
+@prepares("expand")
+def _(x: Any, size: Any) -> Function | None:
+    shape, dtype = np.broadcast_shapes(x.shape, TABLE["expand"].forward(x, size).shape), x.dtype
+    if not 0 < np.prod(shape) < 1024:
+        return None
+
+    def filled(x: Any) -> Any:
+        out = np.empty(shape, dtype)
+        out[...] = x
+        return out
+
+    return filled
+
+
+@prepares("sum_to_size")
+def _(x: Any, size: Any) -> Function | None:
+    target = tuple(size)
+    lead = x.ndim - len(target)
+    run = (*range(lead), *(i + lead for i, new in enumerate(target) if new == 1 and x.shape[i + lead] != 1))
+    return (lambda x: _sum(x, run, None, None, True).reshape(target)) if is_float(x) else None
+
+
+def _permuted(name: str) -> Callable[..., Function | None]:
+    """Of an op that puts dimensions in another order; found by what it makes of dimensions of different sizes."""
+    forward = TABLE[name].forward
+
+    def prepare(x: Any, *rest: Any) -> Function | None:
+        sizes = tuple(range(2, x.ndim + 2))
+        order = tuple(size - 2 for size in forward(np.broadcast_to(np.empty(()), sizes), *rest).shape)
+        return lambda x: x.transpose(order)
+
+    return prepare
+
+
+for _name in ("T", "mT", "transpose", "permute", "movedim"):
+    prepares(_name)(_permuted(_name))
+
+
+@prepares("flip")
+def _(x: Any, dims: Any) -> Function | None:
+    turned = canonical_all(dims, x.ndim)
+    index = tuple(slice(None, None, -1) if axis in turned else slice(None) for axis in range(x.ndim))
+    return itemgetter(index) if x.ndim else None
+
+
+def _triangle(name: str) -> Callable[..., Function]:
+    forward = TABLE[name].forward
+
+    def prepare(x: Any, diagonal: int) -> Function:
+        mask, zero = forward(np.ones(x.shape, bool), diagonal), np.zeros((), x.dtype)
+        return lambda x: np.where(mask, x, zero)
+
+    return prepare
+
+
+prepares("tril")(_triangle("tril"))
+prepares("triu")(_triangle("triu"))
