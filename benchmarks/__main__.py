@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 
 BENCHMARKS = (
-    *("chain", "scale", "matmul", "files", "again", "parallel", "peers", "code", "diagnosis", "probing"),
+    *("chain", "scale", "matmul", "files", "again", "parallel", "peers", "code", "layers", "diagnosis", "probing"),
     *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
 )
 #: Where a benchmark stands, if not in a module of its name.
