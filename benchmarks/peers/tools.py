@@ -17,6 +17,7 @@ from gradcheck import run
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.torch import Torch
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.testing import check_function
 
 Answer = Literal["right", "wrong", "undecided", "not asked"]
 Tool = Callable[[Trial], Answer]
@@ -27,6 +28,8 @@ def tools() -> dict[str, Tool]:
     found: dict[str, Tool] = {
         "gradcheck, of formulas": of_formulas,
         "gradcheck, of an engine": of_engine,
+        "gradcheck, of code alone": lambda trial: of_code(trial, specified=False),
+        "gradcheck, of code with a specification": lambda trial: of_code(trial, specified=True),
         "`torch.autograd.gradcheck`": lambda trial: with_torch(trial, fast=False),
         "the same, `fast_mode=True`": lambda trial: with_torch(trial, fast=True),
     }
@@ -62,6 +65,23 @@ def answer(case: CaseResult, *about: str) -> Answer:
     return "wrong" if any(status == "failed" for _, status in unlike) else "undecided"
 
 
+def of_code(trial: Trial, specified: bool) -> Answer:
+    """The backward pass as a `torch.autograd.Function`, alone, or with the function that it claims to compute."""
+    record, problem, engine = trial.record, trial.problem, Torch()
+    with engine.session(problem.dtype):
+        function = torch_function(trial, engine, takes_constants=specified).apply
+    inputs: dict[str, Any] = dict(problem.inputs)
+    if specified:
+        written = {name: text for name, text in record.inputs.items() if isinstance(text, str)}
+        inputs |= {**written, **problem.constants}
+    try:
+        choices = {"dtypes": [record.dtype]}
+        check_function(function, inputs=inputs, spec=record.forward if specified else None, choices=choices)
+    except AssertionError:
+        return "wrong"
+    return "right"
+
+
 # torch ---------------------------------------------------------------------------------------------
 
 
@@ -77,23 +97,26 @@ def with_torch(trial: Trial, fast: bool) -> Answer:
     return "right" if right else "wrong"
 
 
-def torch_function(trial: Trial, engine: Torch) -> Any:
+def torch_function(trial: Trial, engine: Torch, takes_constants: bool = False) -> Any:
+    """The record as a `Function` of its inputs, and of its constants, too, where it takes them."""
     record = trial.record
     constants = {name: engine.leaf(array, False) for name, array in trial.problem.constants.items()}
+    arguments = (*record.inputs, *(constants if takes_constants else ()))
 
     class Function(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, *inputs: torch.Tensor) -> Any:
-            names = {**constants, **dict(zip(record.inputs, inputs, strict=True))}
+        def forward(ctx: Any, *given: torch.Tensor) -> Any:
+            names = {**constants, **dict(zip(arguments, given, strict=True))}
             out = evaluate(record.forward_expr, names, engine.host)
-            ctx.save_for_backward(*inputs, out)
+            ctx.save_for_backward(*given, out)
             return out
 
         @staticmethod
         def backward(ctx: Any, *incoming: Any) -> Any:
-            *inputs, out = ctx.saved_tensors
-            names = {**constants, **dict(zip(record.inputs, inputs, strict=True)), "g": incoming[0], "out": out}
-            return tuple([evaluate(expr, names, engine.host) for expr in record.backward_exprs])
+            *given, out = ctx.saved_tensors
+            names = {**constants, **dict(zip(arguments, given, strict=True)), "g": incoming[0], "out": out}
+            found = [evaluate(expr, names, engine.host) for expr in record.backward_exprs]
+            return (*found, *[None] * (len(arguments) - len(found)))
 
     return Function
 

@@ -13,7 +13,7 @@ import torch
 from benchmarks import peers
 from benchmarks.peers.__main__ import table
 from benchmarks.peers.record import Record, Trial, read
-from benchmarks.peers.tools import of_engine, of_formulas, tools
+from benchmarks.peers.tools import of_code, of_engine, of_formulas, tools
 from gradcheck.engines.torch import Torch
 from gradcheck.language.evaluation.evaluate import evaluate
 
@@ -97,3 +97,13 @@ def test_a_table_counts_by_theme() -> None:
     lines = [*table("missed", catalogue, answers, "right")]  # type: ignore[arg-type]
     assert lines[0] == "| missed | of | tool |"
     assert lines[2:] == ["| theme | 2 | 1 +1 ? |", "| other | 1 | – |", "| **all** | 3 | **1 +1 ?** |"]
+
+
+@pytest.mark.parametrize("specified", [False, True])
+@pytest.mark.parametrize(("records", "want"), [(WRONG[5::37], "wrong"), (HARD[2::19], "right")])
+def test_code_is_judged_with_and_without_a_specification(
+    records: Sequence[Record], want: str, specified: bool, tmp_path: Path
+) -> None:
+    assert {one.record.name: of_code(one, specified) for one in read(records, tmp_path)} == dict.fromkeys(
+        names(records), want
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.own_rounding import OwnRounding
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -36,6 +35,14 @@ _MOST_INPUTS = 6
 _REPEATS = 2
 
 
+class Rounding(Protocol):
+    """Who knows how much the code rounds."""
+
+    def judged(self, c: Comparison, point: Point) -> Comparison:
+        """A comparison again that failed at a point; passed where rounding explains it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
     """One way of asking: its name, the problem, the manner; whether a refusal is a failure."""
@@ -48,7 +55,7 @@ class _Question:
     detail: str = ""
 
 
-def check(context: Context, engine: Implementation, rounding: OwnRounding) -> Iterator[Comparison]:
+def check(context: Context, engine: Implementation, rounding: Rounding) -> Iterator[Comparison]:
     """A comparison for the code's behaviour: passed with what is told of it, or failed for each thing that is wrong."""
     subject = _subject(context, engine)
     changed = list(_changed(engine, subject))
@@ -86,7 +93,7 @@ def _changed(engine: Implementation, subject: Subject) -> Iterator[Comparison]:
 
 
 def _repeated(
-    context: Context, engine: Implementation, by: tuple[Subject, OwnRounding], notes: list[Fact]
+    context: Context, engine: Implementation, by: tuple[Subject, Rounding], notes: list[Fact]
 ) -> list[Comparison]:
     """The same question again: bit by bit the same, else by no more than rounding, else it is wrong."""
     subject, _ = by
@@ -147,7 +154,7 @@ def _questions(context: Context, engine: Implementation) -> Iterator[_Question]:
 
 
 def _asked(
-    context: Context, engine: Implementation, question: _Question, by: tuple[Subject, OwnRounding]
+    context: Context, engine: Implementation, question: _Question, by: tuple[Subject, Rounding]
 ) -> Comparison | None:
     """What is wrong with an answer; None where nothing is, or the entry itself has none. In a manner of asking it is
     what the code answers otherwise; so it is at a kink, where the convention is its own."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -25,12 +27,12 @@ def excuse_undefined(context: Context) -> None:
     """At drawn points, gradients that are no numbers just where the entry has a kink say nothing."""
     for place, c in enumerate(context.found):
         is_gradient = c.status == "failed" and c.what is ClaimKind.GRADIENT and c.trial is not None
-        if is_gradient and _is_undefined(c) and _is_at_kink(context, c):
+        if is_gradient and is_undefined(c) and _is_at_kink(context, c):
             told = fact("undefined_at_kink", engine=c.engine)
             context.found[place] = replace(c, status="not_differentiable", verdict=told)
 
 
-def _is_undefined(c: Comparison) -> bool:
+def is_undefined(c: Comparison) -> bool:
     """Whether all that is wrong is no number, where there should be one."""
     if c.got_array is None or c.want_array is None or c.mask is None or c.got_array.shape != c.want_array.shape:
         return False
@@ -40,15 +42,24 @@ def _is_undefined(c: Comparison) -> bool:
 def _is_at_kink(context: Context, c: Comparison) -> bool:
     """Whether what the entry comes to has another slope on the left than on the right, along each of these elements."""
     assert c.mask is not None
-    problem, reference = raise_precision(context.points.at(c.trial).problem), context.engines.reference
-    if not isinstance(reference, DefineByRun) or c.tensor not in problem.inputs or len(problem.seeds) != 1:
+    problem = context.points.at(c.trial).problem
+    if c.tensor not in problem.inputs:
         return False
+    kinks = kinks_along(context, problem, c.tensor, [int(i) for i in np.flatnonzero(c.mask)])
+    return bool(kinks) and all(kinks)
+
+
+def kinks_along(context: Context, problem: Problem, name: str, indices: Iterable[int]) -> list[bool]:
+    """Of some elements of an input, the first few: whether what the entry comes to has two slopes there."""
+    precise, reference = raise_precision(problem), context.engines.reference
+    if not isinstance(reference, DefineByRun) or len(precise.seeds) != 1:
+        return []
     engine = raised(reference)
-    indices = [int(i) for i in np.flatnonzero(c.mask)[:_ELEMENTS]]
-    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
-        return all(
-            _has_two_slopes([_total(engine, problem, c.tensor, i, t) for t in (-_STEP, 0, _STEP)]) for i in indices
-        )
+    with using_default_dtype(dtypes.real_of(precise.dtype)), np.errstate(all="ignore"):
+        return [
+            _has_two_slopes([_total(engine, precise, name, i, t) for t in (-_STEP, 0, _STEP)])
+            for i in islice(indices, _ELEMENTS)
+        ]
 
 
 def _has_two_slopes(totals: list[float]) -> bool:

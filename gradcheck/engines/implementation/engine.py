@@ -20,6 +20,7 @@ from gradcheck.engines.implementation.kinds import Code
 from gradcheck.engines.implementation.left_behind import put_back
 from gradcheck.engines.implementation.manner import PLAIN, Manner, laid_out
 from gradcheck.engines.implementation.raised import CodeError, of_code
+from gradcheck.engines.implementation.rough import Rough
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.guard import ANYTHING, Output
 from gradcheck.engines.torch import Torch, nodes
@@ -141,6 +142,11 @@ class Implementation(Torch):
             except GradcheckError:
                 return {}
             return {name: np.array(array) for name, array in run.values.items()}
+
+    def rough(self, problem: Problem, seed: int) -> Evaluation:
+        """The evaluation where torch rounds otherwise."""
+        with Rough(seed):
+            return self.evaluate(problem)
 
     def uses_less_precision(self, problem: Problem) -> bool:
         """Whether some tensor is less precise than the problem's dtype while the code runs."""
