@@ -13,7 +13,7 @@ from gradcheck.checks.power import Power
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
-from gradcheck.language.case import Edit, Part
+from gradcheck.language.case import Case, Edit, Part
 from gradcheck.language.problem import Problem
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
@@ -244,6 +244,7 @@ class CaseResult:
     drift: tuple[Fact, ...] = ()  # what agrees less well than a baseline remembers
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
     cached: bool = False  # whether an earlier run came to it
+    case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, where it could be read
 
     @property
     def wrong_references(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass."""
+"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass;
+`gradcheck graph`: its picture."""
 
 from __future__ import annotations
 
@@ -122,3 +123,25 @@ def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
         names = dict.fromkeys(label.text for one in known for label in one.labels.values())
         hint = did_you_mean(tensor, names, f"there are {', '.join(list(names)[:12])}{', …' if len(names) > 12 else ''}")
         raise UsageError(f"no gradient reaches a tensor '{tensor}'", hint=hint)
+
+
+@click.command("graph")
+@click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["svg", "mermaid", "dot"]),
+    default="svg",
+    show_default=True,
+    help="For browsers, for Markdown, for Graphviz.",
+)
+def graph(case: str, format: str) -> int:
+    """Draw the graph of one case: values flow down, gradients come back.
+
+    Nothing is computed. Write the picture to a file: gradcheck graph FILE > graph.svg
+    """
+    from gradcheck.cli.select import select_one
+    from gradcheck.reports.commands.graph import render
+
+    write_stdout(render(select_one(case), format))
+    return 0

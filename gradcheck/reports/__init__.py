@@ -28,6 +28,7 @@ FORMATS: dict[str, str] = {
     "gitlab": "gradcheck.reports.formats.gitlab",
     "sarif": "gradcheck.reports.formats.sarif",
     "markdown": "gradcheck.reports.formats.markdown",
+    "html": "gradcheck.reports.formats.html",
 }
 
 
