@@ -15,6 +15,7 @@ from gradcheck.errors import Place
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Edit, Part
 from gradcheck.language.problem import Problem
+from gradcheck.shown import Shown
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
@@ -220,7 +221,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(Shown):
     """The verdict on one case, or on one file that could not be read (`name` is then empty)."""
 
     id: str
@@ -255,7 +256,7 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Shown):
     """All of a run, in the order of files and cases."""
 
     cases: tuple[CaseResult, ...]

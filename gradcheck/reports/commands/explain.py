@@ -69,7 +69,7 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
     for name in e.incoming:
         yield f"  {plain(name)} comes in"
     yield ""
-    yield from wrap(_evidence(e), width, "", "")
+    yield from wrap(evidence(e), width, "", "")
 
 
 def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
@@ -79,6 +79,11 @@ def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
     for formula in e.formulas:
         remarks = "".join(f"  ({remark})" for remark in (*_where(formula), *_remarks(formula)))
         yield formula.tensor, f"{to_text(formula.expr)}{remarks}"
+
+
+def remarks_of(formula: DerivedFormula) -> list[str]:
+    """Where it holds, and what else is to be said of it."""
+    return [*_where(formula), *_remarks(formula)]
 
 
 def _where(formula: DerivedFormula) -> Iterator[str]:
@@ -96,7 +101,8 @@ def _remarks(formula: DerivedFormula) -> Iterator[str]:
         yield "of this pass alone: other steps change what is left at the end"
 
 
-def _evidence(e: Explanation) -> str:
+def evidence(e: Explanation) -> str:
+    """Why the formulas may be believed."""
     points = max((formula.points for formula in e.formulas), default=0)
     proved = [formula.proved for formula in e.formulas if formula.proved is not None]
     text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"

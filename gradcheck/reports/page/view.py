@@ -110,8 +110,8 @@ def brief_view(case: CaseResult) -> View:
     return View(case, WORDS[case.status][0], plain(remark_of(case)), tuple(_facts(case)), brief=True)
 
 
-def full_view(case: CaseResult) -> View:
-    """Everything."""
+def full_view(case: CaseResult, titles: bool = False) -> View:
+    """Everything; with `titles` the nodes of the graph tell of themselves without a script."""
     members = members_of(case) if _is_bad(case) else []
     shown = [_shown(member) for member in members[:MOST_FINDINGS] if member.finding or member.error]
     graph = graph_of(case)
@@ -122,7 +122,7 @@ def full_view(case: CaseResult) -> View:
         tuple(_facts(case)),
         shown=tuple(shown),
         more=max(0, len(members) - MOST_FINDINGS),
-        graph="" if graph is None else drawn(graph, label=f"the graph of {case.name}"),
+        graph="" if graph is None else drawn(graph, titles=titles, label=f"the graph of {case.name}"),
         claims=tuple(_claims(case)),
         file=tuple(_file(case, members)),
         smallest=tuple(_smallest(case)),

@@ -29,8 +29,8 @@ _TALL, _FLAT, _LEAST = 44.0, 42.0, 58.0
 _APART = 5.0
 
 
-def drawn(graph: Graph, alone: bool = False, label: str = "the graph of the case") -> str:
-    """The picture; `alone` as a document of its own."""
+def drawn(graph: Graph, *, alone: bool = False, titles: bool = False, label: str = "the graph of the case") -> str:
+    """The picture; `alone` as a document of its own. With `titles` nodes tell of themselves without a script."""
     layout = laid_out(graph, [_size(node) for node in graph.nodes])
     room = 26 if graph.left_out else 0
     size = f'width="{layout.width:g}" height="{layout.height + room:g}"'
@@ -42,7 +42,10 @@ def drawn(graph: Graph, alone: bool = False, label: str = "the graph of the case
     if alone:
         parts.append(f"<style>{styles()}</style>")
     parts += lines(graph, layout)
-    parts += [_node(node, box, at) for at, (node, box) in enumerate(zip(graph.nodes, layout.boxes, strict=True))]
+    parts += [
+        _node(node, box, at, alone or titles)
+        for at, (node, box) in enumerate(zip(graph.nodes, layout.boxes, strict=True))
+    ]
     if graph.left_out:
         text = f"{graph.left_out:,} further nodes are not drawn"
         parts.append(f'<text class="more" x="8" y="{layout.height + 16:g}">{text}</text>')
@@ -60,12 +63,14 @@ def _size(node: Node) -> tuple[float, float]:
     return round(width), _TALL if node.text else _FLAT - 12
 
 
-def _node(node: Node, box: Box, at: int) -> str:
+def _node(node: Node, box: Box, at: int, titled: bool) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     classes = f"node {node.kind} {node.verdict}{' root' if node.is_root else ''}"
     about = f"{line(node.name, 60)}: {MEANINGS[node.verdict]}"
     told = "\n".join((about, *(line(one, 160) for one in node.told)))
     parts = [f'<g class="{classes}" data-at="{at}" tabindex="0" role="img" aria-label="{escape(told)}">']
+    if titled:
+        parts.append(f"<title>{escape(told)}</title>")
     if node.verdict == "faulty":
         parts.append(_rect("ring", left - 4, top - 4, box.width + 8, box.height + 8, 12))
     rounding = box.height / 2 if node.kind != "entry" else 8
