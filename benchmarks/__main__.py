@@ -10,7 +10,7 @@ import numpy as np
 
 BENCHMARKS = (
     *("chain", "scale", "matmul", "files", "again", "parallel", "peers", "diagnosis", "probing"),
-    *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
+    *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo", "page"),
 )
 #: Where a benchmark stands, if not in a module of its name.
 ELSEWHERE = {"spellings": "exam.spellings"}

@@ -99,7 +99,7 @@ def render(template: str, styles: Iterable[str], scripts: Iterable[str], **shown
     style, script = ("".join(static(name) for name in names) for names in (styles, scripts))
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types gradcheck"
     )
     page = environment().get_template(template)
     return page.render(policy=policy, style=style, script=script, version=__version__, marks=MARKS, **shown) + "\n"

@@ -38,10 +38,6 @@ class Line:
     meant: str = ""
     after: str = ""
 
-    @property
-    def is_marked(self) -> bool:
-        return bool(self.meant)
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -83,7 +79,6 @@ class Claimed:
     """A claim that did not fail: its columns, and its formula as MathML."""
 
     columns: tuple[str, ...]
-    status: str
     math: str = ""
 
 
@@ -242,7 +237,7 @@ def _claims(case: CaseResult) -> list[Claimed]:
         first = group[0]
         left = "" if first.what is ClaimKind.CHECK else first.tensor
         math = typeset(first.formula, left) if first.what in _FORMULAS and first.formula else ""
-        found.append(Claimed(columns, first.status, math))
+        found.append(Claimed(columns, math))
     return found
 
 
@@ -262,7 +257,7 @@ def _file(case: CaseResult, members: Sequence[Member]) -> list[Line]:
         line = _line(found)
         if line is not None and found.place.file == (case.place.file or case.file):
             marked.setdefault(line.number, line)
-    last = next((n for n, text in enumerate(lines[first:], first + 1) if text.rstrip() == "---"), len(lines) + 1) - 1
+    last = next((n for n in range(first, len(lines)) if lines[n].rstrip() == "---"), len(lines))
     if last - first >= MOST_LINES:
         middle = min(marked, default=first)
         first = max(first, min(middle - MOST_LINES // 2, last - MOST_LINES))

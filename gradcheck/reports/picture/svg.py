@@ -42,10 +42,8 @@ def drawn(graph: Graph, *, alone: bool = False, titles: bool = False, label: str
     if alone:
         parts.append(f"<style>{styles()}</style>")
     parts += lines(graph, layout)
-    parts += [
-        _node(node, box, at, alone or titles)
-        for at, (node, box) in enumerate(zip(graph.nodes, layout.boxes, strict=True))
-    ]
+    pairs = zip(graph.nodes, layout.boxes, strict=True)
+    parts += [_node(node, box, alone or titles) for node, box in pairs]
     if graph.left_out:
         text = f"{graph.left_out:,} further nodes are not drawn"
         parts.append(f'<text class="more" x="8" y="{layout.height + 16:g}">{text}</text>')
@@ -63,12 +61,12 @@ def _size(node: Node) -> tuple[float, float]:
     return round(width), _TALL if node.text else _FLAT - 12
 
 
-def _node(node: Node, box: Box, at: int, titled: bool) -> str:
+def _node(node: Node, box: Box, titled: bool) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     classes = f"node {node.kind} {node.verdict}{' root' if node.is_root else ''}"
     about = f"{line(node.name, 60)}: {MEANINGS[node.verdict]}"
     told = "\n".join((about, *(line(one, 160) for one in node.told)))
-    parts = [f'<g class="{classes}" data-at="{at}" tabindex="0" role="img" aria-label="{escape(told)}">']
+    parts = [f'<g class="{classes}" tabindex="0" role="img" aria-label="{escape(told)}">']
     if titled:
         parts.append(f"<title>{escape(told)}</title>")
     if node.verdict == "faulty":
