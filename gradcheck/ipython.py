@@ -4,9 +4,11 @@ of it."""
 from __future__ import annotations
 
 import argparse
+import atexit
 import shlex
 import tempfile
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from gradcheck.checks.result import RunResult
@@ -16,11 +18,12 @@ from gradcheck.errors import UsageError
 
 def load(shell: Any) -> None:
     """What `%load_ext` calls. Cells are kept as files as long as the session lasts, for reports to show their lines."""
-    folder = tempfile.TemporaryDirectory(prefix="gradcheck-")  # removed with the session
+    folder = Path(tempfile.mkdtemp(prefix="gradcheck-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
 
     def gradcheck(line: str, cell: str) -> RunResult:
         """Check the case of this cell. --engine NAME (a class of the notebook, too), --reference, --seed, --dtype."""
-        file = Path(folder.name) / f"cell-{getattr(shell, 'execution_count', 0)}.yaml"
+        file = folder / f"cell-{getattr(shell, 'execution_count', 0)}.yaml"
         file.write_text(cell, encoding="utf-8")
         return run(file, **choices(line, shell.user_ns))
 

@@ -19,6 +19,8 @@ from gradcheck.reports.text import plain
 #: A longer formula is not typeset: nobody would see it at once, and browsers nest only so deep.
 MOST = 3000
 _TOKEN = re.compile(r"\\(?:[A-Za-z]+|.)|\d+(?:\.\d*)?|\s+|.", re.DOTALL)
+#: What fences grow with.
+_TALL = re.compile("<m(frac|sqrt|table|over)>")
 _OPERATORS = {
     "\\cdot": "·", "\\odot": "⊙", "\\le": "≤", "\\ge": "≥", "\\ne": "≠", "\\lor": "∨", "\\land": "∧", "\\lnot": "¬",
     "\\sum": "∑", "\\bmod": "mod", "\\top": "⊤", "\\dagger": "†", "\\nabla": "∇", "\\ldots": "…", "-": "−",
@@ -126,8 +128,10 @@ class _Reader:
             self.frames.append(_Frame("fence", sign))
         elif len(self.frames) > 1:
             frame = self.frames.pop()
-            ends = [f'<mo fence="true">{escape(one)}</mo>' for one in (frame.opening, sign)]
-            self._give(f"<mrow>{ends[0]}{''.join(frame.items)}{ends[1]}</mrow>")
+            inside = "".join(frame.items)
+            grows = "" if _TALL.search(inside) else ' stretchy="false"'
+            ends = [f"<mo{grows}>{escape(one)}</mo>" for one in (frame.opening, sign)]
+            self._give(f"<mrow>{ends[0]}{inside}{ends[1]}</mrow>")
 
     def _cases(self, begins: bool) -> None:
         if begins:
