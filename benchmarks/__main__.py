@@ -11,7 +11,7 @@ import numpy as np
 BENCHMARKS = (
     *("chain", "scale", "matmul", "files", "again", "parallel", "linear", "peers", "diagnosis", "probing"),
     *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo", "mutation"),
-    *("code", "layers"),
+    *("code", "layers", "page"),
 )
 #: Where a benchmark stands, if not in a module of its name.
 ELSEWHERE = {"spellings": "exam.spellings"}

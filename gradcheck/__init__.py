@@ -33,5 +33,10 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES[name]), name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext gradcheck`: cells that begin with `%%gradcheck` hold a case."""
+    import_module("gradcheck.ipython").load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

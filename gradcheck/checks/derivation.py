@@ -34,6 +34,7 @@ from gradcheck.language.symbolic.derive import MAX_NODES, definitions, derive
 from gradcheck.language.symbolic.simplify.facts import Facts, Sample
 from gradcheck.language.symbolic.simplify.rules import Simplifier
 from gradcheck.language.symbolic.simplify.spelling import spelled
+from gradcheck.shown import Shown
 
 #: In a graph of no more entries, gradients are also looked for in closed form.
 FEW = 32
@@ -60,7 +61,7 @@ class DerivedFormula:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Shown):
     """What a case computes, and its gradients after the pass `step`. `why_not` says why there are none; `proved_at` the
     sizes that proofs are about, where they are not the case's own; `incoming` are the roots whose gradient is what
     comes in and no formula."""

@@ -13,8 +13,9 @@ from gradcheck.checks.power import Power
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
-from gradcheck.language.case import Edit, Part
+from gradcheck.language.case import Case, Edit, Part
 from gradcheck.language.problem import Problem
+from gradcheck.shown import Shown
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
@@ -220,7 +221,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(Shown):
     """The verdict on one case, or on one file that could not be read (`name` is then empty)."""
 
     id: str
@@ -244,6 +245,7 @@ class CaseResult:
     drift: tuple[Fact, ...] = ()  # what agrees less well than a baseline remembers
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
     cached: bool = False  # whether an earlier run came to it
+    case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, where it could be read
 
     @property
     def wrong_references(self) -> tuple[str, ...]:
@@ -254,7 +256,7 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Shown):
     """All of a run, in the order of files and cases."""
 
     cases: tuple[CaseResult, ...]

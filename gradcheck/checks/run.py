@@ -67,7 +67,7 @@ def run(
     interrupted = False
     try:
         with closing(_results(work, chosen, engines)) as arrived:
-            for found in _in_turn(arrived, early, chosen):
+            for found in _in_turn(_with_cases(arrived, work, chosen), early, chosen):
                 results.append(found)
                 if on_result is not None:
                     on_result(found, len(work))
@@ -81,6 +81,16 @@ def run(
             if on_result is not None:
                 on_result(found, len(work))
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
+
+
+def _with_cases(
+    arrived: Iterator[tuple[int, CaseResult]], work: Sequence[Work], options: Options
+) -> Iterator[tuple[int, CaseResult]]:
+    """Each result with its case, in the dtype that the run asks for: what others computed, or an earlier run has,
+    comes without."""
+    for at, found in arrived:
+        case = work[at]
+        yield at, replace(found, case=options.of(case).apply(case)) if isinstance(case, Case) else found
 
 
 def _results(

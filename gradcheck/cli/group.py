@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "list": "gradcheck.cli.read:list_ids",
     "explain": "gradcheck.cli.show:explain",
     "trace": "gradcheck.cli.show:trace",
+    "graph": "gradcheck.cli.show:graph",
     "conform": "gradcheck.cli.conform:command",
     "ops": "gradcheck.cli.vocabulary:ops",
     "cookbook": "gradcheck.cli.cookbook:command",

@@ -1,4 +1,5 @@
-"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass."""
+"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass;
+`gradcheck graph`: its picture."""
 
 from __future__ import annotations
 
@@ -70,9 +71,17 @@ def explain(
 @click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
 @options.SEED
 @options.MEMORY
-@click.option("--json", "as_json", is_flag=True, help="Write JSON, with every event.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="For reading, for programs, as a page to step through.",
+)
 @options.VERBOSE
-def trace(case: str, step: int | None, tensor: str, as_json: bool, verbose: int, **further: int | None) -> int:
+def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, **further: int | None) -> int:
     """Show the backward pass of one case, event by event.
 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
@@ -89,14 +98,18 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, verbose: int,
         explained = _explained(chosen, further["seed"])
     _check(traced, step, tensor)
     index = None if step is None else step - 1
-    if as_json:
+    if format == "html":
+        from gradcheck.reports.commands.trace_page import page
+
+        write_stdout(page(traced, index))
+    elif as_json or format == "json":
         from gradcheck.reports.commands import trace_json
 
         write_stdout(trace_json.render(traced, step=index, tensor=tensor, explained=explained))
     else:
         from gradcheck.reports.commands.trace import render
 
-        look = Look(width=width(), verbosity=min(1, verbose))
+        look = Look(width=width(), verbosity=min(1, further["verbose"] or 0))
         write_stdout(render(traced, look, step=index, tensor=tensor, explained=explained))
     return 1 if traced.error is not None or any(one.unexpected for one in traced.steps) else 0
 
@@ -122,3 +135,25 @@ def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
         names = dict.fromkeys(label.text for one in known for label in one.labels.values())
         hint = did_you_mean(tensor, names, f"there are {', '.join(list(names)[:12])}{', …' if len(names) > 12 else ''}")
         raise UsageError(f"no gradient reaches a tensor '{tensor}'", hint=hint)
+
+
+@click.command("graph")
+@click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["svg", "mermaid", "dot"]),
+    default="svg",
+    show_default=True,
+    help="For browsers, for Markdown, for Graphviz.",
+)
+def graph(case: str, format: str) -> int:
+    """Draw the graph of one case: values flow down, gradients come back.
+
+    Nothing is computed. Write the picture to a file: gradcheck graph FILE > graph.svg
+    """
+    from gradcheck.cli.select import select_one
+    from gradcheck.reports.commands.graph import render
+
+    write_stdout(render(select_one(case), format))
+    return 0

@@ -3,8 +3,9 @@
 Every sentence stands in `phrases`. `text` makes text and numbers safe and short, `tensors` shows arrays, `source`
 finds the reader's own line and `excerpt` shows it. `findings` puts together what is wrong with a case for one reason,
 `causes` what is wrong with a run. `failed` and `passed` tell of a case, `listing`, `overview` and `summary` of the
-run; `formats` and `commands` put these together. Nothing here computes a verdict, and nothing below can import it. A
-new format goes to `formats`, the report of a new command to `commands`, a new sentence to `phrases`.
+run; `picture` draws graphs, `page` makes HTML, `notebook` the same for Jupyter. `formats` and `commands` put these
+together. Nothing here computes a verdict, and nothing below can import it. A new format goes to `formats`, the report
+of a new command to `commands`, a new sentence to `phrases`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ FORMATS: dict[str, str] = {
     "gitlab": "gradcheck.reports.formats.gitlab",
     "sarif": "gradcheck.reports.formats.sarif",
     "markdown": "gradcheck.reports.formats.markdown",
+    "html": "gradcheck.reports.formats.html",
 }
 
 

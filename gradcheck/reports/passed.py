@@ -111,18 +111,24 @@ def _conventions(case: CaseResult) -> list[str]:
 # Table -------------------------------------------------------------------------------------------------
 
 
-def table(case: CaseResult, width: int = 80) -> list[Text]:
-    """Every claim that did not fail, a line each, its trials included; columns as wide as they need be."""
+def rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]]]:
+    """Every claim that did not fail, its trials with it, and its columns: what, of which tensor, between whom, of what
+    size, how it went."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for c in case.comparisons:
         if c.status not in UNSETTLED:
             groups.setdefault((c.what, c.tensor, c.step, c.engine, c.reference, c.formula, c.status), []).append(c)
-    rows = [_row(group) for group in groups.values()]
-    if not rows:
+    return [(group, _row(group)) for group in groups.values()]
+
+
+def table(case: CaseResult, width: int = 80) -> list[Text]:
+    """The same, a line each; columns as wide as they need be."""
+    found = [columns for _, columns in rows(case)]
+    if not found:
         return []
-    widths = [min(_COLUMN, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
+    widths = [min(_COLUMN, max(map(cell_len, column))) for column in zip(*found, strict=True)]
     lines = []
-    for row in rows:
+    for row in found:
         padded = [text + " " * max(0, room - cell_len(text)) for text, room in zip(row, widths, strict=True)]
         lines.append(Text(" " * 10 + "  ".join(padded).rstrip(), style="dim"))
     return lines

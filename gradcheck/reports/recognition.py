@@ -13,7 +13,7 @@ _JSON = re.compile(r'\s*\{"schema": \d+, "gradcheck": ')
 _LINES = re.compile(r'\s*\{"event": "begin", "schema": \d+, "gradcheck": ')
 _GITLAB = re.compile(r'\s*\[(\{"check_name": "gradcheck/|\]\s*$)')
 _SARIF = re.compile(r'\s*\{"\$schema": "[^"]*sarif[^"]*", "version": [^{]*\{"tool": \{"driver": \{"name": "gradcheck"')
-_MARKDOWN = re.compile(r"\s*<!-- a report of gradcheck -->")
+_MARKED = re.compile(r"\s*(<!DOCTYPE html>\s*)?<!-- a report of gradcheck -->")
 _JUNIT = re.compile(r'\s*(<\?xml[^>]*>)?\s*<testsuites name="gradcheck"')
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 #: The summary, which is the last line of what is written for people and for GitHub.
@@ -22,7 +22,7 @@ _SUMMARY = re.compile(rf"(interrupted: .*|(no cases|\d+ ({'|'.join(get_args(Case
 
 def is_report(begin: str, end: str) -> bool:
     """Whether a file that begins and ends so is a report in one of `FORMATS`."""
-    if any(form.match(begin) for form in (_JSON, _LINES, _JUNIT, _GITLAB, _SARIF, _MARKDOWN)):
+    if any(form.match(begin) for form in (_JSON, _LINES, _JUNIT, _GITLAB, _SARIF, _MARKED)):
         return True
     *_, last = ["", *_COLOUR.sub("", end).rstrip().splitlines()]
     return _SUMMARY.fullmatch(last) is not None

@@ -47,7 +47,7 @@ def located(place: Place, part: Part | None) -> Spot:
     """A part of the text that begins at a place. Where the file is not there any more, the text is its own line."""
     if not place.line:
         return Spot(place)
-    lines = _lines(place.file)
+    lines = lines_of(place.file)
     if part is None:
         return _whole(place, lines[place.line - 1]) if place.line <= len(lines) else Spot(place)
     if place.line > len(lines) or not _stands_there(lines, place, part.text):
@@ -78,7 +78,7 @@ def near(place: Place) -> Place:
 
 def stands_at(place: Place, text: str) -> bool:
     """Whether the file has this text at the place, on one line."""
-    lines = _lines(place.file)
+    lines = lines_of(place.file)
     return 0 < place.line <= len(lines) and lines[place.line - 1].startswith(text, max(0, place.column - 1))
 
 
@@ -122,7 +122,8 @@ def _common(line: str, text: str) -> int:
     return max(1, len(line[:length].rstrip()))
 
 
-def _lines(file: str) -> tuple[str, ...]:
+def lines_of(file: str) -> tuple[str, ...]:
+    """All lines of a file as it is now; none of one that cannot be read."""
     path = Path(file)
     try:
         known = path.stat()

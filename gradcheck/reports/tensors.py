@@ -35,10 +35,10 @@ def numbers(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.kind == "V" else array
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """One number in four digits; integers up to a million whole."""
     if isinstance(value, complex):
-        return _complex(_short(value.real), _short(value.imag))
+        return _complex(short(value.real), short(value.imag))
     if isinstance(value, bool) or not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:
@@ -52,7 +52,7 @@ def _complex(real: str, imaginary: str) -> str:
 
 def _nested(value: Any) -> str:
     """A list's depth is its array's number of dimensions, which NumPy bounds."""
-    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else _short(value)
+    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else short(value)
 
 
 # Side by side ------------------------------------------------------------------------------------------

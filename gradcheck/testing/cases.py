@@ -12,6 +12,7 @@ from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import as_engine
 from gradcheck.engines.resolve import engine as engine_of
+from gradcheck.testing.failed import CheckFailed
 
 __all__ = ["check_cases", "check_engine"]
 
@@ -28,7 +29,7 @@ def check_cases(cases: Source, **choices: Any) -> RunResult:
     if found.exit_code:
         from gradcheck.reports import Look, render
 
-        raise AssertionError(render(found, look=Look(width=100, verbosity=-1)))
+        raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
     return found
 
 

@@ -14,6 +14,7 @@ from gradcheck.checks.result import RunResult
 from gradcheck.checks.run import run
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
+from gradcheck.testing.failed import CheckFailed
 
 #: What the function's result is called in the report.
 RESULT = "y"
@@ -63,7 +64,7 @@ def check_function(
     if found.exit_code:
         from gradcheck.reports import Look, render
 
-        raise AssertionError(render(found, look=Look(width=100, verbosity=-1)))
+        raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
     return found
 
 

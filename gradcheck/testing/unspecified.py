@@ -34,5 +34,6 @@ def check_alone(implementation: Implementation, case: Case, names: Sequence[str]
     for dtype in implementation.dtypes or (case.dtype,):
         context = check(replace(case, dtype=dtype), engine, witness, options)
         context.options = replace(options, engines=(engine,))
-        results.append(verdict(context, replace(case, dtype=dtype), 0.0))
+        held = replace(case, dtype=dtype)
+        results.append(replace(verdict(context, held, 0.0), case=held))
     return RunResult(tuple(results), 0.0, environment(), selected=len(results))

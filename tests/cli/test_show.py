@@ -128,3 +128,37 @@ def test_a_pass_that_raises_fails(gradcheck: Gradcheck, folder: Path) -> None:
     outcome = gradcheck("trace", "a.yaml")
     assert outcome.code == 1
     assert "error non_scalar_backward" in outcome.out
+
+
+# Pictures ------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_as_a_page(gradcheck: Gradcheck, cases: Path) -> None:
+    shown = gradcheck("trace", "cases/good.yaml::squares", "--format", "html")
+    assert shown.code == 0
+    assert shown.out.startswith("<!DOCTYPE html>")
+    assert 'class="controls"' in shown.out
+    as_json = [gradcheck("trace", "cases/good.yaml::squares", *how).out for how in (["--json"], ["--format", "json"])]
+    assert as_json[0] == as_json[1]
+
+
+def test_a_graph_in_every_notation(gradcheck: Gradcheck, cases: Path) -> None:
+    begins = {"svg": "<svg xmlns=", "mermaid": "flowchart TD\n", "dot": "digraph case {\n"}
+    for notation, begin in begins.items():
+        shown = gradcheck("graph", "cases/good.yaml::squares", "--format", notation)
+        assert (shown.code, shown.err) == (0, "")
+        assert shown.out.startswith(begin)
+        assert "loss" in shown.out
+
+
+def test_drawing_loads_neither_torch_nor_jinja2(cases: Path) -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['graph', 'cases/good.yaml::squares']; from gradcheck.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "sys.exit(bool({'torch', 'jinja2', 'rich'} & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=cases, capture_output=True, text=True, timeout=100,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr

@@ -81,6 +81,11 @@ def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
         yield formula.tensor, f"{to_text(formula.expr)}{remarks}"
 
 
+def remarks_of(formula: DerivedFormula) -> list[str]:
+    """Where it holds, and what else is to be said of it."""
+    return [*_where(formula), *_remarks(formula)]
+
+
 def _where(formula: DerivedFormula) -> Iterator[str]:
     """Where it holds, if there is a guard that was left out."""
     if formula.nonzero:
@@ -97,6 +102,7 @@ def _remarks(formula: DerivedFormula) -> Iterator[str]:
 
 
 def evidence(e: Explanation) -> str:
+    """Why the formulas may be believed."""
     points = max((formula.points for formula in e.formulas), default=0)
     proved = [formula.proved for formula in e.formulas if formula.proved is not None]
     text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"

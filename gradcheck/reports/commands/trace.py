@@ -12,6 +12,7 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
 from gradcheck.checks.derivation import Explanation
 from gradcheck.engines.trace import Label, TracedCase, TracedStep
+from gradcheck.errors import TensorError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.explain import formula_texts
 from gradcheck.reports.tensors import inline
@@ -36,7 +37,7 @@ def render(
     left of the pass that is `explained` comes with its formula."""
     lines = [plain(traced.case.id)]
     if traced.error is not None:
-        error = _error(traced.error.kind, str(traced.error))
+        error = error_text(traced.error)
         lines += _told(f"the forward pass stops at {traced.failed_at}: {error}", look)
     for one in traced.steps:
         if step is None or one.index == step:
@@ -50,28 +51,41 @@ def called(labels: Labels, name: str) -> list[Tensor]:
     return [t for t, label in labels.items() if name in (label.name, label.text, label.expression) and name]
 
 
+def sentences(trace: Trace, labels: Labels) -> list[tuple[Received | PassedOn, str]]:
+    """Every event, and what is told of it on one line."""
+    tree = _Tree(labels, Look(width=10**9))
+    return [(event, tree.told(event)) for event in trace.events]
+
+
+def kept_lines(trace: Trace, labels: Labels) -> list[str]:
+    """What the pass leaves behind, a line each."""
+    return [line.strip() for line in _keeping(list(trace.kept), labels, Look(width=10**4))]
+
+
 def concerns(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
     """Whether one of these tensors receives a gradient, or passes its own on."""
     return event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
 
 
 def _step(one: TracedStep, look: Look, tensor: str, explained: Explanation | None) -> list[str]:
-    title = f"step {one.index + 1}: {_action(one)}"
+    title = f"step {one.index + 1}: {action(one)}"
     lines = _told(title, look, indent="")
     if one.trace is not None:
         lines += _pass(one, one.trace, look, tensor)
         lines += _formulas(one.trace, one.labels, explained, look) if explained is not None and not tensor else []
     if one.error is not None:
         asked = "as the case asks" if not one.unexpected else "which the case does not ask for"
-        lines += _told(f"{_error(one.error.kind, str(one.error))}; {asked}", look)
+        lines += _told(f"{error_text(one.error)}; {asked}", look)
     return lines
 
 
-def _error(kind: str, message: str) -> str:
-    return f"error {kind}: {plain(message)}"
+def error_text(error: TensorError) -> str:
+    """`error shape: …`."""
+    return f"error {error.kind}: {plain(str(error))}"
 
 
-def _action(one: TracedStep) -> str:
+def action(one: TracedStep) -> str:
+    """What a step does."""
     step = one.step
     if step.action == "zero_grad":
         return f"zero_grad {', '.join(step.names) or 'all'}: no gradient is kept there any more"
@@ -149,15 +163,19 @@ class _Tree:
 
     def _lines(self, event: Received | PassedOn, number: int) -> list[str]:
         """One event, in more than one line where it is too wide."""
-        own = self.labels[event.tensor]
         if isinstance(event, PassedOn):
             indent = f"{number:>4} " + self._indent(event.tensor)
-            text = f"{_made(own)}  ({own.op}) passes on {self._value(event.gradient)}"
         else:
             indent = "       " + ("" if event.sender is None else self._indent(event.sender))
-            sender = "outside" if event.sender is None else _called(self.labels[event.sender], MAX_SENDER)
-            text = f"{_called(own)} receives {self._value(event.gradient)} from {sender}: {self._standing(event)}"
-        return wrap(text, self.look.width, indent, " " * (len(indent) + 4))
+        return wrap(self.told(event), self.look.width, indent, " " * (len(indent) + 4))
+
+    def told(self, event: Received | PassedOn) -> str:
+        """One event, on one line."""
+        own = self.labels[event.tensor]
+        if isinstance(event, PassedOn):
+            return f"{_made(own)}  ({own.op}) passes on {self._value(event.gradient)}"
+        sender = "outside" if event.sender is None else _called(self.labels[event.sender], MAX_SENDER)
+        return f"{_called(own)} receives {self._value(event.gradient)} from {sender}: {self._standing(event)}"
 
     def _indent(self, tensor: Tensor) -> str:
         return " " * 2 * min(self._depth.get(tensor, 0), MAX_DEPTH)

@@ -1,0 +1,51 @@
+"""What a case's tensors look like: of each value and gradient its shape, range and norm, as the core computes them.
+
+For pictures alone: nothing is judged by it, and what cannot be computed, or is very large, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.autograd.trace import Glimpse, glimpse
+from gradcheck.engines.core import Core
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.sampling import draw
+
+#: Parts of the graph, elements of its leaves: of more nothing is computed again for a picture.
+MOST_PARTS, MOST_ELEMENTS = 20_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tensor at the end of a case's steps; its gradient where it has one."""
+
+    value: Glimpse
+    gradient: Glimpse | None = None
+
+
+def glimpses(case: Case, seed: int | None = None) -> Mapping[str, Seen]:
+    """By the names of inputs, constants and entries; empty where that takes too much, or cannot be."""
+    if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > MOST_PARTS:
+        return {}
+    try:
+        with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
+            problem = draw(case, seed)
+            leaves = {**problem.inputs, **problem.constants}
+            if sum(array.size for array in leaves.values()) > MOST_ELEMENTS:
+                return {}
+            found = Core().evaluate(problem)
+            constants = {name: Seen(glimpse(array)) for name, array in problem.constants.items()}
+            if not found.states:
+                return {**{name: Seen(glimpse(array)) for name, array in problem.inputs.items()}, **constants}
+            last = found.states[-1]
+            return constants | {
+                name: Seen(glimpse(value), None if (g := last.gradients.get(name)) is None else glimpse(g))
+                for name, value in last.values.items()
+            }
+    except (GradcheckError, MemoryError):
+        return {}

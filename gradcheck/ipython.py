@@ -1,0 +1,56 @@
+"""`%load_ext gradcheck` in IPython and Jupyter: a cell that begins with `%%gradcheck` holds a case, and shows what came
+of it."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import shlex
+import tempfile
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from gradcheck.checks.result import RunResult
+from gradcheck.checks.run import run
+from gradcheck.errors import UsageError
+
+
+def load(shell: Any) -> None:
+    """What `%load_ext` calls. Cells are kept as files as long as the session lasts, for reports to show their lines."""
+    folder = Path(tempfile.mkdtemp(prefix="gradcheck-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+
+    def gradcheck(line: str, cell: str) -> RunResult:
+        """Check the case of this cell. --engine NAME (a class of the notebook, too), --reference, --seed, --dtype."""
+        file = folder / f"cell-{getattr(shell, 'execution_count', 0)}.yaml"
+        file.write_text(cell, encoding="utf-8")
+        return run(file, **choices(line, shell.user_ns))
+
+    shell.register_magic_function(gradcheck, magic_kind="cell", magic_name="gradcheck")
+
+
+def choices(line: str, names: Any) -> dict[str, Any]:
+    """Fields of `Options`, as they stand behind `%%gradcheck`; an engine may be one of the notebook's names. Raises
+    UsageError."""
+    parser = _Parser(prog="%%gradcheck", add_help=False)
+    parser.add_argument("--engine", action="append", dest="engines")
+    parser.add_argument("--reference")
+    parser.add_argument("--dtype")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--trials", type=int)
+    parser.add_argument("--allow-code", action="store_true", default=None)
+    found = {key: value for key, value in vars(parser.parse_args(shlex.split(line))).items() if value is not None}
+    if "engines" in found:
+        from gradcheck.engines.resolve import as_engine
+
+        found["engines"] = [
+            as_engine(names[one], one, one) if one in names else one  # whatever else it is, `run` knows
+            for one in found["engines"]
+        ]
+    return found
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise UsageError(message, hint="there are --engine, --reference, --dtype, --seed, --trials and --allow-code")

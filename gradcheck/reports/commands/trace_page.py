@@ -1,0 +1,110 @@
+"""A traced backward pass as a page that is stepped through: who sends what to whom, who waits for how many, who passes
+on, in the picture of the pass's own tensors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.autograd.trace import Received, Trace
+from gradcheck.engines.trace import Label, TracedCase, TracedStep
+from gradcheck.reports.commands.trace import Labels, action, error_text, kept_lines, sentences
+from gradcheck.reports.page.document import render as rendered
+from gradcheck.reports.page.document import script_data
+from gradcheck.reports.page.knowledge import statistics
+from gradcheck.reports.picture.graph import Edge, Graph, Kind, Node
+from gradcheck.reports.picture.svg import drawn
+from gradcheck.reports.text import plain
+
+#: A pass of more tensors, or of more events, is told as far as that.
+MOST_NODES, MOST_EVENTS = 300, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A step of the case: the picture of its tensors, what happens in words, and what is left at the end."""
+
+    title: str
+    error: str = ""
+    graph: str = ""
+    lines: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    more: int = 0
+    number: int = 0
+
+
+def page(traced: TracedCase, step: int | None = None) -> str:
+    """All steps, or the one with this index, as a document; ending in a newline."""
+    chosen = [one for one in traced.steps if step is None or one.index == step]
+    pairs = [_pass(one) for one in chosen]
+    failed = ""
+    if traced.error is not None:
+        failed = f"the forward pass stops at {traced.failed_at}: {error_text(traced.error)}"
+    return rendered(
+        "trace.html.j2",
+        ("graph.css", "pieces.css", "page.css", "trace.css"),
+        ("trace.js",),
+        title=plain(traced.case.name),
+        failed=plain(failed),
+        passes=[found for found, _ in pairs],
+        data=script_data([data for _, data in pairs]),
+    )
+
+
+def _pass(one: TracedStep) -> tuple[Pass, dict[str, Any]]:
+    title = f"step {one.index + 1}: {action(one)}"
+    error = "" if one.error is None else error_text(one.error)
+    if one.trace is None or one.trace.freed is not None:
+        return Pass(title, error, number=one.index), {"edges": [], "events": []}
+    graph, places = graph_of(one.trace, one.labels)
+    told = sentences(one.trace, one.labels)
+    events = [
+        {
+            "at": places.get(event.tensor, -1),
+            "from": -1 if not isinstance(event, Received) or event.sender is None else places.get(event.sender, -1),
+            "received": event.received if isinstance(event, Received) else 0,
+            "expected": event.expected if isinstance(event, Received) else 0,
+        }
+        for event, _ in told[:MOST_EVENTS]
+    ]
+    found = Pass(
+        title,
+        error,
+        drawn(graph, label=f"the tensors of {title}"),
+        tuple(text for _, text in told[:MOST_EVENTS]),
+        tuple(kept_lines(one.trace, one.labels)),
+        max(0, len(told) - MOST_EVENTS),
+        one.index,
+    )
+    return found, {"edges": [[edge.source, edge.target] for edge in graph.edges], "events": events}
+
+
+def graph_of(trace: Trace, labels: Labels) -> tuple[Graph, dict[Tensor, int]]:
+    """The tensors that the pass touches, makers first, and where each stands among them."""
+    done = dict.fromkeys(reversed(trace.order))  # a child passes on before its makers do
+    tensors = [*(tensor for tensor in labels if tensor not in done), *done]
+    left_out = max(0, len(tensors) - MOST_NODES)
+    tensors = tensors[left_out:]
+    places = {tensor: at for at, tensor in enumerate(tensors)}
+    sums = {event.tensor: event.total for event in trace.events if isinstance(event, Received)}
+    nodes = tuple(
+        _node(tensor, labels[tensor], f"gradient: {statistics(sums[tensor])}" if tensor in sums else "", trace)
+        for tensor in tensors
+    )
+    edges = tuple(
+        Edge(places[maker], at, times)
+        for tensor, at in places.items()
+        for maker, times in Counter(tensor.creators).items()
+        if maker in places and places[maker] < at
+    )
+    return Graph(nodes, edges, left_out), places
+
+
+def _node(tensor: Tensor, label: Label, gradient: str, trace: Trace) -> Node:
+    name = label.name or f"({label.op})"
+    shape = f"shape [{', '.join(map(str, tensor.data.shape))}] {tensor.data.dtype}"
+    told = tuple(filter(None, (label.text, shape, gradient)))
+    kind: Kind = "input" if tensor.creation_op is None else "entry"
+    return Node(name, kind, label.expression, is_root=any(tensor is root for root in trace.roots), told=told)

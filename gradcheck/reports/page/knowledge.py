@@ -1,0 +1,125 @@
+"""What the nodes of a case's graph say: a verdict each, and the lines that are shown of it on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradcheck.autograd.trace import Glimpse
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.glimpses import Seen, glimpses
+from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.reports.phrases.comparisons import headline, title
+from gradcheck.reports.picture.graph import Graph, Verdict, nearest, of_case, told
+from gradcheck.reports.text import brief
+
+#: A larger graph is not drawn whole; a larger tensor not computed again for its picture.
+MOST_NODES, MOST_ELEMENTS = 300, 4_000_000
+#: How many claims a node tells of.
+_CLAIMS = 4
+_ORDER: tuple[Verdict, ...] = ("unknown", "passed", "follows", "undecided", "failed", "faulty")
+_WITHOUT_TENSOR = (ClaimKind.CHECK, ClaimKind.RAISES, ClaimKind.DOT_PRODUCT)
+
+
+def graph_of(result: CaseResult) -> Graph | None:
+    """The graph of the case with what the result says of each node; None where the case is not known any more."""
+    if result.case is None or not result.case.graph:
+        return None
+    graph = of_case(result.case)
+    verdicts = verdicts_of(result)
+    # of a large graph only what is drawn has lines to be shown
+    graph = nearest(told(graph, {name: (verdict, ()) for name, verdict in verdicts.items()}), MOST_NODES)
+    return told(graph, _known(result, graph, verdicts))
+
+
+def verdicts_of(result: CaseResult) -> dict[str, Verdict]:
+    """By the names of tensors; the worst that was found of each."""
+    found: dict[str, Verdict] = {}
+
+    def learn(name: str, verdict: Verdict) -> None:
+        name = name.partition("[")[0]
+        if _ORDER.index(verdict) > _ORDER.index(found.get(name, "unknown")):
+            found[name] = verdict
+
+    for c in result.comparisons:
+        if c.what in _WITHOUT_TENSOR:
+            continue
+        entry = _origin(c)
+        if entry:
+            learn(entry, "faulty")
+        learn(c.tensor, _verdict(c, entry))
+    return found
+
+
+def _origin(c: Comparison) -> str:
+    """The entry at which it goes wrong, where that is known."""
+    if c.status != "failed" or c.cause is None or c.cause.origin.kind not in ("op_at", "op_inside"):
+        return ""
+    return str(c.cause.origin["entry"])
+
+
+def _verdict(c: Comparison, entry: str) -> Verdict:
+    if c.status == "passed":
+        return "passed"
+    if c.status == "failed":
+        return "follows" if c.consequence_of is not None or (entry and entry != c.tensor) else "failed"
+    return "undecided" if c.status == "undecided" else "unknown"
+
+
+# Lines -------------------------------------------------------------------------------------------------
+
+
+def _known(
+    result: CaseResult, graph: Graph, verdicts: Mapping[str, Verdict]
+) -> dict[str, tuple[Verdict, tuple[str, ...]]]:
+    """For every node of the graph."""
+    claims: dict[str, list[Comparison]] = {}
+    for c in result.comparisons:
+        if c.what not in _WITHOUT_TENSOR and c.trial is None:
+            claims.setdefault(c.tensor.partition("[")[0], []).append(c)
+    seen = _seen(result)
+    known: dict[str, tuple[Verdict, tuple[str, ...]]] = {}
+    for node in graph.nodes:
+        own = claims.get(node.name, [])
+        lines = [f"{node.name} = {node.text}"] if node.kind == "entry" else [f"{node.kind} {node.text}"]
+        lines += _statistics(seen.get(node.name)) or _shape(own)
+        lines += _told(own)
+        known[node.name] = (verdicts.get(node.name, "unknown"), tuple(lines))
+    return known
+
+
+def _seen(result: CaseResult) -> Mapping[str, Seen]:
+    """What the core makes of the case, unless that broke, or is very large."""
+    if result.case is None or result.status in ("crashed", "invalid"):
+        return {}
+    if max((c.elements for c in result.comparisons), default=0) > MOST_ELEMENTS:
+        return {}
+    return glimpses(result.case, result.seed)
+
+
+def _statistics(seen: Seen | None) -> list[str]:
+    if seen is None:
+        return []
+    lines = [f"value: {statistics(seen.value)}"]
+    return lines + ([f"gradient: {statistics(seen.gradient)}"] if seen.gradient is not None else [])
+
+
+def statistics(found: Glimpse) -> str:
+    """`[3, 2] float64, from -1 to 4, norm 5.2`; of a single number, that."""
+    shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
+    if found.low == found.high:
+        return f"{shape}, {brief(found.low)}"
+    return f"{shape}, from {brief(found.low)} to {brief(found.high)}, norm {brief(found.norm)}"
+
+
+def _shape(claims: list[Comparison]) -> list[str]:
+    known = next((c for c in claims if c.dtype and c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)), None)
+    return [] if known is None else [f"shape [{', '.join(map(str, known.shape))}] {known.dtype}"]
+
+
+def _told(claims: list[Comparison]) -> list[str]:
+    """What is wrong first; of what is right, what kinds of claims hold."""
+    wrong = list(
+        dict.fromkeys(title(c) if c.cause else headline(c) for c in claims if c.status in ("failed", "undecided"))
+    )
+    right = list(dict.fromkeys(c.what.replace("_", " ") for c in claims if c.status == "passed"))
+    return wrong[:_CLAIMS] + ([f"right: {', '.join(right)}"] if right else [])

@@ -1,0 +1,39 @@
+"""A graph in DOT, for Graphviz."""
+
+from __future__ import annotations
+
+from gradcheck.reports.picture.graph import Graph, line
+from gradcheck.reports.picture.svg import MARKS
+
+_SHAPES = {"input": "ellipse", "constant": "note", "entry": "box"}
+_COLORS = {
+    "failed": "#b3410e",
+    "faulty": "#b3410e",
+    "follows": "#a06a00",
+    "undecided": "#6a4a9c",
+    "passed": "#1f6fb2",
+    "unknown": "#606870",
+}
+
+
+def drawn(graph: Graph) -> str:
+    """The text of the digraph: values as solid lines, gradients as dashed ones that come back."""
+    lines = ["digraph case {", '  node [fontname="Helvetica", style=rounded];']
+    for at, node in enumerate(graph.nodes):
+        mark = f"{MARKS[node.verdict]} " if MARKS[node.verdict] else ""
+        label = f"{mark}{_escaped(line(node.name, 60))}" + (f"\\n{_escaped(line(node.text, 60))}" if node.text else "")
+        wide = ", penwidth=3" if node.verdict == "faulty" else ""
+        color = _COLORS[node.verdict]
+        lines.append(f'  n{at} [label="{label}", shape={_SHAPES[node.kind]}, color="{color}"{wide}];')
+    for edge in graph.edges:
+        times = f' [label="×{edge.times}"]' if edge.times > 1 else ""
+        lines.append(f"  n{edge.source} -> n{edge.target}{times};")
+        if graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient:
+            lines.append(f"  n{edge.target} -> n{edge.source} [style=dashed, constraint=false];")
+    if graph.left_out:
+        lines.append(f"  // {graph.left_out} further nodes are not drawn")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

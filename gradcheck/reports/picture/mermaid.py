@@ -1,0 +1,43 @@
+"""A graph in Mermaid, which GitHub and many editors draw in Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from gradcheck.reports.picture.graph import Graph, line
+from gradcheck.reports.picture.svg import MARKS
+
+#: What has a meaning in a label, and is written by its number: all but letters, digits and blanks.
+_MEANING = re.compile(r"[^\w ]", re.ASCII)
+_SHAPES = {"input": ("([", "])"), "constant": ("[[", "]]"), "entry": ("[", "]")}
+_LOOKS = {
+    "failed": "fill:#fbe3d6,stroke:#b3410e,color:#4a1a04",
+    "faulty": "fill:#fbe3d6,stroke:#b3410e,color:#4a1a04,stroke-width:4px",
+    "follows": "fill:#fdf1d8,stroke:#a06a00,color:#4a3200",
+    "undecided": "fill:#eee7f7,stroke:#6a4a9c,color:#2e1a52",
+    "passed": "fill:#dcebf9,stroke:#1f6fb2,color:#08304f",
+}
+
+
+def drawn(graph: Graph) -> str:
+    """The text of the diagram."""
+    lines = ["flowchart TD"]
+    for at, node in enumerate(graph.nodes):
+        before, after = _SHAPES[node.kind]
+        mark = f"{MARKS[node.verdict]} " if MARKS[node.verdict] else ""
+        text = f"<br/>{_escaped(line(node.text, 60))}" if node.text else ""
+        lines.append(f'  n{at}{before}"{mark}{_escaped(line(node.name, 60))}{text}"{after}')
+    for edge in graph.edges:
+        times = f'|"×{edge.times}"|' if edge.times > 1 else ""
+        lines.append(f"  n{edge.source} -->{times} n{edge.target}")
+    if graph.left_out:
+        lines.append(f"  %% {graph.left_out} further nodes are not drawn")
+    for verdict, look in _LOOKS.items():
+        named = [f"n{at}" for at, node in enumerate(graph.nodes) if node.verdict == verdict]
+        if named:
+            lines += [f"  classDef {verdict} {look}", f"  class {','.join(named)} {verdict}"]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return _MEANING.sub(lambda match: f"#{ord(match[0])};", text)

@@ -1,0 +1,88 @@
+"""What the nodes of a case's graph say of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck import load, run
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.facts import fact
+from gradcheck.reports import render
+from gradcheck.reports.page import knowledge
+from gradcheck.reports.page.knowledge import graph_of, verdicts_of
+from gradcheck.reports.page.view import full_view
+
+TEXT = """\
+name: a
+inputs: {x: [1.0, 2]}
+constants: {c: [3, 4.0]}
+graph: {y: x * c, s: y.sum()}
+formulas: {x: 2 * c}
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("cases") / "a.yaml"
+    found.write_text(TEXT, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def failed(file: Path) -> CaseResult:
+    (case,) = run(file, reference="core", engines=["core"], oracle="none").cases
+    return case
+
+
+def told(case: CaseResult) -> dict[str, tuple[str, tuple[str, ...]]]:
+    graph = graph_of(case)
+    assert graph is not None
+    return {node.name: (node.verdict, node.told) for node in graph.nodes}
+
+
+def test_a_wrong_formula_is_at_its_tensor(failed: CaseResult) -> None:
+    found = told(failed)
+    assert [found[name][0] for name in "xcys"] == ["failed", "unknown", "passed", "passed"]
+    assert "value: [2] float64, from 1 to 2, norm 2.24" in found["x"][1]
+    assert "gradient: [2] float64, from 3 to 4, norm 5" in found["x"][1]
+    assert any("formula for the gradient of x" in line for line in found["x"][1])
+
+
+def test_where_it_goes_wrong_first(comparison: Any) -> None:
+    origin = fact("op_at", op="mul", entry="y")
+    lead = comparison("gradient", "x", "failed", cause=("", ""))
+    lead = replace(lead, cause=replace(lead.cause, origin=origin))
+    follows = replace(comparison("gradient", "z", "failed"), consequence_of=origin)
+    found = verdicts_of(CaseResult("a", "a", "a", "failed", comparisons=(lead, follows, comparison("value", "m[0]"))))
+    assert found == {"y": "faulty", "x": "follows", "z": "follows", "m": "passed"}
+
+
+def test_what_is_lean_is_shown_all_the_same(failed: CaseResult) -> None:
+    """From workers or a cache: without arrays; and without the case itself, from whoever has it no more."""
+    lean = replace(failed, comparisons=tuple(replace(c, got_array=None, want_array=None, mask=None) for c in
+                                             failed.comparisons))  # fmt: skip
+    assert told(lean)["x"][0] == "failed"
+    assert full_view(lean).shown[0].heat is None
+    assert full_view(replace(lean, case=None)).graph == ""
+    assert "the formula of x is wrong" in render(RunResult((replace(lean, case=None),), 0.1, {}), "html")
+
+
+def test_large_tensors_are_not_computed_again(failed: CaseResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knowledge, "MOST_ELEMENTS", 1)
+    assert "shape [2] float64" in told(failed)["x"][1]
+    monkeypatch.setattr(knowledge, "MOST_NODES", 2)
+    graph = graph_of(failed)
+    assert graph is not None
+    assert graph.left_out == 2
+
+
+def test_results_have_their_case_in_the_dtype_of_the_run(file: Path) -> None:
+    (case,), _ = load([file])
+    (found,) = run(file, reference="core", engines=["core"], dtype="float32").cases
+    assert found.case is not None
+    assert found.case.dtype == "float32"
+    assert found.case.graph == case.graph

@@ -1,0 +1,118 @@
+"""Cells that hold a case, and how results show themselves in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcheck
+from gradcheck.checks.derivation import explain
+from gradcheck.checks.result import RunResult
+from gradcheck.errors import UsageError
+from gradcheck.ipython import choices
+from gradcheck.reports.notebook import html_of
+from gradcheck.testing import check_cases
+from gradcheck.testing.failed import CheckFailed
+from tests.reports.formats.test_html import ATTRIBUTES, EVIL, TAGS, Reader
+
+CELL = "name: a\ninputs: {x: [1.0, 2]}\ngraph: {y: x * x, s: y.sum()}\nformulas: {x: 3 * x}\n"
+
+
+class Shell:
+    """What of IPython's shell is asked for."""
+
+    execution_count = 7
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, Any] = {}
+        self.magic: Callable[[str, str], RunResult]
+
+    def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
+        assert (magic_kind, magic_name) == ("cell", "gradcheck")
+        self.magic = function
+
+
+@pytest.fixture(scope="module")
+def cell() -> RunResult:
+    shell = Shell()
+    gradcheck.load_ipython_extension(shell)
+    return shell.magic("--reference core --engine core --seed 3", CELL)
+
+
+def test_a_cell_is_a_case(cell: RunResult) -> None:
+    (case,) = cell.cases
+    assert case.status == "failed"
+    assert case.seed == 3
+    assert case.file.endswith("cell-7.yaml")
+
+
+def test_a_run_shows_itself(cell: RunResult) -> None:
+    html = cell._repr_html_()
+    for piece in ("the formula of x is wrong", "<svg", "<math>", "formulas: {x: <mark>", "<title>"):
+        assert piece in html
+    assert "<script" not in html
+    assert html.count("<style>") == 1
+    assert cell.cases[0]._repr_html_().count("<svg") >= 1
+
+
+def test_an_engine_may_be_a_name_of_the_notebook() -> None:
+    class Engine:
+        name = "mine"
+
+        def evaluate(self, problem: Any) -> Any: ...
+        def pull_back(self, applications: Any, cotangents: Any, dtype: Any) -> Any: ...
+
+    found = choices("--engine Mine --engine core --dtype float32", {"Mine": Engine()})
+    assert [getattr(one, "name", one) for one in found["engines"]] == ["mine", "core"]
+    assert found["dtype"] == "float32"
+    with pytest.raises(UsageError, match="--engine"):
+        choices("--frobnicate", {})
+
+
+def test_an_explanation_shows_itself(cell: RunResult) -> None:
+    case = cell.cases[0].case
+    assert case is not None
+    html = explain(case)._repr_html_()
+    assert html.count("<math>") == 3
+    assert "value: [2] float64" in html
+
+
+def test_many_cases(everything_shown: RunResult) -> None:
+    html = everything_shown._repr_html_()
+    assert "a sum" in html
+    assert html.count("<details") > 5
+
+
+@pytest.fixture
+def everything_shown() -> RunResult:
+    from tests.reports.conftest import make_everything
+
+    return make_everything()
+
+
+def test_nothing_breaks_out() -> None:
+    from tests.reports.conftest import make_case, make_failed, make_run
+
+    evil = EVIL[0] + EVIL[1]
+    wrong = make_failed(np.ones(2), np.full(2, 3.0), tensor=evil, formula=evil, engine=evil)
+    result = make_run(*(make_case(evil, "failed", comparisons=(wrong,), tags=(evil,)) for _ in range(2)))
+    for html in (html_of(result), html_of(result.cases[0])):
+        read = Reader(html)
+        assert not [attributes for _, attributes in read.tags if any(map(ATTRIBUTES.match, attributes))]
+        assert not [tag for tag, _ in read.tags if tag in TAGS or tag == "script"]
+
+
+def test_what_has_no_picture() -> None:
+    with pytest.raises(TypeError, match="int"):
+        html_of(3)
+
+
+def test_a_failed_test_shows_its_report(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CELL, encoding="utf-8")
+    with pytest.raises(CheckFailed, match="the formula of x is wrong") as caught:
+        check_cases(tmp_path, reference="core", engines=["core"], oracle="none")
+    assert "<svg" in caught.value._repr_html_()
