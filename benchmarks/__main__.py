@@ -13,12 +13,14 @@ BENCHMARKS = (
     *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo", "mutation"),
     *("code", "layers", "page"),
 )
+#: Those that take options of their own, and run alone then.
+WITH_OPTIONS = ("exam", "fuzz", "probing", "opinfo", "mutation")
 #: Where a benchmark stands, if not in a module of its name.
 ELSEWHERE = {"spellings": "exam.spellings"}
 
 
 def main(names: list[str]) -> int:
-    if names[:1] in (["exam"], ["fuzz"], ["probing"], ["opinfo"], ["mutation"]) and names[1:]:  # with options of its own
+    if names[1:] and names[0] in WITH_OPTIONS:
         return int(import_module(f"benchmarks.{names[0]}").main(names[1:]))
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:

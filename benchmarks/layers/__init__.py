@@ -1,4 +1,4 @@
-"""Real layers, written by hand as Functions and as pairs on NumPy arrays: right, and each with three plausible mistakes.
+"""Real layers, by hand, as Functions and as pairs on NumPy arrays: right, and each with three plausible mistakes.
 
 `python -m benchmarks layers` prints how many are told for what they are, and of how many of the wrong ones the mistake
 is named.

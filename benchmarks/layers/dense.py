@@ -2,6 +2,7 @@
 # mypy: ignore-errors
 """Layers by hand, as people write them: each as a Function, and as a pair on NumPy arrays. Sections are cut apart at
 `# layer:`."""
+
 import math
 
 import numpy as np

@@ -1,6 +1,7 @@
 # ruff: noqa
 # mypy: ignore-errors
 """Normalisations and softmaxes by hand."""
+
 import numpy as np
 import torch
 from torch.autograd.function import once_differentiable

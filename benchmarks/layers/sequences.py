@@ -1,6 +1,7 @@
 # ruff: noqa
 # mypy: ignore-errors
 """Convolutions, pooling, attention and cells by hand."""
+
 import math
 
 import numpy as np

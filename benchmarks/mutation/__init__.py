@@ -5,8 +5,8 @@ in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process 
 the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
 Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
 
-Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--list` (every
-change that was not noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
+Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--list`
+(every change that was not noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
 """
 
 from __future__ import annotations

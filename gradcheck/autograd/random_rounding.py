@@ -85,7 +85,7 @@ class Roundings:
             return array
         largest = np.abs(array).max(axis=tuple(range(array.ndim))[-2:], keepdims=True)
         noise = self.moved(np.broadcast_to(largest, array.shape), array.size) - largest
-        return (array + noise).astype(array.dtype, copy=False)
+        return np.asarray(array + noise, array.dtype)
 
     def narrowed(self, array: np.ndarray, dtype: np.dtype, exact: np.ndarray | bool = True) -> np.ndarray:
         """The array in a dtype of fewer digits, where some are lost rounded at random, and where it is not `exact`."""
