@@ -50,7 +50,7 @@ class BranchCoverage:
             except GradcheckError:  # the reference may take what the core does not
                 continue
             self._points.append(point)
-            telling = self._is_usual(point) and is_telling(point)
+            telling = self._is_usual(point) and is_telling(point) and not point.is_blurred
             is_there = goal is None or goal[0] not in margins or goal[0].is_on(margins[goal[0]].numbers, goal[1])
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
@@ -74,6 +74,10 @@ class BranchCoverage:
     def is_visited(self, site: Site, side: int) -> bool:
         """Whether some point is on this side, whatever it shows there; of an edge nobody asks."""
         return side in self._visited[site] or (side == 0 and site.op not in EQUAL)
+
+    def is_hidden(self, site: Site, side: int) -> bool:
+        """Whether nothing has shown on this side of a comparison of which the other has."""
+        return (site, side) in self._hidden()
 
     def _hidden(self) -> list[tuple[Site, int]]:
         """Sides that have never shown, of comparisons of which another has: the elements there did not matter."""
@@ -148,6 +152,12 @@ class BranchCoverage:
             problem = self._searches[0].find((site, side), half=half)
             if problem is not None:
                 yield problem
+
+    def reach_from(self, point: Point, site: Site, side: int) -> Iterator[Problem]:
+        """The same from one more point."""
+        search = BranchSearch(point.problem, _gradients(point))
+        found = (search.find((site, one)) for one in (2 * side, side))
+        yield from (problem for problem in found if problem is not None)
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
