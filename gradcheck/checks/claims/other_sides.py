@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from gradcheck.checks.branches.aims import Goal
 from gradcheck.checks.branches.conditions import condition
 from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.checks.branches.incoming import scaled_incoming
 from gradcheck.checks.claims.certificates import proved
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.facts import Fact, fact
+from gradcheck.language.problem import Problem
 from gradcheck.language.structures import APART, STRUCTURES, Structure
 from gradcheck.language.trials import Variation, varies_incoming
 
@@ -26,7 +29,10 @@ from gradcheck.language.trials import Variation, varies_incoming
 #: structure.
 _PLAIN, _SIZES, _AGAIN = 24, 3, 13
 #: Structures that are looked at in any case where a claim asks whether numbers are equal.
-_EXACT = (*APART, "mirrored", "whole", "zero")
+_EXACT: tuple[Structure, ...] = (*APART, "mirrored", "whole", "zero")
+
+#: Of these, those of as many positive numbers as negative ones, where their count is even: at small sizes, too.
+_PAIRED: tuple[Structure, ...] = ("mirrored", "alternating")
 
 
 class Known(NamedTuple):
@@ -43,6 +49,7 @@ class OtherSides:
     def __init__(self, context: Context, known: Known, look: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
         self._look, self._count = look, count
+        self._hidden: list[Goal] = []  # sides on which some point is, and nothing has shown
         self._settled, self._has_open = self._of(known)
 
     def _of(self, known: Known) -> tuple[set[str], bool]:
@@ -69,13 +76,13 @@ class OtherSides:
             self._drawn(of_size, [*self._searched(of_size)], sizes, sizes)
         self.points.at_kinks = coverage.at_kinks
         seen = [self.points.own, *self.points.elsewhere]
-        told = ((site, condition(seen, site, side)) for site, side in left)
+        told = ((site, condition(seen, site, side)) for site, side in (*left, *self._hidden))
         return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in told]
 
     def _searched(self, coverage: BranchCoverage) -> Iterator[Goal]:
         """The sides that a search does not reach."""
         for goal in coverage.missing():
-            for problem in coverage.reach(*goal):
+            for problem in chain(coverage.reach(*goal), self._from_tiny(coverage, goal), self._louder(coverage, goal)):
                 if self._looked_at(self.points.branch(problem, self._count + 1)) and coverage.visit(
                     [self.points.elsewhere[-1]], goal
                 ):
@@ -83,6 +90,24 @@ class OtherSides:
             else:
                 if not coverage.is_visited(*goal):
                     yield goal
+                elif coverage.is_hidden(*goal):
+                    self._hidden.append(goal)
+
+    def _from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
+        """From numbers so small that nothing is saturated but by what is compared, where nothing has shown."""
+        if coverage.is_hidden(*goal) and coverage.is_visited(*goal):
+            sizes = self.points.own.problem.sizes
+            point = self.points.sized(sizes, self._count + 1, 1, "tiny")
+            if point is not None and not unusable(point):
+                yield from coverage.reach_from(point, *goal)
+
+    def _louder(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
+        """Under incoming gradients of other sizes, where that brings a claim to the side."""
+        if goal[0].owner not in self.case.graph and not goal[0].whole:
+            for problem in scaled_incoming(self.points.own.problem):
+                point = self.points.branch(problem, self._count + 1)
+                if not unusable(point) and goal[1] in coverage.sides_at(point).get(goal[0], ()):
+                    yield problem
 
     def _small(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Sizes of at most 2, at which much is met by luck."""
@@ -110,9 +135,9 @@ class OtherSides:
         draws = deque(_draws())
         while draws:
             structure, attempt = draws.popleft()
-            if (structure is None or attempt > 1) and not left:
+            in_any_case = structure in always and (attempt == 1 or (structure in _PAIRED and small != sizes))
+            if (structure is None or attempt > 1) and not left and not in_any_case:
                 break
-            in_any_case = structure in always
             if not left and not in_any_case:
                 continue
             point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)
@@ -137,4 +162,5 @@ class OtherSides:
 def _draws() -> Iterator[tuple[Structure | None, int]]:
     """With which structure, and in which attempt: of ordinary numbers."""
     yield from ((structure, 1) for structure in STRUCTURES)
+    yield from ((structure, 3) for structure in _PAIRED)
     yield from ((None, 2 * number + 1) for number in range(_PLAIN))
