@@ -66,9 +66,9 @@ def gives(engine: Seeded, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarra
     """Whether leaves with the values of these roots get these incoming gradients, as passes from the roots are begun;
     True where no more than the class's own pass is needed for that."""
     engine.new_graph()
-    leaves = [engine.leaf(np.asarray(root), True) for root in roots]
     wanted = list(seeds)
     try:
+        leaves = [engine.leaf(np.asarray(root), True) for root in roots]
         starts, _ = engine.starts(leaves, wanted)
         if all(any(start is leaf for leaf in leaves) for start in starts):
             return True

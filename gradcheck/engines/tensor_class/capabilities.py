@@ -20,6 +20,7 @@ class Capabilities:
     seed                 the incoming gradient as an argument of `backward`, or as assigned before it; "none" where it
                          takes none
     keeps_intermediates  gradients of what is no leaf can be read afterwards
+    equals_are_one       equal expressions of the same tensors have one gradient
     keeps_graph          a second pass over the same graph does something
     keyword              the parameter by which the incoming gradient is given; empty by position
     keeps_roots          the gradient of what a pass starts from can be read afterwards
@@ -37,6 +38,7 @@ class Capabilities:
     keeps_intermediates: bool
     keeps_graph: bool
     keyword: str = ""
+    equals_are_one: bool = False
     keeps_roots: bool = True
     adds_to_roots: bool = True
     starts_alone: bool = True

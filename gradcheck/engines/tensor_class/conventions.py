@@ -23,7 +23,9 @@ def _found(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
         yield fact("totals_have_shape", shape=can.total)
     if can.tracks_constants:
         yield fact("constants_are_tracked")
-    if not can.keeps_intermediates:
+    if can.equals_are_one:
+        yield fact("equals_are_one")
+    elif not can.keeps_intermediates:
         yield fact("keeps_no_intermediates")
     if not can.keeps_roots:
         yield fact("keeps_no_roots")

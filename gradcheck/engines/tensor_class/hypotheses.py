@@ -141,3 +141,27 @@ def is_right(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") ->
     except (GradcheckError, *ANYTHING):
         return False
     return taught is not None and factor_of(taught) == 1
+
+
+def equals_are_one(engine: Asked) -> bool:
+    """Whether two tensors that the same op makes of the same operands hold one node of the class's, which no other
+    tensor holds: then neither has a gradient of its own."""
+    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
+        op = TABLE[lesson.op]
+        try:
+            a, b = (engine.leaf(array, True) for array in (A, B))
+            made = [engine.apply(op, op.bind(pair, {})) for pair in ((a, b), (a, b), (a, a))]
+            first, second, *others = (engine.start_of(tensor) for tensor in (*made, a, b))
+        except (GradcheckError, *ANYTHING):
+            continue
+        elsewhere = {id(one) for tensor in others for one in _held(tensor).values()}
+        mine, its = _held(first), _held(second)
+        return first is not second and any(its.get(n) is one and id(one) not in elsewhere for n, one in mine.items())
+    return False
+
+
+def _held(tensor: Any) -> dict[str, Any]:
+    """What a tensor has, by the attribute's name, of classes that are neither Python's nor NumPy's."""
+    slots = (name for kind in type(tensor).__mro__ for name in getattr(kind, "__slots__", ()))
+    found = {name: getattr(tensor, name, None) for name in (*getattr(tensor, "__dict__", ()), *slots)}
+    return {name: one for name, one in found.items() if type(one).__module__ not in ("builtins", "numpy", "weakref")}

@@ -24,6 +24,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     Asked,
     B,
     Lesson,
+    equals_are_one,
     factor_of,
     hypotheses,
     incoming_of,
@@ -157,6 +158,8 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
     engine.use_dtype(one.dtype)
     one = _with_constants(engine, one, [lesson for lesson in lessons if lesson.operands == 2])
     one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
+    if equals_are_one(engine):
+        one = replace(one, equals_are_one=True, keeps_intermediates=False)
     engine.api.clearing = _clearing(engine, one, lessons)
     if one.seed == "none" and not engine.api.scalar:
         one = replace(one, starts_with_ones=any(is_right(engine, one, lesson, "ones") for lesson in lessons))

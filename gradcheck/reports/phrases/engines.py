@@ -43,6 +43,7 @@ phrases(
         "totals_have_shape": "its single numbers have the shape {shape:shape}",
         "constants_are_tracked": "gradients flow only where both operands want one, so constants want one too",
         "keeps_no_intermediates": "it keeps no gradients of intermediates: those of inputs are compared",
+        "equals_are_one": "equal expressions are one to it, and have one gradient: those of inputs are compared",
         "keeps_no_roots": "it keeps no gradient of what a pass starts from",
         "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
         "keeps_no_graph": "a graph is good for one pass",

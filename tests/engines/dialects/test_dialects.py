@@ -54,6 +54,7 @@ CASES = {
         "inputs: {a: [1, 5, 0.3]}\nconstants: {i: [0, 0, 2]}\ngraph: {y: \"a[i]\"}\nbackward: {y: [1, 0.5, 3]}\n"
     ),
     "rows": "inputs: {a: [[1, 2, 5], [3, 4, -1]]}\ngraph: {y: a.sum(dim=0)}\nbackward: {y: [1, 0.5, -2]}\n",
+    "equal sums": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: a + b, e: c + d}\nbackward: {e: [1, 2]}\n",
     "a kink": "inputs: {a: [1, 0, -1]}\ngraph: {y: a.relu()}\nbackward: {y: [1, 2, 3]}\n",
 }  # fmt: skip
 STYLES = [
@@ -97,6 +98,17 @@ def test_what_cannot_be_given_an_incoming_gradient_is_not_blamed_for_it() -> Non
         wrong = {(c.tensor, c.status) for c in found.comparisons if c.status not in ("passed", "unsupported")}
         assert not wrong, name
     assert any(c.status == "passed" for c in judged(arrays.ArraysAlone, "products").comparisons)
+
+
+def test_of_equal_expressions_that_are_one_node_the_inputs_are_compared() -> None:
+    found = judged(arrays.Interned, "equal sums")
+    assert found.status == "passed"
+    assert {c.tensor for c in found.comparisons if c.what == "gradient"} == {"a", "b"}
+    engine = adapt(arrays.Interned, "mine")
+    assert isinstance(engine, TensorClassEngine)
+    assert engine.capabilities.equals_are_one
+    assert [told.kind for told in engine.conventions] == ["equals_are_one"]
+    assert not any(adapt(kind, "mine").capabilities.equals_are_one for kind in (sound.Tensor, arrays.Parameter))
 
 
 def test_a_class_whose_results_are_its_operands_is_not_understood() -> None:

@@ -20,11 +20,15 @@ _MOST_TENSORS = 8
 
 @hypothesis("incoming_ignored")
 def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
-    """Ones for the incoming gradient, as if the op's result were the end of the graph."""
+    """Ones for the incoming gradient, as if the op's result were the end of the graph; a single 1, where that is all
+    that they come to."""
     if e.rule is not None:
         ones = [None if c is None else np.ones_like(c) for c in e.rule.cotangents]
         found = fact("incoming_is_ignored", instead=fact("ones_in_its_place"))
-        yield Guess("ones", found, e.rule.answer(e.rule.application, ones))
+        answer = e.rule.answer(e.rule.application, ones)
+        yield Guess("ones", found, answer)
+        if answer is not None and answer.size > 1 and np.all(answer == answer.flat[0]):
+            yield Guess("one", found, np.asarray(answer.flat[0]))
     for instead, gradient in e.reseeded.items():
         yield Guess(instead, fact("incoming_is_ignored", instead=instead), gradient)
 

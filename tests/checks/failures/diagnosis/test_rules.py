@@ -70,6 +70,12 @@ def test_mistakes_of_a_rule(predict: Predict, known: Rule, got: np.ndarray, key:
     assert key not in right or predict is rules.passed_on  # x - y passes its incoming gradient on
 
 
+def test_a_single_one_may_stand_for_all_of_them() -> None:
+    added = rule(case("x: 'randn(3)', y: 'randn(3)'", "x + y", "3"))
+    found = fact("incoming_is_ignored", instead=fact("ones_in_its_place"))
+    assert fitting(rules.ones_for_incoming, of_rule(added, np.array(1.0)))["one"] == found
+
+
 def test_ones_elsewhere_in_the_graph() -> None:
     instead = fact("ones_for", tensor="y")
     evidence = Evidence(np.ones(2), np.zeros(2), reseeded={instead: np.ones(2)})
