@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 
 BENCHMARKS = (
-    *("chain", "scale", "matmul", "files", "again", "parallel", "linear", "peers", "diagnosis", "probing"),
+    *("chain", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "peers", "diagnosis", "probing"),
     *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo", "mutation"),
     *("code", "layers", "page"),
 )

@@ -106,6 +106,8 @@ def limbs(values: np.ndarray, terms: int, prime: int) -> tuple[list[np.ndarray],
 
 #: A longer chain is multiplied out first, so that `h @ h`, over and over, does not double for ever.
 MAX_FACTORS = 16
+#: How many times as narrow as long a chain is that stays one when another is added.
+_NARROW = 4
 
 
 class ModularMatrix:
@@ -178,6 +180,30 @@ class MatrixChain:
                 factors[left] = factors[left] @ factors[right]
             self.factors = (factors[0],)
         return self.factors[0].residues.reshape(self.shape)
+
+    def plus(self, other: MatrixChain) -> MatrixChain | np.ndarray:
+        """The sum: of two that are narrow somewhere a chain that is as narrow as both together, `[a c] @ [b; d]` for
+        `a @ b + c @ d`, so that it costs no more to go on with; else multiplied out."""
+        prime = self.factors[0].prime
+        if _NARROW * (self._waist() + other._waist()) > min(self.shape):
+            return np.asarray((self.dense() + other.dense()) % prime)
+        columns, rows = zip(self._at_waist(), other._at_waist(), strict=True)
+        left = ModularMatrix(np.concatenate([factor.residues for factor in columns], axis=1), prime)
+        return MatrixChain((left, ModularMatrix(np.concatenate([factor.residues for factor in rows]), prime)))
+
+    def _waist(self) -> int:
+        """Where it is narrowest, between two factors; of one factor alone, which is as wide as it is."""
+        return min((factor.shape[1] for factor in self.factors[:-1]), default=max(self.shape))
+
+    def _at_waist(self) -> tuple[ModularMatrix, ModularMatrix]:
+        """What stands left and right of that, multiplied out once."""
+        if len(self.factors) > 2:
+            cut = 1 + [factor.shape[1] for factor in self.factors].index(self._waist())
+            left, right = MatrixChain(self.factors[:cut]), MatrixChain(self.factors[cut:])
+            left.dense()
+            right.dense()
+            self.factors = (*left.factors, *right.factors)
+        return self.factors[0], self.factors[1]
 
     def __matmul__(self, other: MatrixChain) -> MatrixChain:
         """The longer chain."""

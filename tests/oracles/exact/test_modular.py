@@ -194,3 +194,26 @@ def test_a_vector_is_multiplied_first() -> None:
     product = MatrixChain(tuple(Watched(factor, PRIME) for factor in factors))
     assert np.array_equal(product.dense(), dense(factors))
     assert made == [(n, 1)] * 3
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(1, 30), min_size=2, max_size=5), st.lists(st.integers(1, 30), max_size=3), st.integers(0, 99)
+)
+def test_a_sum_of_chains(sizes: list[int], inner: list[int], seed: int) -> None:
+    one, other = matrices(sizes, seed), matrices([sizes[0], *inner, sizes[-1]], seed + 1)
+    want = (dense(one) + dense(other)) % PRIME
+    for left, right in ((one, other), (other, one)):
+        found = chain(left).plus(chain(right))
+        assert np.array_equal(found.dense() if isinstance(found, MatrixChain) else found, want)
+
+
+def test_a_sum_of_narrow_chains_stays_narrow() -> None:
+    one, other = matrices([40, 30, 2, 40, 50], 1), matrices([40, 1, 50], 2)
+    first, second = chain(one), chain(other)
+    found = first.plus(second)
+    assert isinstance(found, MatrixChain)
+    assert [factor.shape for factor in found.factors] == [(40, 3), (3, 50)]
+    assert np.array_equal(found.dense(), (dense(one) + dense(other)) % PRIME)
+    assert np.array_equal(first.dense(), dense(one))
+    assert isinstance(chain(matrices([40, 30, 40], 3)).plus(chain(matrices([40, 1, 40], 4))), np.ndarray)

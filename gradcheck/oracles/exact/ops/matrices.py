@@ -34,7 +34,7 @@ def product(a: Dual, b: Dual) -> Dual:
     right = None if b_moves is None else x @ b_moves
     tangent: Any = left or right
     if left and right:
-        tangent = (left.dense() + right.dense()) % a.point.prime
+        tangent = left.plus(right)
     return Dual(a.point, x @ y, tangent, a.degree.times(b.degree).summed(x.shape[1]))
 
 
