@@ -17,7 +17,9 @@ ELSEWHERE = {"spellings": "exam.spellings"}
 
 
 def main(names: list[str]) -> int:
-    if names[:1] in (["exam"], ["fuzz"], ["probing"], ["opinfo"], ["mutation"]) and names[1:]:  # with options of its own
+    if (
+        names[:1] in (["exam"], ["fuzz"], ["probing"], ["opinfo"], ["mutation"]) and names[1:]
+    ):  # with options of its own
         return int(import_module(f"benchmarks.{names[0]}").main(names[1:]))
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
