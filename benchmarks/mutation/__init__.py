@@ -5,8 +5,8 @@ in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process 
 the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
 Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
 
-Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--list` (every
-change that was not noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
+Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--list`
+(every change that was not noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -131,14 +132,9 @@ def _tests_of(change: Change) -> Iterator[list[str]]:
 
 
 def _import_what_takes_long() -> None:
-    import numpy  # noqa: F401
-    import pydantic  # noqa: F401
-    import pytest  # noqa: F401
-    import scipy.linalg
-    import scipy.special  # noqa: F401
-    import torch
-
-    torch.set_num_threads(1)  # threads do not outlive a fork
+    for name in ("numpy", "pydantic", "pytest", "scipy.linalg", "scipy.special"):
+        import_module(name)
+    import_module("torch").set_num_threads(1)  # threads do not outlive a fork
 
 
 def _read(kept: Path | None) -> dict[str, tuple[str, str]]:
