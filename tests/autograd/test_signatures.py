@@ -22,7 +22,7 @@ OURS = {
 
 def functions_of(op: Op) -> list[Any]:
     """The counterpart, and torch's function of its name for layers."""
-    found = [torch, torch.nn.functional]
+    found: list[Any] = [torch, torch.nn.functional]
     for place, path in enumerate((op.torch, op.torch.rpartition(".")[2])):
         for part in path.split("."):
             found[place] = getattr(found[place], part, None)
