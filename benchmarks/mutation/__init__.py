@@ -16,6 +16,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def measure(count: int, seed: int, only: str = "", tested: bool = True, kept: Pa
     outcome = Outcome()
     known = _read(kept)
     chosen = drawn(count, seed, only, outcome)
-    passed = coverage(CASES)
+    passed = _coverage(kept)
     for number, change in enumerate(chosen, 1):
         found = known.get(change.title) or _noticed(change, passed, tested)
         _keep(kept, change.title, found)
@@ -97,8 +98,20 @@ def measure(count: int, seed: int, only: str = "", tested: bool = True, kept: Pa
     return outcome
 
 
+def _coverage(kept: Path | None) -> Passed:
+    """What the cases come through; beside what is kept, it is kept, too."""
+    file = kept.with_suffix(".coverage") if kept else None
+    if file is not None and file.exists():
+        told = json.loads(file.read_text(encoding="utf-8"))
+        return {name: (seconds, {(path, line) for path, line in places}) for name, (seconds, places) in told.items()}
+    found = coverage(CASES)
+    if file is not None:
+        file.write_text(json.dumps({name: (s, sorted(places)) for name, (s, places) in found.items()}), "utf-8")
+    return found
+
+
 def _noticed(change: Change, passed: Passed, tested: bool) -> tuple[str, str]:
-    found = by_cases(change, CASES, cases_through(change, passed))
+    found = by_cases(change, cases_through(change, passed))
     if found:
         return "case", found
     for tests in _tests_of(change) if tested else ():
@@ -119,14 +132,9 @@ def _tests_of(change: Change) -> Iterator[list[str]]:
 
 
 def _import_what_takes_long() -> None:
-    import numpy  # noqa: F401
-    import pydantic  # noqa: F401
-    import pytest  # noqa: F401
-    import scipy.linalg
-    import scipy.special  # noqa: F401
-    import torch
-
-    torch.set_num_threads(1)  # threads do not outlive a fork
+    for name in ("numpy", "pydantic", "pytest", "scipy.linalg", "scipy.special"):
+        import_module(name)
+    import_module("torch").set_num_threads(1)  # threads do not outlive a fork
 
 
 def _read(kept: Path | None) -> dict[str, tuple[str, str]]:

@@ -228,6 +228,9 @@ RUN: tuple[Option, ...] = (
     Option("--allow-code", is_flag=True, help="Run the Python code that cases name under `implementations`."),
     Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
     Option(
+        "--coverage", is_flag=True, help="Tell which ops, rules, arguments and lines of an engine the cases came to."
+    ),
+    Option(
         "--shrink/--no-shrink",
         default=None,
         help="Look for the smallest case that fails in the same way, for every failure. [default: for the first few]",

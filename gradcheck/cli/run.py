@@ -12,7 +12,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
-from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr
+from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr, write_stdout
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
@@ -53,6 +53,8 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
 
 def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     """Check what is below the paths, and report; the exit code."""
+    if chosen.pop("coverage"):
+        return _covered(paths, chosen)
     outputs = _outputs(chosen)
     outputs.prepare()
     from gradcheck.cli.rerun import remember
@@ -78,6 +80,22 @@ def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     remember(result)
     outputs.write(result, told is not None)
     return max(result.exit_code, _gone(which, given, result))
+
+
+def _covered(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
+    """The same, in this process and with nothing known from earlier runs; then what the cases came to."""
+    from gradcheck.checks.exercised import exercised
+    from gradcheck.reports.exercised import exercised_lines
+
+    everything, is_text = chosen["verbose"] > 0, chosen["output_format"] in ("full", "concise") and not chosen["file"]
+    with exercised(chosen["engines"]) as found:
+        code = _checked(paths, {**chosen, "coverage": False, "jobs": None, "executor": None, "cache": None})
+    for line in exercised_lines(found, everything):
+        if is_text:
+            write_stdout(f"{line}\n")
+        else:
+            write_stderr(line)
+    return code
 
 
 def _preload(given: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ from gradcheck.facts import Fact
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
-#: What an op alone lacks whose result is somebody's choice (the phase of an eigenvector), if a cotangent sees it.
+#: What an op alone lacks whose result is somebody's choice (an eigenvector's phase) under a cotangent that sees it.
 ILL_DEFINED = "a gradient that depends on no choice"
 #: For each output of an op its cotangent, of the output's shape; None where there is none.
 Cotangents = Sequence[np.ndarray | None]

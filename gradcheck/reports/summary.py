@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gradcheck.autograd.op import whole_table
 from gradcheck.checks.lacking import Lacking, lacking, lacks_of
+from gradcheck.checks.power import Power
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
 from gradcheck.reports.phrases import say
 from gradcheck.reports.text import brief, count, plain
@@ -134,4 +136,11 @@ def power_summary(result: RunResult) -> str:
     share = f" ({100 * caught / planted:.1f} %)" if planted else ""
     vacuous = sum(power.is_vacuous for power in measured)
     rest = f"; {count(vacuous, 'case')} vacuous" if vacuous else ""
-    return f"power: {caught} of {count(planted, 'planted fault')} caught{share}{rest}"
+    return f"power: {caught} of {count(planted, 'planted fault')} caught{share}{rest}{_of_table(measured)}"
+
+
+def _of_table(measured: list[Power]) -> str:
+    """Of how many of the table's gradient rules faults were planted in: nothing is said of the others."""
+    where = {(m.where["op"], m.where["argument"]) for one in measured for m in one.mutants if m.where.kind == "in_rule"}
+    rules = sum(rule is not None for op in whole_table().values() for rule in op.rules)
+    return f"; in {len(where)} of {rules} rules of the table" if where else ""

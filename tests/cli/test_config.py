@@ -123,6 +123,7 @@ EVERY = {
     "order": ("2", "2"),
     "cache": ("false", "false"),
     "power": ("true", "true"),
+    "coverage": ("true", "true"),
     "shrink": ("false", "no"),
     "fix": ("true", "true"),
     "baseline": ("'known.json'", "known.json"),

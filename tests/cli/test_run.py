@@ -255,3 +255,13 @@ def test_the_engines_own_words_are_for_those_who_ask(folder: Path, gradcheck: An
     (folder / "a.yaml").write_text("inputs: {x: 'randn(2, 3)', w: 'randn(4, 3)'}\ngraph: {y: (x @ w).sum()}\n")
     assert "mat1" not in gradcheck("run", "a.yaml").out
     assert "torch itself says: mat1 and mat2 shapes" in " ".join(gradcheck("run", "-v", "a.yaml").out.split())
+
+
+def test_coverage_comes_after_the_report(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", "cases/good.yaml", "--coverage", "--output-format", "concise")
+    assert outcome.code == 0
+    assert "passed" in outcome.out
+    assert outcome.out.splitlines()[1].startswith("coverage: ")
+    outcome = gradcheck("run", "cases/good.yaml", "--coverage", "--output-format", "json")
+    assert json.loads(outcome.out)["summary"]["passed"] == 2
+    assert "coverage: " in outcome.err

@@ -1,0 +1,153 @@
+"""What a run of cases has exercised: ops of the table, gradient rules, arguments, and lines of an engine's own source.
+
+Noted from outside, by Python's hooks for profilers and tracers, so that a run that nobody asks this of pays nothing.
+A branch that no case takes shows as lines that none runs. Only this thread is looked at.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import gradcheck.autograd.ops
+from gradcheck.autograd.fast import pull
+from gradcheck.autograd.node import Node
+from gradcheck.autograd.op import Op, whole_table
+from gradcheck.autograd.pullback import _cotangent
+from gradcheck.language.evaluation.host import _hand
+
+#: Names of ops, or of their parameters: `("sum", "dim")`.
+Names = set[tuple[str, str]]
+#: By file, line numbers.
+Lines = dict[str, set[int]]
+
+
+@dataclass(slots=True)
+class Exercised:
+    """What was exercised, and what there is: `rules` are pairs of an op and the argument whose gradient it is,
+    `arguments` those that have a default and were given another value. `rules` are the core's alone."""
+
+    ops: set[str] = field(default_factory=set)
+    rules: Names = field(default_factory=set)
+    arguments: Names = field(default_factory=set)
+    lines: Lines = field(default_factory=dict)
+    of_lines: Lines = field(default_factory=dict)
+
+    @property
+    def of_rules(self) -> Names:
+        """All rules of the table."""
+        pairs = ((op, position) for op in whole_table().values() for position, rule in enumerate(op.rules) if rule)
+        return {(op.name, op.parameters[min(at, len(op.parameters) - 1)].name) for op, at in pairs}
+
+    @property
+    def of_arguments(self) -> Names:
+        """All parameters of the table that have a default."""
+        return {(op.name, p.name) for op in whole_table().values() for p in op.parameters if not p.required}
+
+
+@contextmanager
+def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
+    """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
+    found = Exercised(of_lines={str(path): lines_of(path) for path in files_of(engines or ("core",))})
+    found.lines = {file: set() for file in found.of_lines}
+    notes = {_hand.__code__: _applied, _cotangent.__code__: _ruled, pull.__code__: _pulled}
+
+    def profile(frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code in notes:
+            notes[frame.f_code](found, frame.f_locals)
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        seen = found.lines.get(frame.f_code.co_filename)
+        if seen is None:
+            return None
+        seen.add(frame.f_lineno)
+
+        def note(frame: FrameType, event: str, arg: Any) -> Any:
+            seen.add(frame.f_lineno)
+            return note
+
+        return note
+
+    sys.setprofile(profile)
+    sys.settrace(trace)
+    try:
+        yield found
+    finally:
+        sys.settrace(None)
+        sys.setprofile(None)
+
+
+def _applied(found: Exercised, names: dict[str, Any]) -> None:
+    """An op that a graph applies, by an engine; those of formulas have other hosts."""
+    op: Op = names["op"]
+    if not type(names["host"]).__module__.startswith("gradcheck.engines"):
+        return
+    found.ops.add(op.name)
+    given = dict(zip((p.name for p in op.parameters), names["args"], strict=False)) | names["kwargs"]
+    for parameter in op.parameters:
+        if parameter.name in given and not parameter.required and _is_other(given[parameter.name], parameter.default):
+            found.arguments.add((op.name, parameter.name))
+
+
+def _is_other(value: Any, default: Any) -> bool:
+    return type(value) is not type(default) or bool(value != default)
+
+
+def _ruled(found: Exercised, names: dict[str, Any]) -> None:
+    """A rule of the core; what has none passes zeros on."""
+    _note_rule(found, names["op"], names["position"])
+
+
+def _pulled(found: Exercised, names: dict[str, Any]) -> None:
+    node = names["node"]
+    for position, argument in enumerate((node.first, node.second)):
+        if isinstance(argument, Node) and argument.requires_grad:
+            _note_rule(found, node.creation_op, position)
+
+
+def _note_rule(found: Exercised, op: Op, position: int) -> None:
+    found.ops.add(op.name)
+    if position < len(op.rules) and op.rules[position] is not None:
+        found.rules.add((op.name, op.parameters[min(position, len(op.parameters) - 1)].name))
+
+
+# Lines -----------------------------------------------------------------------------------------------
+
+
+def files_of(engines: Sequence[str]) -> list[Path]:
+    """An engine's own source: of the core the ops, of `FILE.py:NAME` the file, of `module:NAME` the module."""
+    found: list[Path] = []
+    for engine in engines:
+        owner, _, name = engine.rpartition(":")
+        if engine == "core":
+            found += sorted(Path(gradcheck.autograd.ops.__file__).parent.rglob("*.py"))
+        elif owner.endswith(".py"):
+            found.append(Path(owner).resolve())
+        elif owner and name:
+            spec = find_spec(owner)
+            found += [Path(spec.origin)] if spec is not None and spec.origin else []
+    return found
+
+
+def lines_of(path: Path) -> set[int]:
+    """The lines inside functions that can run."""
+    found: set[int] = set()
+    stack = [compile(path.read_text(encoding="utf-8"), str(path), "exec")]
+    while stack:
+        code = stack.pop()
+        inside = [one for one in code.co_consts if isinstance(one, CodeType)]
+        stack += inside
+        if code.co_name != "<module>" and not _is_class(code):
+            lines = {line for _, _, line in code.co_lines() if line}
+            found |= lines - {code.co_firstlineno} or lines
+    return found
+
+
+def _is_class(code: CodeType) -> bool:
+    return "__qualname__" in code.co_names and "__module__" in code.co_names
