@@ -1,6 +1,6 @@
-"""`python -m benchmarks.cookbook`: the cookbook's index and its page, from the cases in `cases/cookbook/`.
+"""`python -m benchmarks.cookbook [THEME …]`: the cookbook's index and its page, from the cases in `cases/cookbook/`.
 
-Every case is run; which formulas are proved, and numbers for which what is printed elsewhere is wrong, stand in the
+Every case is run, or those of some themes alone; which formulas are proved, and numbers for which what is printed elsewhere is wrong, stand in the
 index beside what the file says.
 """
 
@@ -28,13 +28,17 @@ ROOT = Path(__file__).parent.parent
 _PRIMES = (5, 7, 11, 13, 17, 19, 23)
 
 
-def main() -> int:
-    cases, errors = load([str(ROOT / "cases" / "cookbook")])
+def main(themes: list[str]) -> int:
+    files = sorted((ROOT / "cases" / "cookbook").glob("*.yaml"))
+    cases, errors = load([str(file) for file in files if not themes or file.stem in themes])
     results = run(cases).cases
     if errors or any(result.status != "passed" for result in results):
         print("not all cases pass: gradcheck run cases/cookbook", file=sys.stderr)
         return 1
     made = [entry_of(case, proved_in(result), shown=True) for case, result in zip(cases, results, strict=True)]
+    if themes:
+        made += [entry for entry in entries() if entry.theme not in themes]
+        made.sort(key=lambda entry: entry.theme)
     INDEX.write_text(index(made), encoding="utf-8")
     (ROOT / "docs" / "cookbook.md").write_text(page(entries(index(made))), encoding="utf-8")
     print(f"{len(made)} entries, {sum(set(one.proved) == set(one.formulas) for one in made)} of them proved")
@@ -151,4 +155,4 @@ def _sizes(expr: Expr) -> list[str] | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

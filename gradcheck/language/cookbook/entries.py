@@ -81,7 +81,8 @@ def _entry(data: Mapping[str, Any]) -> Entry:
 
 
 def instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
-    """The entries that an expression is an instance of, with what it calls each of their tensors."""
+    """The entries that an expression is an instance of, with what it calls each of their tensors: first those in which
+    capital letters are matrices and others are not, and those with gradients for more of them."""
     asked = {key.text: key.names for key in _keys(expr, conventional(expr))}
     found: list[tuple[Entry, Mapping[str, str]]] = []
     for entry in entries():
@@ -89,7 +90,13 @@ def instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
             if key.text in asked:
                 found.append((entry, dict(zip(key.names, asked[key.text], strict=True))))
                 break
-    return found
+    return sorted(found, key=lambda pair: (_unlikely(*pair), -len(pair[0].formulas)))
+
+
+def _unlikely(entry: Entry, names: Mapping[str, str]) -> int:
+    """How many tensors have other ranks than their names suggest."""
+    matrices = {name: entry.shapes[name].count(",") == 1 for name in names if name in entry.shapes}
+    return sum(names[name][:1].isupper() != is_matrix for name, is_matrix in matrices.items())
 
 
 def named(words: str) -> list[Entry]:

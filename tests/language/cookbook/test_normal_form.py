@@ -33,6 +33,8 @@ def key(text: str) -> Key:
         ("x / (y * z)", "a / c / b", "a * (1 / (b * c))"),
         ("logdet(S)", "log(det(S))", "torch.linalg.slogdet(S)[1]", "log(abs(linalg.det(S.T)))"),
         ("softmax(x, dim=1)", "F.softmax(z, 1)", "z.softmax(-1 + 2)".replace("-1 + 2", "1")),
+        ("((A @ x - b) ** 2).sum()", "sum((c - B @ y) ** 2)", "(A @ x - b) @ (A @ x - b)", "(b - A @ x).norm() ** 2"),
+        ("trace((A - B).T @ (A - B))", "((B - A) ** 2).sum()", "linalg.norm(X - Y) ** 2"),
         ("x.norm()", "sqrt(x @ x)", "(z ** 2).sum() ** 0.5"),
         ("F.mse_loss(p, t)", "((a - b) ** 2).mean()"),
         ("linalg.solve(A, b)", "inv(A) @ c"),
