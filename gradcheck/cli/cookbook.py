@@ -83,7 +83,8 @@ def _answer(text: str, given: dict[str, list[str]]) -> list[str]:
         exact = next((one for one in words if one.name == text), words[0] if len(words) == 1 else None)
         if not words:
             raise _nothing(text)
-        return list(listed(words, width()) if exact is None else found(exact, width()))
+        others = [one for one in words if one is not exact]
+        return list(listed(words, width()) if exact is None else found(exact, width(), others))
     from gradcheck.checks.derivation import explain
     from gradcheck.language.cookbook.shapes import case_of
 

@@ -7,7 +7,7 @@ case file, so that an entry is found where the package alone is installed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -122,14 +122,21 @@ def near(expr: Expr, most: int = 3) -> list[Entry]:
     return [one for score, one in scored[:most] if score > 0.5]
 
 
-def keys_of(graph: Mapping[str, Expr], root: str, ranks: Mapping[str, int]) -> list[Key]:
-    """What the root of a graph is found by, its tensors having these ranks, or those that their names suggest."""
-    written: dict[str, Expr] = {}
-    for name, expr in graph.items():
-        written[name] = substituted(expr, written)
-        if sum(1 for _ in written[name].walk()) > _MOST:
-            return []
-    return list(_keys(written[root], ranks))
+def keys_of(
+    graph: Mapping[str, Expr], spellings: Sequence[Expr], ranks: Mapping[str, int], leaves: Container[str] = ()
+) -> list[Key]:
+    """What these spellings of a graph's root are found by, its tensors having these ranks, or those that their names
+    suggest; also with `leaves`, entries of the graph, for tensors."""
+    found: list[Key] = []
+    for kept in ((), leaves):
+        written: dict[str, Expr] = {}
+        for name, expr in graph.items():
+            if name not in kept:
+                written[name] = substituted(expr, written)
+                if sum(1 for _ in written[name].walk()) > _MOST:
+                    return found
+        found += [key for one in spellings for key in _keys(substituted(one, written), ranks)]
+    return list(dict.fromkeys(found))
 
 
 def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[Key]:

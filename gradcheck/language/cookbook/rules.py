@@ -73,11 +73,18 @@ def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
     defaults = {p.name: p.default for p in entry.parameters if p.default is not Parameter.empty}
     named = [(name or (names[i] if i < len(names) else str(i)), part) for i, (name, part) in enumerate(given)]
     kept = [(name, part) for name, part in named if name not in defaults or _literal(defaults[name]) != part]
+    kept = [(name, _from_the_front(part, parts[0]) if name == "dim" else part) for name, part in kept]
     order = {name: i for i, name in enumerate(names)}
     kept.sort(key=lambda pair: order.get(pair[0], len(order)))
     if kept and kept[0][0] == names[0] and len(kept) == 1:
         return (op, kept[0][1])
     return (op, *(("=", name, part) for name, part in kept))
+
+
+def _from_the_front(dim: Tree, tensor: Tree) -> Tree:
+    """A dimension, counted from the front where it is known how many there are."""
+    ranked = rank(tensor)
+    return ("number", dim[1] + ranked) if dim[0] == "number" and dim[1] < 0 and ranked is not None else dim
 
 
 def _literal(value: Any) -> Tree:
@@ -141,6 +148,8 @@ def power(base: Tree, exponent: Tree) -> Tree:
         return base
     if exponent[0] != "number":
         return ("pow", base, exponent)
+    if exponent == MINUS and base[0] == "add" and len(base) == 3 and base[2] == ONE and base[1][0] == "exp":
+        return ("sigmoid", mul(MINUS, base[1][1]))
     whole = exponent[1] == int(exponent[1])
     if base[0] == "number" and (base[1] > 0 or (whole and base[1])):
         return ("number", base[1] ** exponent[1])

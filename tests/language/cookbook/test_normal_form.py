@@ -35,6 +35,8 @@ def key(text: str) -> Key:
         ("softmax(x, dim=1)", "F.softmax(z, 1)", "z.softmax(-1 + 2)".replace("-1 + 2", "1")),
         ("((A @ x - b) ** 2).sum()", "sum((c - B @ y) ** 2)", "(A @ x - b) @ (A @ x - b)", "(b - A @ x).norm() ** 2"),
         ("trace((A - B).T @ (A - B))", "((B - A) ** 2).sum()", "linalg.norm(X - Y) ** 2"),
+        ("sigmoid(x)", "1 / (1 + exp(-z))"),
+        ("softmax(Q @ K.T, dim=-1)", "softmax(A @ B.T, 1)"),
         ("x.norm()", "sqrt(x @ x)", "(z ** 2).sum() ** 0.5"),
         ("F.mse_loss(p, t)", "((a - b) ** 2).mean()"),
         ("linalg.solve(A, b)", "inv(A) @ c"),
