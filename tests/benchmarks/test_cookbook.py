@@ -16,7 +16,7 @@ AGAIN = "run `python -m benchmarks.cookbook`"
 
 @pytest.mark.parametrize("theme", FILES)
 def test_the_index_is_current(theme: str) -> None:
-    """What the file says; that every case passes, and which formulas are proved."""
+    """What the file says; that every case passes, and that what is said to be proved is, if not more."""
     cases, errors = load([f"cases/cookbook/{theme}.yaml"])
     assert errors == ()
     known = {entry.name: entry for entry in entries() if entry.theme == theme}
@@ -28,7 +28,7 @@ def test_the_index_is_current(theme: str) -> None:
     results = run(list(cases)).cases
     failed = [(r.id, [say(e.message) for e in r.errors]) for r in results if r.status != "passed"]
     assert failed == []
-    assert [r.name for r in results if proved_in(r) != list(known[r.name].proved)] == [], AGAIN
+    assert [r.name for r in results if not set(known[r.name].proved) <= set(proved_in(r))] == [], AGAIN
 
 
 def test_what_is_printed_wrong_has_its_numbers() -> None:
