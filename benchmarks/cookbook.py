@@ -1,7 +1,7 @@
 """`python -m benchmarks.cookbook`: the cookbook's index and its page, from the cases in `cases/cookbook/`.
 
-Every case is run; which formulas are proved, and numbers for which what is printed elsewhere is wrong, stand in the
-index beside what the file says.
+Which formulas are proved, and numbers for which what is printed elsewhere is wrong, stand in the index beside what the
+file says: cases that the index does not know as they are now are run, with `--afresh` all.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from gradcheck.checks.result import CaseResult
 from gradcheck.cli.cookbook import page
 from gradcheck.language.case import Case, Claim, Value
 from gradcheck.language.cookbook.entries import INDEX, Entry, Mistake, entries, keys_of
-from gradcheck.language.expr.nodes import Call, Expr, Sequence
+from gradcheck.language.expr.nodes import Call, Expr, Name, Sequence
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.sampling import draw
 from gradcheck.reports.phrases import say
 
@@ -28,17 +29,31 @@ ROOT = Path(__file__).parent.parent
 _PRIMES = (5, 7, 11, 13, 17, 19, 23)
 
 
-def main() -> int:
+def main(options: list[str]) -> int:
     cases, errors = load([str(ROOT / "cases" / "cookbook")])
-    results = run(cases).cases
+    known = {} if "--afresh" in options else {(entry.theme, entry.name): entry for entry in entries()}
+    places = [(Path(case.place.file).stem, case.name) for case in cases]
+    made = [entry_of(case, known.get(place)) for case, place in zip(cases, places, strict=True)]
+    new = [i for i, place in enumerate(places) if place not in known or said(made[i]) != said(known[place])]
+    results = run([cases[i] for i in new]).cases
     if errors or any(result.status != "passed" for result in results):
         print("not all cases pass: gradcheck run cases/cookbook", file=sys.stderr)
         return 1
-    made = [entry_of(case, proved_in(result), shown=True) for case, result in zip(cases, results, strict=True)]
+    for i, result in zip(new, results, strict=True):
+        wrong = [replace(m, counterexample=_counterexample(cases[i], m)) for m in made[i].wrong]
+        made[i] = replace(made[i], proved=proved_in(result), wrong=wrong)
     INDEX.write_text(index(made), encoding="utf-8")
     (ROOT / "docs" / "cookbook.md").write_text(page(entries(index(made))), encoding="utf-8")
-    print(f"{len(made)} entries, {sum(set(one.proved) == set(one.formulas) for one in made)} of them proved")
+    proved = sum(set(one.proved) == set(one.formulas) for one in made)
+    print(f"{len(made)} entries, {proved} of them proved; {len(new)} were run")
     return 0
+
+
+def said(entry: Entry) -> Entry:
+    """What the file says, without what only a run can say."""
+    return replace(
+        entry, proved=(), keys=(), wrong=tuple(replace(mistake, counterexample="") for mistake in entry.wrong)
+    )
 
 
 def index(made: list[Entry]) -> str:
@@ -54,8 +69,9 @@ def _data(entry: Entry) -> dict[str, Any]:
     return data
 
 
-def entry_of(case: Case, proved: list[str], *, shown: bool = False) -> Entry:
-    """A case as an entry; `shown` with the numbers for which what is printed elsewhere is wrong."""
+def entry_of(case: Case, known: Entry | None = None) -> Entry:
+    """A case as an entry, with what is known of a run of it."""
+    told = {(m.tensor, m.formula): m.counterexample for m in (known.wrong if known else ())}
     roots = case.steps[-1].roots
     lines = Path(case.place.file).read_text(encoding="utf-8").splitlines()
     arrays = draw(case)
@@ -74,13 +90,28 @@ def entry_of(case: Case, proved: list[str], *, shown: bool = False) -> Entry:
         {name: [claim.text for claim in claims] for name, claims in case.formulas.items()},
         _texts(case.let),
         tuple(
-            Mistake(name, claim.text, _comment(lines, claim), _counterexample(case, name, claim) if shown else "")
+            Mistake(name, claim.text, _comment(lines, claim), told.get((name, claim.text), ""))
             for name, claims in case.wrong_formulas.items()
             for claim in claims
         ),
-        proved,
-        tuple(keys_of(graph, next(iter(roots)), ranks)) if len(roots) == 1 else (),
+        known.proved if known else (),
+        tuple(keys_of(graph, _spellings(case, next(iter(roots))), ranks, _made(case))) if len(roots) == 1 else (),
     )
+
+
+def _spellings(case: Case, root: str) -> list[Expr]:
+    """The root, and what a check says it equals."""
+    equal = [c.expr.args for c in case.checks if isinstance(c.expr, Call) and c.expr.op == "eq"]
+    return [Name(root), *(right for left, right in equal if left == Name(root))]
+
+
+def _made(case: Case) -> list[str]:
+    """What is made of constants alone, so that it has a structure: to who looks something up, it is a constant."""
+    made: list[str] = []
+    for name, claim in case.graph.items():
+        if free_names(claim.expr).keys() <= {*case.constants, *case.dims, *made}:
+            made.append(name)
+    return made
 
 
 def proved_in(result: CaseResult) -> list[str]:
@@ -102,11 +133,12 @@ def _comment(lines: list[str], claim: Claim) -> str:
     return lines[claim.place.line - 1].partition("   # ")[2]
 
 
-def _counterexample(case: Case, tensor: str, claim: Claim) -> str:
+def _counterexample(case: Case, mistake: Mistake) -> str:
     """Small numbers for which what is printed is wrong."""
     if "erratum" not in case.tags:
         return ""
-    (failed,) = run([replace(case, formulas={tensor: (claim,)}, wrong_formulas={})]).cases
+    claims = [claim for claim in case.wrong_formulas[mistake.tensor] if claim.text == mistake.formula]
+    (failed,) = run([replace(case, formulas={mistake.tensor: tuple(claims)}, wrong_formulas={})]).cases
     told = [d.message for c in failed.comparisons for d in c.diagnoses if d.kind == "counterexample"]
     return say(told[0]).removeprefix("counterexample: ") if told else ""
 
@@ -151,4 +183,4 @@ def _sizes(expr: Expr) -> list[str] | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -45,7 +45,8 @@ def why(result: CaseResult) -> str:
 # All of them ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", FILES)
+#: The cookbook's are run by the test of its index, `tests/benchmarks/test_cookbook.py`.
+@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith("cookbook/")])
 def test_every_case_passes(file: str) -> None:
     result = run(list(cases_of(file).values()), allow_code=file.startswith("code/"))
     bad = [why(case) for case in result.cases if case.status not in ("passed", "xfailed")]

@@ -75,21 +75,16 @@ def _answer(text: str, given: dict[str, list[str]]) -> list[str]:
 
     expr = _read(text)
     if not given and expr is not None and expr.children:
-        known = instances(expr)
+        known = [one.called(names) for one, names in instances(expr)]
         if known:
-            return [
-                line
-                for i, (one, names) in enumerate(known)
-                for line in (*[""] * (i > 0), *found(one.called(names), width()))
-            ]
-    words = named(text) if expr is None or not expr.children else []
-    exact = [one for one in words if one.name == text]
-    if len(words) == 1 or exact:
-        return list(found((exact or words)[0], width()))
-    if words:
-        return list(listed(words, width()))
+            return list(found(known[0], width(), known[1:]))
     if expr is None or not expr.children:
-        raise _nothing(text)
+        words = named(text) if len(text.strip()) > 1 else []
+        exact = next((one for one in words if one.name == text), words[0] if len(words) == 1 else None)
+        if not words:
+            raise _nothing(text)
+        others = [one for one in words if one is not exact]
+        return list(listed(words, width()) if exact is None else found(exact, width(), others))
     from gradcheck.checks.derivation import explain
     from gradcheck.language.cookbook.shapes import case_of
 

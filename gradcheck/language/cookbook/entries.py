@@ -7,7 +7,7 @@ case file, so that an entry is found where the package alone is installed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -81,7 +81,8 @@ def _entry(data: Mapping[str, Any]) -> Entry:
 
 
 def instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
-    """The entries that an expression is an instance of, with what it calls each of their tensors."""
+    """The entries that an expression is an instance of, with what it calls each of their tensors: first those in which
+    capital letters are matrices and others are not, and those with gradients for more of them."""
     asked = {key.text: key.names for key in _keys(expr, conventional(expr))}
     found: list[tuple[Entry, Mapping[str, str]]] = []
     for entry in entries():
@@ -89,7 +90,13 @@ def instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
             if key.text in asked:
                 found.append((entry, dict(zip(key.names, asked[key.text], strict=True))))
                 break
-    return found
+    return sorted(found, key=lambda pair: (_unlikely(*pair), -len(pair[0].formulas)))
+
+
+def _unlikely(entry: Entry, names: Mapping[str, str]) -> int:
+    """How many tensors have other ranks than their names suggest."""
+    matrices = {name: entry.shapes[name].count(",") == 1 for name in names if name in entry.shapes}
+    return sum(names[name][:1].isupper() != is_matrix for name, is_matrix in matrices.items())
 
 
 def named(words: str) -> list[Entry]:
@@ -115,14 +122,21 @@ def near(expr: Expr, most: int = 3) -> list[Entry]:
     return [one for score, one in scored[:most] if score > 0.5]
 
 
-def keys_of(graph: Mapping[str, Expr], root: str, ranks: Mapping[str, int]) -> list[Key]:
-    """What the root of a graph is found by, its tensors having these ranks, or those that their names suggest."""
-    written: dict[str, Expr] = {}
-    for name, expr in graph.items():
-        written[name] = substituted(expr, written)
-        if sum(1 for _ in written[name].walk()) > _MOST:
-            return []
-    return list(_keys(written[root], ranks))
+def keys_of(
+    graph: Mapping[str, Expr], spellings: Sequence[Expr], ranks: Mapping[str, int], leaves: Container[str] = ()
+) -> list[Key]:
+    """What these spellings of a graph's root are found by, its tensors having these ranks, or those that their names
+    suggest; also with `leaves`, entries of the graph, for tensors."""
+    found: list[Key] = []
+    for kept in ((), leaves):
+        written: dict[str, Expr] = {}
+        for name, expr in graph.items():
+            if name not in kept:
+                written[name] = substituted(expr, written)
+                if sum(1 for _ in written[name].walk()) > _MOST:
+                    return found
+        found += [key for one in spellings for key in _keys(substituted(one, written), ranks)]
+    return list(dict.fromkeys(found))
 
 
 def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[Key]:

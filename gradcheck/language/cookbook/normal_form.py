@@ -62,6 +62,8 @@ def _written(tree: Tree, names: Mapping[str, str]) -> str:
     written = [_written(part, names) if isinstance(part, tuple) else str(part) for part in parts]
     if kind in ("add", "mul"):
         return f"{kind}({','.join(sorted(written))})"
+    if kind == "even":  # of either sign
+        return f"pow({min(written[:2])},{written[2]})"
     if kind in ("trace", "scalar"):  # of a chain, and of the same transposed
         half = len(written) // 2
         ways = [written[:half], written[half:]]

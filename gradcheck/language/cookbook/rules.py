@@ -20,7 +20,7 @@ Tree = tuple[Any, ...]
 #: How many dimensions a name has, as far as that is known.
 Ranks = Mapping[str, int]
 
-ONE, MINUS = ("number", 1.0), ("number", -1.0)
+ONE, MINUS, _TWO, _HALF = (("number", number) for number in (1.0, -1.0, 2.0, 0.5))
 #: Elementwise functions of one tensor: their rank is its rank, and a transpose passes through.
 _ELEMENTWISE = frozenset(
     {
@@ -73,11 +73,18 @@ def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
     defaults = {p.name: p.default for p in entry.parameters if p.default is not Parameter.empty}
     named = [(name or (names[i] if i < len(names) else str(i)), part) for i, (name, part) in enumerate(given)]
     kept = [(name, part) for name, part in named if name not in defaults or _literal(defaults[name]) != part]
+    kept = [(name, _from_the_front(part, parts[0]) if name == "dim" else part) for name, part in kept]
     order = {name: i for i, name in enumerate(names)}
     kept.sort(key=lambda pair: order.get(pair[0], len(order)))
     if kept and kept[0][0] == names[0] and len(kept) == 1:
         return (op, kept[0][1])
     return (op, *(("=", name, part) for name, part in kept))
+
+
+def _from_the_front(dim: Tree, tensor: Tree) -> Tree:
+    """A dimension, counted from the front where it is known how many there are."""
+    ranked = rank(tensor)
+    return ("number", dim[1] + ranked) if dim[0] == "number" and dim[1] < 0 and ranked is not None else dim
 
 
 def _literal(value: Any) -> Tree:
@@ -102,7 +109,7 @@ def rank(tree: Tree) -> int | None:
     if kind == "chain":
         ends = (rank(parts[0]), rank(parts[-1]))
         return None if None in ends else 2 - ends.count(1)
-    if kind in _ELEMENTWISE or kind in ("T", "pow", "inv"):
+    if kind in _ELEMENTWISE or kind in ("T", "pow", "even", "inv"):
         return rank(parts[0])
     return 0 if kind in ("sum", "mean") and len(parts) == 1 else None
 
@@ -141,6 +148,8 @@ def power(base: Tree, exponent: Tree) -> Tree:
         return base
     if exponent[0] != "number":
         return ("pow", base, exponent)
+    if exponent == MINUS and base[0] == "add" and len(base) == 3 and base[2] == ONE and base[1][0] == "exp":
+        return ("sigmoid", mul(MINUS, base[1][1]))
     whole = exponent[1] == int(exponent[1])
     if base[0] == "number" and (base[1] > 0 or (whole and base[1])):
         return ("number", base[1] ** exponent[1])
@@ -148,6 +157,8 @@ def power(base: Tree, exponent: Tree) -> Tree:
         return mul(*(power(part, exponent) for part in base[1:]))
     if base[0] == "pow" and base[2][0] == "number" and whole:
         return power(base[1], ("number", base[2][1] * exponent[1]))
+    if base[0] == "add" and whole and exponent[1] % 2 == 0:  # either sign of what is raised
+        return ("even", base, add(*(mul(MINUS, term) for term in base[1:])), exponent)
     return ("pow", base, exponent)
 
 
@@ -175,8 +186,8 @@ def transpose(tree: Tree) -> Tree:
         return (kind, *(part if part[0] == "number" else transpose(part) for part in parts))
     if kind in _ELEMENTWISE or kind == "inv":
         return (kind, transpose(parts[0]))
-    if kind == "pow" and parts[1][0] == "number":
-        return ("pow", transpose(parts[0]), parts[1])
+    if kind == "even" or (kind == "pow" and parts[-1][0] == "number"):
+        return (kind, *(transpose(part) for part in parts[:-1]), parts[-1])
     return tree if kind == "eye" else ("T", tree)
 
 
@@ -188,9 +199,16 @@ def chain(*factors: Tree) -> Tree:
         number *= one
         flat += rest[1:] if rest[0] == "chain" else (rest,)
     made: Tree = ("chain", *flat)
-    if rank(made) == 0:
+    if rank(made) == 0 and _is_square(*flat):
+        made = ("sum", power(flat[0], _TWO))
+    elif rank(made) == 0:
         made = ("scalar", *flat, *(transpose(part) for part in reversed(flat)))
     return mul(("number", number), made)
+
+
+def _is_square(*factors: Tree) -> bool:
+    """Whether they are a sum and itself, of which the sign does not count."""
+    return len(factors) == 2 and factors[0] == factors[1] and factors[0][0] == "add"
 
 
 def trace(tree: Tree) -> Tree:
@@ -199,6 +217,8 @@ def trace(tree: Tree) -> Tree:
         return add(*(trace(term) for term in tree[1:]))
     number, rest = coefficient(tree)
     flat = rest[1:] if rest[0] == "chain" else (rest,)
+    if len(flat) == 2 and _is_square(transpose(flat[0]), flat[1]):
+        return mul(("number", number), ("sum", power(flat[1], _TWO)))
     return mul(("number", number), ("trace", *flat, *(transpose(part) for part in reversed(flat))))
 
 
@@ -255,7 +275,6 @@ def _of_untransposed(kind: str) -> Callable[[Tree], Tree]:
     return lambda tree: (kind, tree[1] if tree[0] == "T" else tree)
 
 
-_TWO, _HALF = ("number", 2.0), ("number", 0.5)
 #: How an op is written here.
 _RULES: dict[str, Callable[..., Tree | None]] = {
     "add": add,

@@ -28,6 +28,7 @@ _SIGNS = {
     "remainder": r"\bmod",
     "dot": r"\cdot",
     "kron": r"\otimes",
+    **dict.fromkeys(("linalg.cross", "cross"), r"\times"),
     **dict.fromkeys(("matmul", "mm", "bmm", "mv"), r"\,"),
 }
 _FUNCTIONS = frozenset({"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "det", "max", "min"})

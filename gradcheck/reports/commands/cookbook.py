@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gradcheck.checks.derivation import Explanation
 
 
-def found(entry: Entry, width: int = 80) -> Iterator[str]:
-    """The lines of one entry."""
+def found(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> Iterator[str]:
+    """The lines of one entry, and where it stands; of others that fit, too, a line each."""
     yield entry.name
     yield from wrap(entry.source, width, "  ", "    ")
     yield from wrap(entry.description, width, "  ", "  ")
@@ -42,6 +42,10 @@ def found(entry: Entry, width: int = 80) -> Iterator[str]:
             yield from wrap(mistake.counterexample, width, "      ", "      ")
     yield ""
     yield f"  {entry.id}"
+    if others:
+        yield ""
+        yield "also"
+        yield from (f"  {line}" for line in listed(others, width - 2))
 
 
 def proof(entry: Entry) -> str:

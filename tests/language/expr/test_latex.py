@@ -13,6 +13,7 @@ EXAMPLES = [
     ("(grad(y) @ x.T).T", r"\left(\nabla_{y}\,x^{\top}\right)^{\top}"),
     ("2 * x * y / (z + 1)", r"\frac{2\,x \odot y}{z + 1}"),
     ("outer(a + b, x)", r"\left(a + b\right)\,x^{\top}"),
+    ("linalg.cross(a, b + c)", r"a \times \left(b + c\right)"),
     ("kron(A, B) @ x", r"A \otimes B\,x"),
     ("linalg.solve(A.T, b @ c)", r"\left(A^{\top}\right)^{-1}\,\left(b\,c\right)"),
     ("x.norm() ** 2", r"\left\| x \right\|^{2}"),
