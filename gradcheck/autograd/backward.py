@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.fast import pull as pull_shortly
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.autograd.node import N, Node
+from gradcheck.autograd.node import N, Node, nodes
 from gradcheck.autograd.pullback import Share, pull_nodes
 from gradcheck.errors import BackwardTwice, DtypeMismatch, NoGradRequired, NonScalarBackward, ShapeMismatch
 
@@ -198,17 +198,13 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
             )
         used: Any = node.first
         if node.plan is None:
-            op = node.creation_op
-            if op is not None and op.sequence is not None:
-                used = (*used, *used[op.sequence])
-        elif type(used) is tuple:
-            pass
-        elif node.second is None:
-            used = (used,)
-        else:
+            used = nodes(node.creation_op, used)
+        elif node.second is not None:
             used = (used, node.second)
+        elif type(used) is not tuple:
+            used = (used,)
         for creator in used:
-            if isinstance(creator, Node) and creator.requires_grad:
+            if creator.requires_grad:
                 if creator in pending:
                     pending[creator] += 1
                 else:

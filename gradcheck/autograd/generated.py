@@ -36,13 +36,14 @@ def applied(kind: type[Node], op: Op, bound: tuple[Any, ...], plan: Any) -> Call
     """A function of an op's tensors that computes it and links the result to them."""
     trace = ArrayTrace()
     leaves = nodes_in(bound)
-    given = iter([Traced(leaf.data, f"a{i}.data", trace) for i, leaf in enumerate(leaves)])
+    given = iter([TracedArray(leaf.data, f"x{i}", trace) for i, leaf in enumerate(leaves)])
     result = trace.apply(op, tuple(_replaced(arg, given) for arg in bound))
     count = len(leaves)
     parameters = ", ".join(f"a{i}" for i in range(count))
     wants = " or ".join(f"a{i}.requires_grad" for i in range(count))
     first, second = (parameters, None) if count == 1 else ("a0", "a1") if count == 2 else (f"({parameters})", None)
-    body = ["token = silence.set(silent)", "try:", *(f"    {line}" for line in trace.lines)]
+    body = [*(f"x{i} = a{i}.data" for i in range(count)), "token = silence.set(silent)", "try:"]
+    body += [f"    {line}" for line in trace.lines]
     body += ["finally:", "    silence.reset(token)", f"y = {result.name}"]
     if op.rules and result.data.dtype.kind == "f":
         body += [f"if ({wants}) and is_recording():", "    node = new(kind)", "    node.data = y"]
@@ -89,11 +90,11 @@ def pulled(node: Node, gradient: np.ndarray, tensors: Sequence[Node]) -> Callabl
     g, y = TracedArray(gradient, "g", trace), TracedArray(node.data, "y", trace)
     given = iter([TracedArray(tensor.data, f"x{i}", trace) for i, tensor in enumerate(tensors)])
     values = [_replaced(arg, given) for arg in node.arguments]
-    body = ["if g.shape != shape or type(g) is not ndarray:", "    return general(node, g)", "y = node.data"]
+    body = ["if type(g) is not ndarray:", "    return general(node, g)", "y = node.data"]
     body += _TAKE_APART.get(count, [f"{', '.join(f'a{i}' for i in range(count))} = node.first"])
     body += [f"x{i} = a{i}.data" for i in range(count)]
     body += _shares(op, values, (g, y), trace)
-    names = {**trace.names, "shape": gradient.shape, "general": pull_arrays}
+    names = {**trace.names, "general": pull_arrays}
     return _made("pull", "node, g", body, names)  # type: ignore[no-any-return]
 
 

@@ -116,10 +116,11 @@ def walk(roots: Iterable[N]) -> Iterator[N]:
         stack += fresh
 
 
-def nodes(op: Op, args: tuple[Any, ...]) -> list[Any]:
-    """The nodes among the arguments of an op, those in its sequence after the others."""
+def nodes(op: Op | None, args: tuple[Any, ...]) -> list[Any]:
+    """The nodes among the arguments of an op, those in its sequence after the others; none for a leaf, which has no
+    arguments."""
     found = [arg for arg in args if isinstance(arg, Node)]
-    if op.sequence is not None:
+    if op is not None and op.sequence is not None:
         found += [item for item in args[op.sequence] if isinstance(item, Node)]
     return found
 

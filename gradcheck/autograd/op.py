@@ -31,7 +31,7 @@ TABLE: dict[str, Op] = {}
 ALIASES: dict[str, str] = {}
 #: Names of ops that are not in the table yet, to the module that enters them.
 LATER: dict[str, str] = {}
-#: By the type of an argument the short way to a result (`fast`), which answers NotImplemented where it knows none.
+#: By the type of an argument the short way to a result (`plans`), which takes the general one where it knows none.
 SHORT: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
 
@@ -106,12 +106,12 @@ class Op(Signature):
         IndexOutOfRange, ShapeMismatch.
         """
         for arg in args:
-            short = SHORT.get(type(arg))
-            if short is not None:
-                result = short(self, args, kwargs)
-                if result is not NotImplemented:
-                    return result
-                break
+            if type(arg) in SHORT:
+                return SHORT[type(arg)](self, args, kwargs)
+        return self.general(args, kwargs)
+
+    def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same, whatever the arguments are."""
         bound = self.bind(args, kwargs)
         if self.composite:
             return self.forward(*bound)

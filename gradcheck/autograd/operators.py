@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcheck.autograd.op import TABLE, lookup, whole_table
+from gradcheck.autograd.op import SHORT, TABLE, lookup, whole_table
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -79,7 +79,8 @@ PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 def _method(name: str, entry: Any) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return entry(self, *args, **kwargs)
+        short = SHORT.get(type(self))
+        return entry(self, *args, **kwargs) if short is None else short(entry, (self, *args), kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"{entry.signature}\n\n{entry.doc}"

@@ -73,7 +73,9 @@ def tensors_of(node: Any) -> tuple[Any, ...]:
 
 
 def short_way(kind: type[Node]) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]:
-    """`op(*args, **kwargs)` on tensors of this kind by its plan; NotImplemented where it has none."""
+    """`op(*args, **kwargs)` on tensors of this kind: by its plan, or the general way."""
+    #: By the types of arguments whether these are a tensor and what is told by its value.
+    leading: dict[tuple[type, ...], bool] = {}
 
     def planned(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensors: Any = args
@@ -81,48 +83,61 @@ def short_way(kind: type[Node]) -> Callable[[Op, tuple[Any, ...], dict[str, Any]
             data = args[0].data
             key: Any = (data.shape, data.dtype.char)
         else:
-            tensors = []
-            told: list[Any] = []
-            for arg in args:
-                if type(arg) is kind:
-                    data = arg.data
-                    told += (data.shape, data.dtype.char)
-                    tensors.append(arg)
-                elif not _told(arg, kind, told, tensors):
-                    return NotImplemented
-            if kwargs and not _named(kwargs, kind, told):
-                return NotImplemented
-            key = tuple(told)
+            types = tuple(map(type, (*args, *kwargs.values()))) if kwargs else tuple(map(type, args))
+            leads = leading.get(types)
+            if leads is None:
+                leads = leading[types] = types[0] is kind and args != () and _PLAIN.issuperset(types[1:])
+            if leads:
+                data = args[0].data
+                tensors = args[:1]
+                key = (types, data.shape, data.dtype.char, args[1:], *kwargs.items())
+            else:
+                told = _all_told(kind, args, kwargs)
+                if told is None:
+                    return op.general(args, kwargs)
+                key, tensors = told
         found = op.plans.get(key)
         if found is None:
-            return _counted(kind, op, (args, kwargs), key)
-        if default_dtype() is not _FLOAT64:
-            return NotImplemented
-        try:
-            return found(*tensors)
-        except Exception:  # the general way has words for it
-            return NotImplemented
+            _count(kind, op, (args, kwargs), key)
+        elif default_dtype() is _FLOAT64:
+            try:
+                return found(*tensors)
+            except Exception:  # the general way has words for it
+                pass
+        return op.general(args, kwargs)
 
     return planned
 
 
-def _named(kwargs: dict[str, Any], kind: type[Node], key: list[Any]) -> bool:
+def _all_told(
+    kind: type[Node], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """What a plan must know of all arguments, and the tensors among them; None where it cannot know it."""
+    key: list[Any] = []
     tensors: list[Any] = []
-    key += kwargs
-    return all(_told(arg, kind, key, tensors) for arg in kwargs.values()) and not tensors
+    for arg in args:
+        if not _told(arg, kind, key, tensors):
+            return None
+    if kwargs:
+        key += kwargs
+        named: list[Any] = []
+        if not all(_told(arg, kind, key, named) for arg in kwargs.values()) or named:
+            return None
+    return tuple(key), tensors
 
 
 def _told(arg: Any, kind: type[Node], key: list[Any], tensors: list[Any]) -> bool:
     """Add to the key what a plan must know of an argument; whether it can know all."""
     given = type(arg)
-    if given in _PLAIN:
+    if given is kind:
+        data = arg.data
+        key += (data.shape, data.dtype.char)
+        tensors.append(arg)
+    elif given in _PLAIN:
         key += (given, arg)
     elif given is float:
         key += (given, arg or str(arg))  # 0.0 equals -0.0
         return bool(arg == arg)
-    elif given is kind:
-        key += (arg.data.shape, arg.data.dtype.char)
-        tensors.append(arg)
     elif given is tuple or given is list:
         key += (given, len(arg))
         return all(_told(item, kind, key, tensors) for item in arg)
@@ -136,7 +151,7 @@ def _told(arg: Any, kind: type[Node], key: list[Any], tensors: list[Any]) -> boo
     return True
 
 
-def _counted(kind: type[Node], op: Op, call: tuple[tuple[Any, ...], dict[str, Any]], key: tuple[Any, ...]) -> Any:
+def _count(kind: type[Node], op: Op, call: tuple[tuple[Any, ...], dict[str, Any]], key: tuple[Any, ...]) -> None:
     """Count the call, and prepare a plan where there are many like it."""
     calls = op.calls
     if len(calls) > MOST_KINDS:
@@ -148,7 +163,6 @@ def _counted(kind: type[Node], op: Op, call: tuple[tuple[Any, ...], dict[str, An
         plan = prepared(kind, op, op.bind(args, kwargs))
         if plan is not None:
             op.plans[key] = plan
-    return NotImplemented
 
 
 def prepared(kind: type[Node], op: Op, bound: tuple[Any, ...]) -> Callable[..., Any] | None:

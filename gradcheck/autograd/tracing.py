@@ -25,6 +25,10 @@ DTYPES = frozenset("fd?lq")
 _WRITTEN = (int, bool, type(None))
 
 
+#: Functions that treat a number otherwise than an array that holds it.
+_POWERS = (np.power, np.float_power)
+
+
 class Untraceable(Exception):
     """Something looked at a value."""
 
@@ -104,10 +108,10 @@ class Trace:
         wanted = bool(op.rules) and any(_wanted(arg) for arg in flat(args))
         return self.add(data, self.call(op, args, values), wanted)
 
-    def add(self, data: Any, code: str, wanted: bool = False) -> Traced:
-        """Write down what came to this."""
+    def add(self, data: Any, code: str, wanted: bool = False, *, is_scalar: bool = False) -> Traced:
+        """Write down what came to this; NumPy makes scalars of 0-d results."""
         name = f"t{len(self.lines)}"
-        self.lines.append(f"{name} = {code}")
+        self.lines.append(f"{name} = asarray({code})" if is_scalar else f"{name} = {code}")
         return self.kind(np.asarray(data), name, self, wanted)
 
     def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str:
@@ -128,6 +132,23 @@ class TracedArray(Traced):
     __slots__ = ()
     __hash__ = object.__hash__
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Traced:
+        if method != "__call__" or kwargs or ufunc.nout != 1:
+            raise Untraceable
+        return self.trace.called(ufunc, args)  # type: ignore[attr-defined,no-any-return]
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in _OF_SHAPES:
+            return function(*map(_plain, args))
+        if function not in _FUNCTIONS or kwargs:
+            raise Untraceable
+        return self.trace.called(function, args)  # type: ignore[attr-defined,no-any-return]
+
+
+#: NumPy's functions that look at shapes alone.
+_OF_SHAPES = frozenset((np.size, np.ndim, np.shape))
+#: NumPy's functions that forwards may call, besides ufuncs.
+_FUNCTIONS = frozenset((np.where, np.zeros_like, np.ones_like))
 
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}
 _INTEGERS = {"floordiv": "//", "mod": "%", "and": "&", "or": "|", "xor": "^"}
@@ -147,19 +168,29 @@ class ArrayTrace(Trace):
 
     def operate(self, symbol: str, function: Callable[[Any, Any], Any], pair: tuple[Any, Any]) -> Traced:
         """Write down one of NumPy's operators."""
-        values = [_plain(value) for value in pair]
-        data = function(*values)
+        data = self._data(function, pair)
+        sides = self._operands(pair, symbol != "**")
+        return self.add(data, f"{sides[0]} {symbol} {sides[1]}", is_scalar=type(data) is not np.ndarray)
+
+    def called(self, function: Any, args: tuple[Any, ...]) -> Traced:
+        """Write down a call of one of NumPy's functions."""
+        data = self._data(function, args)
+        code = f"{self.named(function)}({', '.join(self._operands(args, function not in _POWERS))})"
+        return self.add(data, code, is_scalar=type(data) is not np.ndarray)
+
+    def _data(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        data = function(*map(_plain, args))
         if data is NotImplemented or data.dtype.char not in DTYPES:
             raise Untraceable
-        sides = [self.side(symbol, value, data.dtype) for value in pair]
-        made = f"{sides[0]} {symbol} {sides[1]}"
-        return self.add(data, made if type(data) is np.ndarray else f"asarray({made})")
+        return data
 
-    def side(self, symbol: str, value: Any, dtype: np.dtype) -> str:
-        """How an operand is written: numbers as arrays, which are quicker, where this makes no difference."""
-        if type(value) in (int, float) and symbol in "+-*/" and dtype.kind == "f":
-            return self.named(constant(value, dtype))
-        return self.written(value)
+    def _operands(self, args: tuple[Any, ...], quick: bool) -> list[str]:
+        """How operands are written: numbers as arrays, which are quicker, where this makes no difference."""
+        floats = {arg.dtype for arg in args if isinstance(arg, Traced) and arg.dtype.kind == "f"}
+        if not quick or len(floats) != 1:
+            return [self.written(arg) for arg in args]
+        (dtype,) = floats
+        return [self.named(constant(arg, dtype)) if type(arg) in (int, float) else self.written(arg) for arg in args]
 
     def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str:
         form = settled(op, kinds_of(values, op.sequence))
@@ -169,8 +200,22 @@ class ArrayTrace(Trace):
         for position in form.numbers:
             operands[position] = form.convert(values)[position]
         function, operands = _function(op, form.convert(values), operands)
+        if function is op.forward and op.elementwise:
+            name = self._written_out(op, operands)
+            if name:
+                return name
         made = f"{self.named(function)}({', '.join(map(self.written, operands))})"
         return f"asarray({made})" if type(function(*map(_plain, operands))) is not np.ndarray else made
+
+    def _written_out(self, op: Op, operands: list[Any]) -> str:
+        """What a forward does instead of its name, if it calls ufuncs alone; "" if it does not."""
+        start = len(self.lines)
+        try:
+            made = op.forward(*operands)
+            return made.name if type(made) is TracedArray else ""
+        except Exception:  # it is called by its name, then
+            del self.lines[start:]
+            return ""
 
 
 class TensorTrace(Trace):
@@ -189,8 +234,8 @@ class TensorTrace(Trace):
 
 def _function(op: Op, values: Sequence[Any], operands: list[Any]) -> tuple[Callable[..., Any], list[Any]]:
     """What computes an op on settled values, and which of its arguments it takes."""
-    traced = [arg for arg in flat(operands) if isinstance(arg, Traced)]
-    if len(traced) == sum(isinstance(value, np.ndarray) for value in flat(values)):
+    traced = operands if op.elementwise else [arg for arg in flat(operands) if isinstance(arg, Traced)]
+    if op.elementwise or len(traced) == sum(isinstance(value, np.ndarray) for value in flat(values)):
         function = function_of(op, values)
         if function is not None:
             return function, traced

@@ -1,4 +1,4 @@
-"""Tensors put together, picked from by indices, and put back."""
+"""Tensors put together, picked from by indices or masks, and put back."""
 
 from __future__ import annotations
 
@@ -119,3 +119,8 @@ def _(x: Any, dim: int, index: Any, src: Any) -> Function | None:
         return out
 
     return add
+
+
+@prepares("where")
+def _(condition: Any, input: Any, other: Any) -> Function | None:
+    return np.where if isinstance(condition, np.ndarray) and condition.dtype.kind == "b" else None
