@@ -14,8 +14,10 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import with_graph
 from gradcheck.checks.failures.point_failures import why
+from gradcheck.checks.implementations.contributions import of_a_loop
 from gradcheck.checks.implementations.inside_entry import explained_inside
 from gradcheck.checks.implementations.other_formula import OtherFormulas, Seen
+from gradcheck.checks.implementations.relations import related
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
@@ -57,9 +59,15 @@ def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, nu
 
 
 def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
-    """What the entry's own ops and formulas tell; a formula must give what came out for other sizes, too."""
+    """What the entry's own ops and formulas tell, then how the numbers relate to the right ones; a formula must
+    give what came out for other sizes, too."""
     found = explained_inside(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
-    return found or formulas.told(c, [*seen, *_of_other_sizes(formulas.context, engine, c)])
+    if found:
+        return found
+    found = formulas.told(c, [*seen, *_of_other_sizes(formulas.context, engine, c)])
+    if found or c.what is not ClaimKind.GRADIENT:
+        return found
+    return of_a_loop(c.tensor, seen) or related(c.tensor, seen)
 
 
 def _of_other_sizes(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:

@@ -32,7 +32,7 @@ _KINDS = frozenset((
     *("operand_transposed", "conjugate", "flipped", "off_by_one", "mean_for_sum", "summed", "saved_value"),
 ))  # fmt: skip
 #: Entries of more ops are not taken apart.
-_MOST_OPS = 40
+MOST_OPS = 40
 #: How nearly a factor must be the same at every point, and as nearly one that people know.
 _SAME = 1e-6
 
@@ -64,9 +64,9 @@ def explained_inside(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple
 
 
 def _at(name: str, point: Point, evidence: Evidence) -> Iterator[_Found]:
-    tape = _Tape(point)
+    tape = Tape(point)
     target = tape.leaf(name)
-    if target is None or len(tape.nodes) > _MOST_OPS or evidence.got is None:
+    if target is None or len(tape.nodes) > MOST_OPS or evidence.got is None:
         return
     if evidence.got.shape != evidence.want.shape:
         return
@@ -104,7 +104,7 @@ def _as_a_part(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) ->
 
 
 def _mistakes(
-    tape: _Tape, number: int, index: int, share: np.ndarray
+    tape: Tape, number: int, index: int, share: np.ndarray
 ) -> Iterator[tuple[str, Hashable, Fact, np.ndarray]]:
     """What the catalogue makes of one op's rule, of the share's shape."""
     node, places = tape.nodes[number], positions(tape.nodes[number])
@@ -118,7 +118,7 @@ def _mistakes(
                     yield hypothesis.kind, guess.key, guess.fact, predicted
 
 
-class _Tape:
+class Tape:
     """The ops of a graph at a point, in order, and what flows through them; arrays are told by identity."""
 
     def __init__(self, point: Point) -> None:
@@ -127,7 +127,7 @@ class _Tape:
         self.cotangents: dict[int, tuple[np.ndarray | None, ...]] = {}
         self.shares: dict[int, Sequence[np.ndarray | None]] = {}
         self.ask = asking(self.core, point.problem.dtype)
-        self._made = {id(array): n for n, node in enumerate(self.nodes) for array in _outputs(node)}
+        self._made = {id(array): n for n, node in enumerate(self.nodes) for array in outputs_of(node)}
 
     def inputs(self, number: int) -> list[np.ndarray]:
         """The arrays that get a gradient, among the arguments."""
@@ -150,7 +150,7 @@ class _Tape:
         """The right cotangents and shares, from the last ops up."""
         cotangents: dict[int, Any] = {}
         (seeds,) = self.problem.seeds
-        ends = [array for array in (a for node in self.nodes for a in _outputs(node)) if id(array) not in self._used()]
+        ends = [array for array in (a for node in self.nodes for a in outputs_of(node)) if id(array) not in self._used()]
         given = [seed for seed in seeds.values() if seed is not None]
         for array in ends:
             seed = next((g for g in given if g.shape == array.shape), None)
@@ -173,7 +173,7 @@ class _Tape:
     def _carry(self, below: int, cotangents: dict[int, Any], keep: bool = False) -> None:
         for number in reversed(range(below)):
             node = self.nodes[number]
-            outputs = _outputs(node)
+            outputs = outputs_of(node)
             incoming = tuple(cotangents.get(id(array)) for array in outputs)
             if all(one is None for one in incoming):
                 continue
@@ -192,6 +192,6 @@ class _Tape:
                     cotangents[id(array)] = gradient if known is None else known + gradient
 
 
-def _outputs(node: Application) -> list[np.ndarray]:
+def outputs_of(node: Application) -> list[np.ndarray]:
     parts = node.recorded if isinstance(node.recorded, tuple) else (node.recorded,)
     return [part.data for part in parts if hasattr(part, "data")]

@@ -26,6 +26,7 @@ _FAMILIES = (
     ("argmax", "argmin"),
     ("cumsum", "cumprod"),
 )
+_OPERATORS = ("mul", "div", "add", "sub")
 #: By its name, an option that is forgotten or taken for another, and what it is then.
 _OPTIONS: dict[str, tuple[bool | int | float | str, ...]] = {
     "unbiased": (True, False),
@@ -99,6 +100,12 @@ def one_instead(at: Position) -> Iterator[int]:
                 yield at.pool.call("select", at.below[0], at.pool.literal(dim), at.pool.literal(place))
 
 
+def another_operator(at: Position) -> Iterator[int]:
+    """`+` for `*`, `/` for `*`."""
+    if is_op(at.node, *_OPERATORS) and len(at.below) == 2:
+        yield from (at.pool.call(op, *at.below) for op in _OPERATORS if not is_op(at.node, op))
+
+
 def a_part_alone(at: Position) -> Iterator[int]:
     """A part of what stands here, of its shape, without all that is around it."""
     array = at.pool.array(at.part)
@@ -140,6 +147,7 @@ SLIPS: tuple[Slip, ...] = (
     not_normalized,
     one_side,
     one_instead,
+    another_operator,
     a_part_alone,
     another_number,
     moved_numbers,

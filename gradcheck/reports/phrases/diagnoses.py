@@ -42,6 +42,8 @@ MEANINGS = {
     "recursion": "the backward pass calls itself, and long graphs are too deep for that",
     "not_linear": "a gradient rule that is not linear in the incoming gradient",
     "other_formula": "computed by another formula, a slip away from the right one",
+    "branch": "right in a part, and something simple in the rest: nothing, a factor, the other side of a mask",
+    "factor_of_tensor": "off by a factor that a tensor of the entry gives",
 }
 
 #: What comes of an op's rule without the term that centres it.

@@ -57,6 +57,19 @@ phrases(
             f"computed as {_short(found['wrong'])} where {_short(found['right'])} belongs"
             + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
         ),
+        "slices_elsewhere": "the right slices along dim {dim} in another order",
+        "numbers_elsewhere": "the right numbers at other places",
+        "moved_along": lambda found: "moved along the last dims by " + " and ".join(map(str, found["by"])),
+        "cut_out_of": "the right gradient stands in a larger one, at its {where}: it is not cut out",
+        "nothing_in_a_part": "right in a part, and zero in the rest",
+        "not_stopped_in_a_part": "right in a part, and in the rest, where it is zero, something arrives",
+        "on_the_other_side": "a mask the other way round: zero where something belongs, something where zero does",
+        "factor_in_a_part": "right in a part, and in the rest off by the factor {factor:g}",
+        "signs_in_a_part": "right in size everywhere, and in a part of the wrong sign",
+        "comes_with_factor": "off by a factor that is no constant: {factor}",
+        "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
+        "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",
+        "computed_with": "computed with {tensor}",
         "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "
         "as if it were computed of a detached tensor, or under no_grad",
         "own_rounding": "{engine} rounds more than its entry: by up to {size:.0e}, as inputs moved a little show",

@@ -27,7 +27,7 @@ KINDS = [
 #: Kinds that no single tensor shows: they are found out by running an engine again (see `failures/engine_faults`).
 OF_ENGINES = ("not_deterministic", "input_mutated", "recursion", "not_linear")
 #: What is told only of code, whose entry is known (see `checks/implementations`).
-OF_CODE = ("other_formula",)
+OF_CODE = ("other_formula", "branch", "factor_of_tensor")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,36 @@
+"""Factors that tensors of an entry give."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.run import run
+from gradcheck.reports.phrases.table import say
+from tests.engines.implementation.build import with_code
+
+CASE = 'dims: {n: 5, d: 4}\ninputs: {a: "randn(n, d)", b: "randn(n, d)"}\ngraph: {y: "a * exp(b.sum(1, keepdim=True))"}'
+
+
+def told(factor: Any) -> str:
+    def forward(a: Any, b: Any) -> Any:
+        return a * np.exp(b.sum(1, keepdims=True)), (a, b)
+
+    def backward(g: Any, c: Any) -> Any:
+        a, b = c
+        e = np.exp(b.sum(1, keepdims=True))
+        return g * e * factor(a, b), (g * a * e).sum(1, keepdims=True) + 0 * b
+
+    (found,) = run(with_code(CASE, (forward, backward)), allow_code=True).cases
+    return " ".join(say(d.what) for c in found.comparisons if c.tensor == "a" for d in c.diagnoses)
+
+
+def test_a_function_of_one() -> None:
+    assert re.search(r"1 - tanh\(b\) \*\* 2", told(lambda a, b: 1 - np.tanh(b) ** 2))
+
+
+def test_a_quotient_of_two_and_a_number_times_one() -> None:
+    assert "no constant" in told(lambda a, b: (1 + b * 0 + a * a * 0) * np.abs(a) / np.exp(b))
+    assert "no constant: 0.3 * (" in told(lambda a, b: 0.3 / (1 + np.exp(-b)))
