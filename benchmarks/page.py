@@ -17,7 +17,7 @@ from gradcheck import run
 from gradcheck.reports import render
 from tests.browser import Visit, browser, why_not
 
-CASES, WRONG, IN_A_FILE = 5_000, 3, 250
+CASES, WRONG, IN_A_FILE, ROUNDS = 5_000, 3, 250, 5
 #: What is typed, one after the other; after each the list is as it should be, and painted.
 TYPED = ("c", "ca", "case04", "case049", "wrong", "", "agree")
 _FILTERED = """async (typed) => {
@@ -63,18 +63,22 @@ def rows() -> Iterator[Row]:
 
 
 def _in_browser(what: str, file: Path) -> Iterator[Row]:
-    opened, filtered = [], []
+    opened: list[float] = []
+    filtered: dict[str, list[float]] = {typed: [] for typed in TYPED}
     with browser() as one:
-        for _ in range(3):
+        for _ in range(ROUNDS):
             visit = Visit(one)
             start = time.perf_counter()
             page = visit.open(file)
             page.wait_for_selector("#rows li")
             opened.append(time.perf_counter() - start)
-            filtered += [page.evaluate(_FILTERED, typed) for typed in TYPED]
+            for typed, seconds in filtered.items():
+                seconds.append(page.evaluate(_FILTERED, typed))
             visit.close()
     took = f"all: {', '.join(f'{seconds:.2f}' for seconds in opened)} s"
     yield Row(f"{what}: opened", f"{median(opened):.2f} s", "< 2 s", median(opened) < 2, took)
-    worst = max(filtered)
-    details = f"median {median(filtered):.0f} ms of {len(filtered)} filters, painting included"
+    worst = max(map(median, filtered.values()))
+    details = (
+        f"the slowest of {len(TYPED)} texts, painting included; all: {max(map(max, filtered.values())):.0f} ms at most"
+    )
     yield Row(f"{what}: filtered", f"{worst:.0f} ms", "< 100 ms", worst < 100, details)

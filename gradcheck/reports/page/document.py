@@ -30,7 +30,9 @@ from gradcheck.reports.text import at, brief, plain
 #: of what is left there is the verdict alone.
 MOST, MOST_IN_FULL = 15_000_000, 12_000_000
 #: How many causes and cases of a cause are listed; how much is said of a case in its row.
-MOST_CAUSES, MOST_MEMBERS, ROW = 100, 12, 160
+MOST_CAUSES, MOST_MEMBERS, ROW = 100, 100, 160
+#: The shortest part of the bar, of 1000.
+_LEAST = 8.0
 #: The statuses in the order of the bar, with their marks.
 MARKS: dict[CaseStatus, str] = {
     "crashed": "✗",
@@ -148,8 +150,8 @@ def script_data(value: Any) -> str:
 
 def _bar(counts: list[tuple[CaseStatus, int, str]]) -> list[tuple[CaseStatus, float, float]]:
     """Where the part of each status begins in a bar of 1000, and how long it is: none so short that it is not seen."""
-    lengths = [max(12.0, number) if total < 1000 else max(12.0, 1000 * number / total)
-               for total in [sum(number for _, number, _ in counts)] for _, number, _ in counts]  # fmt: skip
+    total = sum(number for _, number, _ in counts)
+    lengths = [max(_LEAST, 1000 * number / total) for _, number, _ in counts]
     scale = 1000 / sum(lengths) if lengths else 0
     start, found = 0.0, []
     for (status, _, _), length in zip(counts, lengths, strict=True):

@@ -70,6 +70,7 @@ def assert_harmless(text: str) -> Reader:
     read = Reader(text)
     assert [kind for kind, _ in read.scripts if kind != "text/html"] == ["application/json", None]
     assert not [text for kind, text in read.scripts if kind == "text/html" and "<!--" in text]
+    assert not [text for kind, text in read.scripts if kind == "application/json" and set("<>&") & set(text)]
     for tag, attributes in read.all_tags():
         assert not [name for name in attributes if ATTRIBUTES.match(name)], (tag, attributes)
         if tag in TAGS:

@@ -38,6 +38,14 @@ def test_small_tensors_are_cells_with_numbers(failed: Any) -> None:
     assert ">NaN<" in heat.panels[2].svg
 
 
+def test_what_the_comparison_found_counts(failed: Any) -> None:
+    """It may allow an element more than the rule, for its rounding, and nothing where another stands for it."""
+    mask = np.array([True, False])
+    heat = heat_of(failed(np.array([1.0, 3.0]), np.array([1 + 1e-13, 2.0]), mask=mask))
+    assert heat is not None
+    assert [level.place for level in heat.levels] == [2, 3]
+
+
 def test_large_tensors_are_images(failed: Any) -> None:
     want = np.random.default_rng(0).standard_normal((192, 61))
     got = want.copy()

@@ -12,8 +12,11 @@ from urllib.parse import quote
 
 import pytest
 
-from gradcheck import run
+from gradcheck import load, run
+from gradcheck.engines.trace import trace_case
+from gradcheck.language.sampling import draw
 from gradcheck.reports import render
+from gradcheck.reports.commands.trace_page import page as trace_page
 from tests.browser import Visit, browser, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is a browser")
@@ -181,6 +184,23 @@ def test_paper(visit: Open, report: Path) -> None:
     assert page.locator("#case .copy").first.is_hidden()
     assert page.locator("#case .claims").is_visible()
     assert len(page.pdf()) > 5_000
+
+
+def test_a_backward_pass_is_stepped_through(visit: Open, report: Path) -> None:
+    (case,), _ = load([f"{report.parent}/all.yaml::{EVIL}"])
+    file = report.with_name("trace.html")
+    file.write_text(trace_page(trace_case(draw(case))), encoding="utf-8")
+    page = visit(file=file).page
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert page.locator(".said").text_content().startswith("x receives")
+    assert page.locator(".node .counter").all_text_contents() == ["1/2", "1/1", "1/1"]
+    assert page.locator(".gradient.current").count() == 1
+    page.click(".on")
+    assert page.locator(".node .counter").first.text_content() == "2/2"
+    page.keyboard.press("Home")
+    assert page.locator(".now").text_content() == "0 of 6"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
