@@ -65,6 +65,10 @@ class _WithNumber:
         return ((a, self._op.rules[0](gradient, node.data, a.data, self.constant)),)  # type: ignore[misc]
 
 
+#: What pulls pairs back.
+PULLS = (_OfTwo.pull, _WithNumber.pull)
+
+
 def _plans_of_numbers(op: Op) -> Callable[[Any, np.dtype], _WithNumber]:
     """The plan for a number, of the op's and a dtype's. 1 is no 1.0, and 0.0 no -0.0."""
     known: dict[tuple[type, np.dtype], dict[Any, _WithNumber]] = {

@@ -132,7 +132,7 @@ class TracedArray(Traced):
     __slots__ = ()
     __hash__ = object.__hash__
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Traced:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Traced:  # type: ignore[override]
         if method != "__call__" or kwargs or ufunc.nout != 1:
             raise Untraceable
         return self.trace.called(ufunc, args)  # type: ignore[attr-defined,no-any-return]
@@ -142,7 +142,7 @@ class TracedArray(Traced):
             return function(*map(_plain, args))
         if function not in _FUNCTIONS or kwargs:
             raise Untraceable
-        return self.trace.called(function, args)  # type: ignore[attr-defined,no-any-return]
+        return self.trace.called(function, args)  # type: ignore[attr-defined]
 
 
 #: NumPy's functions that look at shapes alone.

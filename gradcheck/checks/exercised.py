@@ -16,10 +16,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 import gradcheck.autograd.ops
-from gradcheck.autograd.fast import pull
+from gradcheck.autograd.fast import PULLS
 from gradcheck.autograd.node import Node
 from gradcheck.autograd.op import Op, whole_table
-from gradcheck.autograd.pullback import _cotangent
+from gradcheck.autograd.pullback import cotangent_of
 from gradcheck.language.evaluation.host import _hand
 
 #: Names of ops, or of their parameters: `("sum", "dim")`.
@@ -56,7 +56,7 @@ def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
     """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
     found = Exercised(of_lines={str(path): lines_of(path) for path in files_of(engines or ("core",))})
     found.lines = {file: set() for file in found.of_lines}
-    notes = {_hand.__code__: _applied, _cotangent.__code__: _ruled, pull.__code__: _pulled}
+    notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled} | {one.__code__: _pulled for one in PULLS}
 
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         if event == "call" and frame.f_code in notes:

@@ -150,7 +150,8 @@ class Tape:
         """The right cotangents and shares, from the last ops up."""
         cotangents: dict[int, Any] = {}
         (seeds,) = self.problem.seeds
-        ends = [array for array in (a for node in self.nodes for a in outputs_of(node)) if id(array) not in self._used()]
+        used = self._used()
+        ends = [array for node in self.nodes for array in outputs_of(node) if id(array) not in used]
         given = [seed for seed in seeds.values() if seed is not None]
         for array in ends:
             seed = next((g for g in given if g.shape == array.shape), None)

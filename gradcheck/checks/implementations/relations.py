@@ -162,4 +162,3 @@ def _in_a_part(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator
             yield Relation("branch", ("factor", told), fact("factor_in_a_part", factor=told))
         elif np.allclose(np.abs(ratios), 1.0, rtol=10.0**-_DIGITS) and not np.iscomplexobj(ratios):
             yield Relation("sign", ("signs",), fact("signs_in_a_part"))
-
