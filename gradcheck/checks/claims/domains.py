@@ -44,10 +44,10 @@ def _says_nothing(context: Context, c: Comparison) -> bool:
     way makes of it."""
     if c.what is not ClaimKind.FORMULA or c.status not in UNSETTLED:
         return False
-    return _is_undefined(c) or _is_unstable(context, c)
+    return is_undefined(c) or _is_unstable(context, c)
 
 
-def _is_undefined(c: Comparison) -> bool:
+def is_undefined(c: Comparison) -> bool:
     """Whether it differs only in being NaN where the gradient is a number, or raises so at other numbers (the inverse
     of a matrix that has a determinant, but 0)."""
     if c.mismatch is not None and c.mismatch.kind == "claim_raised":
