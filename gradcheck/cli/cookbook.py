@@ -29,7 +29,8 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-@click.command("cookbook")
+# An expression may begin with a sign.
+@click.command("cookbook", context_settings={"ignore_unknown_options": True})
 @click.argument("expression", required=False, shell_complete=_complete)
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
 @click.option(

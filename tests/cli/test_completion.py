@@ -36,6 +36,7 @@ def offered(*words: str, shell: type[ShellComplete] = BashComplete) -> list[str]
         (("trace", "cases.yaml::"), ["cases.yaml::first", "cases.yaml::second"]),
         (("conform", "j"), ["jax"]),
         (("ops", "softm"), ["softmax", "softmin"]),
+        (("cookbook", "relat"), ["relativistic energy"]),
         (("run", "--dtype", "bf"), ["bfloat16"]),
     ],
 )

@@ -24,6 +24,11 @@ def test_an_equation(gradcheck: Gradcheck) -> None:
     assert gradcheck("cookbook", "loss = trace(P @ Q.T @ R)").out == gradcheck("cookbook", "trace(P @ Q.T @ R)").out
 
 
+def test_a_sign_and_many_names(gradcheck: Gradcheck) -> None:
+    assert "  x: -grad(f)" in gradcheck("cookbook", "-x").out
+    assert gradcheck("cookbook", "+".join("abcdefghijkl")).code == 0
+
+
 def test_what_is_not_there_is_derived_and_it_says_so(gradcheck: Gradcheck) -> None:
     shown = gradcheck("cookbook", "trace(A @ sin(X) @ B @ X)")
     assert shown.code == 0
@@ -52,6 +57,9 @@ def test_words_and_themes(gradcheck: Gradcheck) -> None:
         (("A @",), "an operand is missing"),
         (("cat(A)",), ""),
         (("log(-exp(x))",), "defined for none"),
+        (("1 + 2",), "an expression of tensors"),
+        (("grad(x) * y",), "no gradient stands in it"),
+        (("linalg.svd(A)",), "several tensors"),
     ],
 )
 def test_mistakes_are_told(gradcheck: Gradcheck, words: tuple[str, ...], told: str) -> None:

@@ -7,6 +7,7 @@ case file, so that an entry is found where the package alone is installed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,8 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in, rewrite, substituted
 
+#: A matrix in a sentence: a capital letter alone, which is no article at its beginning.
+_MATRIX = re.compile(r"(?<![\w'])(?:[B-Z]|(?<!^)(?<!\. )A)(?![\w'])")
 INDEX = Path(__file__).parent / "entries.json"
 #: An expression of which more is written out than this is no entry.
 _MOST = 400
@@ -162,13 +165,16 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
     def text(one: str) -> str:
         return to_text(_with(parse(one), names))
 
+    def words(one: str) -> str:
+        return _MATRIX.sub(lambda found: names.get(found[0], found[0]), one)
+
     def keyed(texts: Mapping[str, str]) -> dict[str, str]:
         return {names.get(name, name): text(one) for name, one in texts.items()}
 
     return Entry(
         entry.name,
         entry.theme,
-        entry.description,
+        words(entry.description),
         entry.source,
         {names.get(name, name): shape for name, shape in entry.shapes.items()},
         [names.get(name, name) for name in entry.inputs],
@@ -176,7 +182,7 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
         [names.get(name, name) for name in entry.incoming],
         {names.get(name, name): [text(one) for one in listed] for name, listed in entry.formulas.items()},
         keyed(entry.let),
-        [Mistake(names.get(m.tensor, m.tensor), text(m.formula), m.why, m.counterexample) for m in entry.wrong],
+        [Mistake(names.get(m.tensor, m.tensor), text(m.formula), words(m.why)) for m in entry.wrong],
         [names.get(name, name) for name in entry.proved],
     )
 

@@ -8,7 +8,7 @@ made equal without which a part cannot be computed: as few as possible. Nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import chain, combinations, count, islice, product
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.expr.traverse import free_names, postorder
+from gradcheck.language.expr.traverse import free_names, gradient_names, postorder
 from gradcheck.language.loader import load_text
 
 #: Sizes, none of which is a product of others, and what they are called.
@@ -36,9 +36,11 @@ def case_of(text: str, expr: Expr, given: Mapping[str, Sequence[str]]) -> Case:
 
     Raises UsageError where there are none.
     """
+    names = ", ".join(free_names(expr))
+    if not names or gradient_names(expr):
+        raise UsageError("an expression of tensors is looked up, such as x @ A @ x, and no gradient stands in it")
     shapes = _shapes(expr, given)
     if shapes is None:
-        names = ", ".join(free_names(expr)) or "it has none"
         raise UsageError(f"no shapes of its tensors ({names}) go together", hint="state them: --shape A=n,m")
     root = next(name for name in ("f", "y", "out", "result") if name not in shapes)
     dims = ", ".join(f"{word}: {size}" for word, size in _sizes(shapes).items() if not word.isdigit())
@@ -67,7 +69,10 @@ def _finite(text: str, root: str) -> Case | None:
     if errors:
         raise errors[0]
     problem = draw(case)
-    value = np.asarray(evaluate(case.graph[root].expr, {**problem.inputs, **problem.sizes}))
+    value = evaluate(case.graph[root].expr, {**problem.inputs, **problem.sizes})
+    if isinstance(value, tuple):
+        raise UsageError("it comes to several tensors", hint="index it: max(x, dim=1)[0]")
+    value = np.asarray(value)
     if not np.isfinite(value).all():
         return None
     if value.size != 1:
@@ -81,13 +86,9 @@ def _finite(text: str, root: str) -> Case | None:
 def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
     """The shapes of the first ranks for which there are some."""
     for ranks in _ranks(expr, given):
-        free = (word for word in _WORDS if word not in ranks and not any(word in s for s in given.values()))
-        try:
-            shapes = {
-                n: tuple(given[n]) if n in given else tuple(next(free) for _ in range(r)) for n, r in ranks.items()
-            }
-        except StopIteration:
-            continue
+        taken = {*ranks, *(word for shape in given.values() for word in shape)}
+        free = (word for word in chain(_WORDS, (f"d{i}" for i in count())) if word not in taken)
+        shapes = {n: tuple(given[n] if n in given else islice(free, r)) for n, r in ranks.items()}
         found = _fitted(expr, shapes)
         if found is not None:
             return found

@@ -42,6 +42,12 @@ _WORDS = {
     "log10": r"\log_{10}",
     "sigmoid": r"\sigma",
     "logdet": r"\log\det",
+    "lgamma": r"\ln\Gamma",
+    "digamma": r"\psi",
+    "matrix_exp": r"\exp",
+    "i0": "I_0",
+    "special.i1": "I_1",
+    "sign": r"\operatorname{sgn}",
 }
 #: Of one operand: what stands before and after it, how strongly it must bind, how strongly the whole does.
 _SINGLE = {
@@ -54,6 +60,7 @@ _SINGLE = {
     "floor": (r"\left\lfloor ", r" \right\rfloor", 0, ATOM),
     "ceil": (r"\left\lceil ", r" \right\rceil", 0, ATOM),
     **dict.fromkeys(("norm", "linalg.norm", "linalg.vector_norm"), (r"\left\| ", r" \right\|", 0, ATOM)),
+    "linalg.matrix_norm": (r"\left\| ", r" \right\|_{\mathrm{F}}", 0, ATOM),
     "ones_like": (r"\mathbf{1}_{", "}", 0, ATOM),
     "zeros_like": (r"\mathbf{0}_{", "}", 0, ATOM),
     "eye": ("I_{", "}", 0, ATOM),
@@ -120,7 +127,10 @@ def _spell(expr: Expr) -> Spelling:
 def _spell_call(call: Call) -> Spelling:
     op, args = call.op, call.args
     found = None
-    if not call.kwargs and len(args) == 2:
+    if op in ("ones", "zeros") and args and not call.kwargs and not isinstance(args[0], Sequence):
+        sizes: list[Piece] = [piece for size in args for piece in (r" \times ", (size, UNARY))]
+        found = ATOM, [rf"\mathbf{{{int(op == 'ones')}}}_{{", *sizes[1:], "}"]
+    elif not call.kwargs and len(args) == 2:
         found = _spell_pair(op, *args)
     elif not call.kwargs and len(args) == 1 and op in _SINGLE:
         before, after, least, binds = _SINGLE[op]
@@ -151,7 +161,7 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
         return infix.binds, [(left, ATOM), r"^{-1}\,", (right, infix.right)]
     if op == "floor_divide":
         return ATOM, [r"\left\lfloor \frac{", (left, 0), "}{", (right, 0), r"} \right\rfloor"]
-    if op == "pow":
+    if op in ("pow", "linalg.matrix_power"):
         return _POWER, [(left, ATOM), "^{", (right, 0), "}"]
     if op == "getitem":
         index = right.items if isinstance(right, Sequence) and right.is_tuple and right.items else (right,)
@@ -161,7 +171,9 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
 
 def _spell_function(call: Call) -> list[Piece]:
     op = call.op
-    title = _WORDS.get(op) or (f"\\{op}" if op in _FUNCTIONS else rf"\operatorname{{{_escaped(op)}}}")
+    title = _WORDS.get(op) or (
+        f"\\{op}" if op in _FUNCTIONS else rf"\operatorname{{{_escaped(op.rpartition('.')[2])}}}"
+    )
     inside = commas(call.args)
     for name, value in call.kwargs:
         inside += [", " if inside else "", rf"\mathrm{{{_escaped(name)}}}=", (value, 0)]

@@ -47,6 +47,14 @@ def test_in_other_names() -> None:
     assert set(mine.shapes) == {"P", "Q", "X"}
 
 
+def test_sentences_speak_of_the_same_names() -> None:
+    ((entry, names), *_) = instances(parse("trace(P.T @ Q @ P)"))
+    mine = entry.called(names)
+    assert "for a symmetric Q alone" in [mistake.why for mistake in mine.wrong]
+    ((entry, names), *_) = instances(parse("trace(P @ Q)"))
+    assert entry.called(names).description.startswith("A matrix's trace")
+
+
 def test_what_stands_in_the_way_is_called_otherwise() -> None:
     found = {entry.name: entry.called(names) for entry, names in instances(parse("logdet(f.T @ f)"))}
     mine = found["log determinant of a Gram matrix"]
