@@ -59,6 +59,7 @@ class Point:
     ) -> None:
         """`evaluations` are known ones, by the engines' names."""
         self.problem, self.engines, self.trial = problem, engines, trial
+        self.is_blurred = False  # whether rounding explains what some formula is off by here
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
         self._scopes: dict[int, Scope] = {}

@@ -50,7 +50,7 @@ class BranchCoverage:
             except GradcheckError:  # the reference may take what the core does not
                 continue
             self._points.append(point)
-            telling = self._is_usual(point) and is_telling(point)
+            telling = self._is_usual(point) and is_telling(point) and not point.is_blurred
             is_there = goal is None or goal[0] not in margins or goal[0].is_on(margins[goal[0]].numbers, goal[1])
             if touches(margins, self._graph):
                 self.at_kinks.append(point)
@@ -62,7 +62,7 @@ class BranchCoverage:
                     found |= signs
                 elif goal is not None and goal[0] in margins and (self._is_usual(point) or is_telling(point)):
                     found |= signs & _same(margins[goal[0]], margins[site], goal[1])
-        is_shown = goal is None or not self._is_hidden(*goal) or not self.is_visited(*goal)
+        is_shown = goal is None or not self.is_hidden(*goal) or not self.is_visited(*goal)
         return telling and is_there and is_shown
 
     def _show(self, point: Point) -> None:
@@ -75,13 +75,13 @@ class BranchCoverage:
         """Whether some point is on this side, whatever it shows there; of an edge nobody asks."""
         return side in self._visited[site] or (side == 0 and site.op not in EQUAL)
 
-    def _is_hidden(self, site: Site, side: int) -> bool:
+    def is_hidden(self, site: Site, side: int) -> bool:
         """Whether this side has never shown, where another has: what was compared there did not matter."""
         shown = self._showing.get(site, ())
         return bool(shown) and abs(side) < 2 and side in site.sides and side not in shown
 
     def _hidden(self) -> list[tuple[Site, int]]:
-        return [(site, side) for site in self._showing for side in site.sides if self._is_hidden(site, side)]
+        return [(site, side) for site in self._showing for side in site.sides if self.is_hidden(site, side)]
 
     def _edges(self) -> list[tuple[Site, int]]:
         """Where what claims state to be above or below something is neither, and the graph has no kink there."""
@@ -127,7 +127,7 @@ class BranchCoverage:
                 if side not in self._visited[site]:
                     yield site, side
         for goal in self._hidden()[:_MOST_SITES]:
-            if self._is_hidden(*goal):  # still
+            if self.is_hidden(*goal):  # still
                 yield goal
         yield from (goal for goal in self._edges()[:_MOST_SITES] if goal[1] not in self._visited[goal[0]])
 
@@ -137,7 +137,7 @@ class BranchCoverage:
         is_reached = False
         if site.whole:
             return
-        if self._is_hidden(site, side) and site.op not in EQUAL:  # all elements, of which some may matter
+        if self.is_hidden(site, side) and site.op not in EQUAL:  # all elements, of which some may matter
             found = (search.find((site, 2 * side)) for search in self._searches[:2])
             yield from (problem for problem in found if problem is not None)
         for number, search in enumerate(self._searches):
@@ -151,6 +151,12 @@ class BranchCoverage:
             problem = self._searches[0].find((site, side), half=half)
             if problem is not None:
                 yield problem
+
+    def reach_from(self, point: Point, site: Site, side: int) -> Iterator[Problem]:
+        """The same from one more point."""
+        search = BranchSearch(point.problem, _gradients(point))
+        found = (search.find((site, one)) for one in (2 * side, side))
+        yield from (problem for problem in found if problem is not None)
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:

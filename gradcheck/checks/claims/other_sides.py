@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from gradcheck.checks.branches.aims import Goal
@@ -19,6 +20,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.facts import Fact, fact
+from gradcheck.language.problem import Problem
 from gradcheck.language.structures import APART, STRUCTURES, Structure
 from gradcheck.language.trials import Variation, varies_incoming
 
@@ -43,6 +45,7 @@ class OtherSides:
     def __init__(self, context: Context, known: Known, look: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
         self._look, self._count = look, count
+        self._hidden: list[Goal] = []  # sides on which some point is, and nothing has shown
         self._settled, self._has_open = self._of(known)
 
     def _of(self, known: Known) -> tuple[set[str], bool]:
@@ -69,13 +72,13 @@ class OtherSides:
             self._drawn(of_size, [*self._searched(of_size)], sizes, sizes)
         self.points.at_kinks = coverage.at_kinks
         seen = [self.points.own, *self.points.elsewhere]
-        told = ((site, condition(seen, site, side)) for site, side in left)
+        told = ((site, condition(seen, site, side)) for site, side in (*left, *self._hidden))
         return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in told]
 
     def _searched(self, coverage: BranchCoverage) -> Iterator[Goal]:
         """The sides that a search does not reach."""
         for goal in coverage.missing():
-            for problem in coverage.reach(*goal):
+            for problem in chain(coverage.reach(*goal), self._from_tiny(coverage, goal)):
                 if self._looked_at(self.points.branch(problem, self._count + 1)) and coverage.visit(
                     [self.points.elsewhere[-1]], goal
                 ):
@@ -83,6 +86,16 @@ class OtherSides:
             else:
                 if not coverage.is_visited(*goal):
                     yield goal
+                elif coverage.is_hidden(*goal):
+                    self._hidden.append(goal)
+
+    def _from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
+        """From numbers so small that nothing is saturated but by what is compared, where nothing has shown."""
+        if coverage.is_hidden(*goal) and coverage.is_visited(*goal):
+            sizes = self.points.own.problem.sizes
+            point = self.points.sized(sizes, self._count + 1, 1, "tiny")
+            if point is not None and not unusable(point):
+                yield from coverage.reach_from(point, *goal)
 
     def _small(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Sizes of at most 2, at which much is met by luck."""

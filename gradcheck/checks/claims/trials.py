@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -240,6 +241,7 @@ class _Elsewhere:
         if self._hopeless(point, found, before) is not None:
             return False
         self.count += 1
+        point.is_blurred = any(c.what is ClaimKind.FORMULA and c.has_note("within_rounding") for c in found)
         (self.points.trials if of_trials else self.points.others).append(point)
         self.found += found
         return True

@@ -39,8 +39,8 @@ from gradcheck.oracles.numeric.work import Budget
 #: How many failures of one point are looked at, and how many elements of each: the worst, or all where one has a kink.
 MOST, ELEMENTS, KINKS = 12, 6, 256
 #: The numeric oracle's work for one tensor, and for all of a point: a gradient of a large graph is looked at in fewer
-#: elements, and what is left in the end has no verdict.
-WORK, ALL_WORK = 1_000_000_000, 3_000_000_000
+#: elements, and what is left in the end has no verdict; for all points so many times as much.
+WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
 
 #: The families of ops that are computed by factorizing matrices.
 _ALGORITHMS = frozenset(("inverse_solve", "determinants", "factorizations"))
@@ -50,11 +50,12 @@ _FORMULA, _FILE = fact("the_formula"), fact("the_file")
 
 def arbitrate(context: Context) -> None:
     """Give what failed at the case's own numbers, and at its trials, a verdict."""
+    budget = Budget(_POINTS * ALL_WORK)
     for point in (context.points.own, *context.points.elsewhere):
         if any(c.status == "failed" and c.trial == point.trial for c in context.found):
             raised = raise_precision(point.problem)
             with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-                _Arbitration(context, point).run()
+                _Arbitration(context, point, Budget(ALL_WORK, within=budget)).run()
 
 
 @dataclass(slots=True)
@@ -63,8 +64,8 @@ class _Arbitration:
 
     context: Context
     point: Point
+    _budget: Budget
     _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
-    _budget: Budget = field(default_factory=lambda: Budget(ALL_WORK))
 
     def run(self) -> None:
         """Each failure in turn, as far as the budget goes; what is left has no verdict."""

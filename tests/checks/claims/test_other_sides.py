@@ -108,6 +108,10 @@ POOL = (
     "dims: {n: 2, h: 2}, inputs: {x: 'randn(n, 2 * h)'}, graph: {r: 'x.reshape(n, h, 2)', y: 'amax(r, 2)'},"
     " backward: {y: 'randn(n, h)'}"
 )
+SATURATED = (
+    "dims: {n: 4, m: 3, k: 2}, inputs: {x: 'randn(n, m)', w: 'randn(m, k)'}, graph: {h: x @ w, y: sigmoid(h)},"
+    " backward: {y: 'ones_like(y)'}"
+)
 POOLED = "(grad(y)[:, :, None] * (r == y[:, :, None])).reshape(n, 2 * h)"
 TABLE = [
     ("small incoming gradients", TIE, "x", f"where(abs({SHARES}) < 1e-5, 0 * x, {SHARES})", "failed"),
@@ -121,6 +125,7 @@ TABLE = [
     ("neither above nor below", SCALE, "w", "(grad(y) * x).sum(0) * ((w > 0.7) | (w < 0.7))", "failed"),
     ("the sign of 0", SCALE, "w", "(grad(y) * x).sum(0) * sign(w)**2", "failed"),
     ("where it matters", POOL, "x", f"{POOLED} * (1 + (x < -2.5))", "failed"),
+    ("where much is saturated", SATURATED, "w", "where(w > 100, (x.T @ grad(h)) * w, x.T @ grad(h))", "failed"),
     ("a choice that makes no difference", SCALE, "w", "where(w > 0.7, (grad(y) * x).sum(0), (x * grad(y)).sum(0))",
      "passed"),
     ("either side of all numbers", SCALE, "w", "(grad(y) * x).sum(0) * ((w > 0.7) | (w <= 0.7))", "passed"),
