@@ -256,6 +256,13 @@ def speaks_of_root(case: Case, claim: Expr) -> bool:
     return any(not roots.isdisjoint(gradient_names(expr)) for expr in exprs)
 
 
+def speaks_of_inner(case: Case, claim: Expr) -> bool:
+    """Whether a claim is made of a gradient that a backward pass computes, directly or by steps of the derivation."""
+    roots = {root for step in case.steps for root in step.roots}
+    exprs = (claim, *(case.let[step].expr for step in case.steps_of(claim)))
+    return any(gradient_names(expr).keys() - roots for expr in exprs)
+
+
 def varies_incoming(case: Case) -> bool:
     """Whether some general claim must hold for other incoming gradients than the file writes out."""
     listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]

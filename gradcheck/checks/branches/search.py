@@ -93,7 +93,7 @@ class BranchSearch:
             Part(root, is_incoming=True): np.asarray(self.gradients[root])
             for step in case.steps
             for root, value in step.roots.items()
-            if times[root] == 1 and root in self.gradients and _varies(case, value)
+            if times[root] == 1 and root in self.gradients and varies(case, value)
         }
 
     def find(self, *goals: Goal, half: int = 0) -> Problem | None:
@@ -264,7 +264,7 @@ class BranchSearch:
         )
 
 
-def _varies(case: Case, incoming: Value | None) -> bool:
+def varies(case: Case, incoming: Value | None) -> bool:
     """Whether an incoming gradient is drawn at random by itself, or written out, so that a claim must hold for all."""
     if incoming is None or incoming.expr is None:
         return is_rigid(case, incoming)

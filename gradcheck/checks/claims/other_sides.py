@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gradcheck.checks.branches.aims import Goal
 from gradcheck.checks.branches.conditions import condition
 from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.checks.branches.incoming import scaled_incoming
 from gradcheck.checks.claims.certificates import proved
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
@@ -78,7 +79,7 @@ class OtherSides:
     def _searched(self, coverage: BranchCoverage) -> Iterator[Goal]:
         """The sides that a search does not reach."""
         for goal in coverage.missing():
-            for problem in chain(coverage.reach(*goal), self._from_tiny(coverage, goal)):
+            for problem in chain(coverage.reach(*goal), self._from_tiny(coverage, goal), self._louder(coverage, goal)):
                 if self._looked_at(self.points.branch(problem, self._count + 1)) and coverage.visit(
                     [self.points.elsewhere[-1]], goal
                 ):
@@ -96,6 +97,14 @@ class OtherSides:
             point = self.points.sized(sizes, self._count + 1, 1, "tiny")
             if point is not None and not unusable(point):
                 yield from coverage.reach_from(point, *goal)
+
+    def _louder(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
+        """Under incoming gradients of other sizes, where that brings a claim to the side."""
+        if goal[0].owner not in self.case.graph and not goal[0].whole:
+            for problem in scaled_incoming(self.points.own.problem):
+                point = self.points.branch(problem, self._count + 1)
+                if not unusable(point) and goal[1] in coverage.sides_at(point).get(goal[0], ()):
+                    yield problem
 
     def _small(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Sizes of at most 2, at which much is met by luck."""

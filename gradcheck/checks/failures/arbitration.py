@@ -18,8 +18,8 @@ from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
-from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.context import Context
+from gradcheck.checks.failures.borne_out import bears_out
 from gradcheck.checks.failures.one_sided import at_a_kink
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.points import Point
@@ -31,7 +31,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.traverse import ops_in
-from gradcheck.oracles.numeric.audit import audit
+from gradcheck.language.trials import speaks_of_inner
 from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from gradcheck.oracles.numeric.work import Budget
@@ -164,13 +164,18 @@ class _Arbitration:
         key = (what, c.tensor, c.step, c.trial, "passed")
         passed = (o for o in self.context.found if (o.what, o.tensor, o.step, o.trial, o.status) == key)
         other = next(passed, None)
-        if other is None:
+        if other is None or self._repeats(other):
             return
         proved = other.certificate is not None
         name, said_by = (_FORMULA, other.reference) if what is ClaimKind.FORMULA else (_FILE, other.engine)
         for party in dispute.answers():
             if party.name == said_by:
                 yield replace(party, name=fact("proved", what=name) if proved else name, independent=proved)
+
+    def _repeats(self, c: Comparison) -> bool:
+        """Whether a formula is made of gradients that the reference has computed, and knows no better than they."""
+        listed = self.context.case.formulas.get(c.tensor, ())
+        return any(claim.text == c.formula and speaks_of_inner(self.context.case, claim.expr) for claim in listed)
 
     def _by_numpy(self, tensor: str) -> np.ndarray | None:
         """The value by NumPy's forwards, where the core has not been asked."""
@@ -193,26 +198,6 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
     called = {name for claim in (*formulas, *case.let.values()) for name in ops_in(claim.expr)}
     modules = {op.forward.__module__.rpartition(".")[2] for op in map(lookup, called) if op is not None}
     return not modules.isdisjoint(_ALGORITHMS)
-
-
-def bears_out(oracle: NumericGradient, c: Comparison) -> bool:
-    """Whether the oracle sides with a claim in all elements in which the reference differs from it."""
-    claimed = c.want_array if c.reference == "case" else c.got_array
-    if claimed is None:
-        return False
-    room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(claimed)))
-    try:
-        return audit(oracle, wide(claimed), room, c.mask).status in ("passed", "not_differentiable")
-    except CANNOT:
-        return False
-
-
-def is_borne_out(point: Point, c: Comparison) -> bool:
-    """Whether a claim is right, and the reference wrong, at a point: nothing that is told may depend on such a one."""
-    try:
-        return c.mask is not None and bears_out(numeric_gradient(raise_precision(point.problem), c.tensor, c.step), c)
-    except CANNOT:
-        return False
 
 
 def blames(verdict: Fact, reference: str) -> bool:

@@ -11,16 +11,20 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.conventions import gradients_of
 from gradcheck.checks.failures.nearby import GraphNearby
 from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison
+from gradcheck.checks.scope import Scope
 from gradcheck.engines.raised import raise_precision
 from gradcheck.facts import Fact, fact
+from gradcheck.language.trials import speaks_of_inner
 from gradcheck.oracles.numeric.audit import refuted
 from gradcheck.oracles.numeric.gradient import numeric_gradient
 
@@ -42,12 +46,33 @@ def doubt_reference(context: Context, point: Point) -> None:
 
 
 def contradict(context: Context) -> None:
-    """Fail what agrees with the reference where another engine was borne out against it."""
+    """Fail what agrees with the reference where another engine was borne out against it, unless it agrees with that
+    one, too, once it is made of its gradients."""
     borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.blames_reference]
-    wrong = {_about(c): c.verdict["what"] for c in borne_out if c.verdict is not None}
+    wrong = {_about(c): c for c in borne_out if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
-        if _about(c) in wrong and _agrees(c):
-            context.found[place] = _repeats(c, wrong[_about(c)], everywhere=True)
+        known = wrong.get(_about(c))
+        if known is not None and known.verdict is not None and _agrees(c) and not _holds_for(context, c, known.engine):
+            context.found[place] = _repeats(c, known.verdict["what"], everywhere=True)
+
+
+def _holds_for(context: Context, c: Comparison, name: str) -> bool:
+    """Whether a formula gives another engine's gradient, made of that engine's gradients."""
+    claim = claim_of(context.case, c)
+    if claim is None or not speaks_of_inner(context.case, claim.expr):
+        return False
+    point = context.points.at(c.trial)
+    engine = next(e for e in context.engines.all if e.name == name)
+    state = point.evaluation(engine).states[c.step]
+    want = state.gradients.get(c.tensor)
+    if want is None:
+        return False
+    try:
+        got = Scope(point.problem, state, point.scope(c.step).host).array_of(claim.expr)
+    except CANNOT:
+        return False
+    room = base(want.dtype).allowed(np.abs(wide(want)))
+    return got.shape == want.shape and bool(np.all(np.abs(wide(got) - wide(want)) <= room))
 
 
 def _about(c: Comparison) -> tuple[object, ...]:

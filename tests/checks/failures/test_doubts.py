@@ -51,6 +51,6 @@ def test_trials_are_told_apart_by_their_numbers() -> None:
     wrong = fact("reference_wrong", what=fact("alone", engine="torch"))
     gradient = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch", trial=trial(4)).passed()
     formulas = [Subject(ClaimKind.FORMULA, "x", reference="torch", trial=trial(n)).passed() for n in (4, 5)]
-    context = SimpleNamespace(found=[replace(gradient, verdict=wrong), *formulas])
+    context = SimpleNamespace(found=[replace(gradient, verdict=wrong), *formulas], case=SimpleNamespace(formulas={}))
     contradict(context)  # type: ignore[arg-type]
     assert [c.status for c in context.found] == ["passed", "failed", "passed"]

@@ -15,7 +15,7 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
-from gradcheck.checks.failures.arbitration import is_borne_out
+from gradcheck.checks.failures.borne_out import is_borne_out
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search

@@ -1,0 +1,34 @@
+"""The same numbers under larger and smaller incoming gradients: what a claim compares may be made of gradients of the
+graph, which are held fixed in a search; they grow with what comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.checks.branches.search import varies
+from gradcheck.language.case import Case, Value
+from gradcheck.language.problem import Problem
+from gradcheck.language.trials import is_rigid
+
+#: By what incoming gradients are multiplied.
+_FACTORS = (30.0, 1e3, 1e-3)
+
+
+def scaled_incoming(problem: Problem) -> Iterator[Problem]:
+    """The problem with all incoming gradients that are drawn multiplied; nothing where none is."""
+    case = problem.case
+    drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
+    for factor in _FACTORS if drawn else ():
+        seeds = tuple({r: _times(factor, s) if r in drawn else s for r, s in each.items()} for each in problem.seeds)
+        yield replace(problem, seeds=seeds)
+
+
+def _is_drawn(case: Case, incoming: Value | None) -> bool:
+    return varies(case, incoming) and not is_rigid(case, incoming)
+
+
+def _times(factor: float, array: np.ndarray | None) -> np.ndarray | None:
+    return None if array is None else np.asarray(array * array.dtype.type(factor))

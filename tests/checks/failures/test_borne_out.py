@@ -1,0 +1,20 @@
+"""Where the numeric oracle sides with a claim against the reference."""
+
+from __future__ import annotations
+
+from tests.checks.conftest import Check
+
+SATURATED = (
+    "inputs: {w: [5.61187262, -1.70612833, -28.29220991, -19.1822804, -3.02273624, 17.89271932]},"
+    " constants: {t: [0.7, 0.02, 0.2, 0.21, 0.18, 0.52]},"
+    " graph: {p: sigmoid(w), L: 'binary_cross_entropy(p, t)'}, generalize: false"
+)
+
+
+def test_what_is_not_disputed_need_not_be_measured(check: Check) -> None:
+    """Differences cannot resolve the last element; nobody disputes it. In the third torch divides by no less than
+    1e-12."""
+    found = check(f"{{{SATURATED}, formulas: {{w: (p - t) / 6}}}}")
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)
+    assert check(f"{{{SATURATED}, formulas: {{w: 1.001 * (p - t) / 6}}}}").status == "failed"
