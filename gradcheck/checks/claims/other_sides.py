@@ -29,7 +29,10 @@ from gradcheck.language.trials import Variation, varies_incoming
 #: structure.
 _PLAIN, _SIZES, _AGAIN = 24, 3, 13
 #: Structures that are looked at in any case where a claim asks whether numbers are equal.
-_EXACT = (*APART, "mirrored", "whole", "zero")
+_EXACT: tuple[Structure, ...] = (*APART, "mirrored", "whole", "zero")
+
+#: Of these, those of as many positive numbers as negative ones, where their count is even: at small sizes, too.
+_PAIRED: tuple[Structure, ...] = ("mirrored", "alternating")
 
 
 class Known(NamedTuple):
@@ -132,9 +135,9 @@ class OtherSides:
         draws = deque(_draws())
         while draws:
             structure, attempt = draws.popleft()
-            if (structure is None or attempt > 1) and not left:
+            in_any_case = structure in always and (attempt == 1 or (structure in _PAIRED and small != sizes))
+            if (structure is None or attempt > 1) and not left and not in_any_case:
                 break
-            in_any_case = structure in always
             if not left and not in_any_case:
                 continue
             point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)
@@ -159,4 +162,5 @@ class OtherSides:
 def _draws() -> Iterator[tuple[Structure | None, int]]:
     """With which structure, and in which attempt: of ordinary numbers."""
     yield from ((structure, 1) for structure in STRUCTURES)
+    yield from ((structure, 3) for structure in _PAIRED)
     yield from ((None, 2 * number + 1) for number in range(_PLAIN))
