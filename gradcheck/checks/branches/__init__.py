@@ -4,6 +4,6 @@
 margin's gradient to the side that nobody has visited; `showing` tells on which sides elements matter; `coverage` keeps
 count over a case's points; `combined` finds numbers on sides of two comparisons at once, `incoming` larger and smaller
 incoming gradients, and `of_sizes` sizes at which what is made of sizes comes out otherwise (`n == 6`); `conditions`
-says what a side means in the case's own names (`x > 6`), `smooth` where there can be no kink at all. Nothing here
-judges a claim, and there is no table of thresholds.
+says what a side means in the case's own names (`x > 6`), `smooth` where there can be no kink at all.
+Nothing here judges a claim, and there is no table of thresholds.
 """

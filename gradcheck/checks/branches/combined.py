@@ -6,12 +6,13 @@ What is wrong only where `x > 3` and `w < -3` shows on neither side of either al
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
 from gradcheck.checks.branches.aims import Goal, are_on
 from gradcheck.checks.branches.comparison import Margin, Site
+from gradcheck.checks.branches.incoming import opposite_incoming
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.sites import margins_at
 from gradcheck.checks.points import Point
@@ -26,7 +27,8 @@ Margins = Mapping[Site, Margin]
 def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Collection[str]) -> Iterator[Problem]:
     """Numbers at which comparisons in these owners, one of them in a claim, come out together as at none of the
     points."""
-    seen = [found for found in (_margins(point, owners) for point in points) if found]
+    places = [(point, found) for point, found in ((point, _margins(point, owners)) for point in points) if found]
+    seen = [found for _, found in places]
     if not seen:
         return
     sites = [site for site in seen[0] if all(site in found for found in seen)][:_SITES]
@@ -39,7 +41,15 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
             tried += 1
             if tried > _MOST:
                 return
-            yield from (found for search in searches if (found := search.find(*pair)) is not None)
+            found = [problem for search in searches if (problem := search.find(*pair)) is not None]
+            yield from found or _otherwise_incoming(places, pair)
+
+
+def _otherwise_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goal, Goal]) -> Iterator[Problem]:
+    """Under the opposite incoming gradients, a point on one of the sides: claims may ask for the signs of gradients."""
+    for site, side in pair:
+        on = (point.problem for point, found in places if site.is_on(found[site].numbers, side))
+        yield from (problem for first in islice(on, 1) for problem in opposite_incoming(first))
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:

@@ -18,6 +18,8 @@ from gradcheck.language.problem import Problem
 
 #: Comparisons beyond these are not searched for their other sides; searches begin at so many points.
 _MOST_SITES, _STARTS = 64, 3
+#: What may treat numbers that tie as equal, each by itself.
+_TYING = EQUAL | {"ge", "le"}
 #: What comes out otherwise where neither is larger.
 _EDGED = frozenset(("gt", "ge", "lt", "le", "sign", "sgn"))
 
@@ -106,8 +108,10 @@ class BranchCoverage:
 
     @property
     def asks_for_equality(self) -> bool:
-        """Whether some claim that is not settled asks whether numbers are equal."""
-        return any(s.op in EQUAL and s.owner not in self._graph and s.owner not in self._settled for s in self._visited)
+        """Whether some claim that is not settled asks whether numbers are equal, or not below others."""
+        return any(
+            s.op in _TYING and s.owner not in self._graph and s.owner not in self._settled for s in self._visited
+        )
 
     def sides_at(self, point: Point) -> dict[Site, set[int]]:
         """On which sides of each comparison some element of a point is, however far."""

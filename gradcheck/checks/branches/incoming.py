@@ -3,7 +3,7 @@ graph, which are held fixed in a search; they grow with what comes in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,11 +17,20 @@ from gradcheck.language.trials import is_rigid
 _FACTORS = (30.0, 1e3, 1e-3)
 
 
+def opposite_incoming(problem: Problem) -> Iterator[Problem]:
+    """The problem under the opposite of all incoming gradients that are drawn; nothing where none is."""
+    return _multiplied(problem, (-1.0,))
+
+
 def scaled_incoming(problem: Problem) -> Iterator[Problem]:
     """The problem with all incoming gradients that are drawn multiplied; nothing where none is."""
+    return _multiplied(problem, _FACTORS)
+
+
+def _multiplied(problem: Problem, factors: Sequence[float]) -> Iterator[Problem]:
     case = problem.case
     drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
-    for factor in _FACTORS if drawn else ():
+    for factor in factors if drawn else ():
         seeds = tuple({r: _times(factor, s) if r in drawn else s for r, s in each.items()} for each in problem.seeds)
         yield replace(problem, seeds=seeds)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.incoming import scaled_incoming
+from gradcheck.checks.branches.incoming import opposite_incoming, scaled_incoming
 from tests.checks.build import point_of
 from tests.checks.conftest import Check
 
@@ -18,6 +18,12 @@ def test_what_is_drawn_is_multiplied() -> None:
     factors = [float((one.seeds[0]["y"] / problem.seeds[0]["y"])[0]) for one in found]
     assert factors == pytest.approx([30, 1000, 0.001])
     assert all(np.array_equal(one.inputs["x"], problem.inputs["x"]) for one in found)
+
+
+def test_the_opposite() -> None:
+    problem = point_of(f"{{{GRAPH}, backward: {{y: randn_like(y)}}}}").problem
+    (found,) = opposite_incoming(problem)
+    assert np.array_equal(found.seeds[0]["y"], -problem.seeds[0]["y"])
 
 
 def test_what_is_written_out_is_not() -> None:
