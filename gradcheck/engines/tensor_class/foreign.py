@@ -60,6 +60,12 @@ class WrappedTensor(Operators):
     def __len__(self) -> int:
         return len(self.array)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """What NumPy alone knows, for definitions of ops that count with it. Raises TypeError for the library's own."""
+        if self.tensor is not None:
+            raise TypeError("a tensor of a library is no array")
+        return np.array(self.array, dtype)
+
     def __repr__(self) -> str:
         return f"WrappedTensor({self.array!r})"
 
