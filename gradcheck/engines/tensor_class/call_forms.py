@@ -75,13 +75,14 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Form:
     """One way of calling an op. A method's first argument is the tensor that has it; a method that takes nothing else
-    may be a property."""
+    may be a property. Masks and indices are arrays, or `lifted`: tensors of the library's."""
 
     kind: Literal["operator", "method", "function"]
     name: str
     positional: tuple[Argument, ...]
     keywords: tuple[tuple[str, Argument], ...] = ()
     exact: bool = False
+    lifted: bool = False
 
     @property
     def label(self) -> str:

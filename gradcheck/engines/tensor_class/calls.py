@@ -53,6 +53,7 @@ class Calls:
         with translating(f"its {form.label}"):
             shape = np.shape(compute(op, bound)) if op.name in SHAPED else ()
             given = [engine.native(op, value) for value in bound]
+            given = [engine.lift(value) for value in given] if form.lifted else given
         result = self._called(op, form, bound, (given, shape))
         with translating(f"reading what its {op.name} returned"):
             values = engine.read(result)

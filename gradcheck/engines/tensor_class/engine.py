@@ -19,7 +19,7 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
-from gradcheck.engines.tensor_class.call_forms import Library
+from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
 from gradcheck.engines.tensor_class.comparisons import Count, counted
@@ -28,7 +28,7 @@ from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
 from gradcheck.engines.tensor_class.guard import ANYTHING, EngineError, Output, translating
 from gradcheck.engines.tensor_class.learning import capabilities_of
-from gradcheck.errors import NonScalarBackward, Unsupported
+from gradcheck.errors import GradcheckError, NonScalarBackward, Unsupported
 from gradcheck.facts import Fact
 from gradcheck.language.problem import Problem
 
@@ -37,6 +37,8 @@ Seeds = list[np.ndarray | None]
 
 class TensorClassEngine(ForeignEngine):
     """A Tensor class, used by its `Api`."""
+
+    lifts = True
 
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(name, api.name, Library((*_modules(api), api.tensor_type)))
@@ -143,6 +145,27 @@ class TensorClassEngine(ForeignEngine):
         """What a class of less than double precision computes in more of it, here and there, is told in its own."""
         own = self._dtype
         return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
+
+    def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
+        """Where a mask or an index is given as an array: raise what a backward pass raises that asks it for what only
+        tensors have."""
+        if self.api.scalar or self._capabilities in (None, UNKNOWN) or not any(type(v) is np.ndarray for v in given):
+            return
+        result = form.call(self.library, given, shape)
+        if not self.is_tensor(result):
+            return
+        known = self._spent, self._started
+        root = self.wrap(result, self.values(result), True)
+        try:
+            self.backward([root], [np.ones(root.shape, root.dtype)], True)
+        except EngineError as error:
+            cause = error.__cause__
+            if isinstance(cause, AttributeError) and isinstance(cause.obj, np.ndarray):
+                raise cause from error
+        except GradcheckError:
+            return
+        finally:
+            self._spent, self._started = known
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         self._spent = False

@@ -60,6 +60,12 @@ class WrappedTensor(Operators):
     def __len__(self) -> int:
         return len(self.array)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """What NumPy alone knows, for definitions of ops that count with it. Raises TypeError for the library's own."""
+        if self.tensor is not None:
+            raise TypeError("a tensor of a library is no array")
+        return np.array(self.array, dtype)
+
     def __repr__(self) -> str:
         return f"WrappedTensor({self.array!r})"
 
@@ -125,6 +131,8 @@ class ForeignEngine(DefineByRun):
     here; it may extend `new_graph`, `called` and `rehearse`."""
 
     tensor_type = WrappedTensor
+    #: Whether masks and indices may be tensors of the library's.
+    lifts = False
 
     def __init__(self, name: str, constructor_name: str, library: Library) -> None:
         """`constructor_name` is what makes a tensor, in messages."""
@@ -256,6 +264,10 @@ class ForeignEngine(DefineByRun):
         if (op.elementwise and not op.masked and value.dtype.kind in "iu") or op.uniform:
             return self.new(value.astype(np.float64), False).tensor
         return value
+
+    def lift(self, value: Any) -> Any:
+        """An argument with the library's tensors in place of arrays."""
+        return mapped(value, lambda item: self.make(item, False) if type(item) is np.ndarray else item)
 
     def read(self, result: Any) -> np.ndarray | None:
         """The values of one of the library's tensors; None for anything else."""

@@ -154,7 +154,7 @@ def equals_are_one(engine: Asked) -> bool:
             first, second, *others = (engine.start_of(tensor) for tensor in (*made, a, b))
         except (GradcheckError, *ANYTHING):
             continue
-        elsewhere = {id(one) for tensor in others for one in _held(tensor).values()}
+        elsewhere = {id(one) for tensor in others for one in (tensor, *_held(tensor).values())}
         mine, its = _held(first), _held(second)
         return first is not second and any(its.get(n) is one and id(one) not in elsewhere for n, one in mine.items())
     return False

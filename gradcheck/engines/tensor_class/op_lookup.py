@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import Absent, Form, forms
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
-from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, compute, plain
+from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, compute, plain, tensors_in
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.errors import GradcheckError, Unsupported
 
@@ -68,7 +68,7 @@ class OpLookup:
             return f"its {op.name} is not asked for several tensors at once"
         first = values[0][0] if op.sequence == 0 and values[0] else values[0]
         trials: list[Trial] = []
-        for form in forms(op, bound, getattr(first, "ndim", 0), self._engine.library):
+        for form in self._forms(op, bound, getattr(first, "ndim", 0)):
             trial = self._try(op, form, values, expected)
             if trial is None:
                 continue
@@ -77,12 +77,20 @@ class OpLookup:
                 return form
         return _best(op, trials)
 
+    def _forms(self, op: Op, bound: Sequence[Any], ndim: int) -> Iterator[Form]:
+        """All of them; where there are masks or indices, then with these as the library's own tensors."""
+        library = self._engine.library
+        yield from forms(op, bound, ndim, library)
+        if self._engine.lifts and any(one.tensor is None for one in tensors_in(bound)):
+            yield from (replace(form, lifted=True) for form in forms(op, bound, ndim, library))
+
     def _try(self, op: Op, form: Form, values: Sequence[Any], expected: np.ndarray | None) -> Trial | None:
         """None where the library has nothing of that name."""
         engine, trial = self._engine, Trial(form)
         shape = () if expected is None else expected.shape
         try:
             given = [engine.native(op, value, True) for value in values]
+            given = [engine.lift(value) for value in given] if form.lifted else given
             result = form.call(engine.library, given, shape)
             engine.rehearse(form, given, shape)
             array = engine.read(result)

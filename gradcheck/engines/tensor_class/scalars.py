@@ -32,6 +32,8 @@ _BEYOND = (TypeError, AttributeError, ValueError, NotImplementedError, Assertion
 class ScalarClassEngine(TensorClassEngine):
     """Arrays of somebody's numbers: a wrapped `tensor` is an array of objects. Constants stay plain numbers."""
 
+    lifts = False
+
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(api, name)
         self.calls = ScalarCalls(self)

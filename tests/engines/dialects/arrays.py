@@ -282,3 +282,17 @@ class _Node:
     """What a tensor stands for."""
 
     grad: Any = None
+
+
+class MaskedByTensors(Tensor):
+    """A mask is a tensor, and is asked for what only tensors have, in the backward pass at the earliest."""
+
+
+def where(mask: Any, one: Any, other: Any) -> Any:
+    """By the mask, whose gradient is none."""
+
+    def rule(g: Any) -> Any:
+        assert mask.grad is None
+        return g * (mask.data != 0), g * (mask.data == 0)
+
+    return one.new(np.where(getattr(mask, "data", mask), one.data, other.data), (one, other), rule)

@@ -66,6 +66,14 @@ class Value:
     __radd__, __rmul__ = __add__, __mul__
 
 
+class Paired(Value):
+    """A number knows its operands by name."""
+
+    def __init__(self, data: Any, children: Any = ()) -> None:
+        super().__init__(data, children)
+        self.left, self.right = (*children, None, None)[:2]
+
+
 class Planned(Value):
     """With a product of matrices that is still to be written: there it gives nothing."""
 

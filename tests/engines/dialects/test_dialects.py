@@ -54,6 +54,10 @@ CASES = {
         "inputs: {a: [1, 5, 0.3]}\nconstants: {i: [0, 0, 2]}\ngraph: {y: \"a[i]\"}\nbackward: {y: [1, 0.5, 3]}\n"
     ),
     "rows": "inputs: {a: [[1, 2, 5], [3, 4, -1]]}\ngraph: {y: a.sum(dim=0)}\nbackward: {y: [1, 0.5, -2]}\n",
+    "a mask": (
+        "inputs: {a: [1, 2, 3], b: [3, -1, 2]}\nconstants: {m: [true, false, true]}\n"
+        "graph: {y: \"where(m, a, b)\"}\nbackward: {y: [1, 2, 5]}\n"
+    ),
     "equal sums": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: a + b, e: c + d}\nbackward: {e: [1, 2]}\n",
     "a kink": "inputs: {a: [1, 0, -1]}\ngraph: {y: a.relu()}\nbackward: {y: [1, 2, 3]}\n",
 }  # fmt: skip
@@ -108,7 +112,12 @@ def test_of_equal_expressions_that_are_one_node_the_inputs_are_compared() -> Non
     assert isinstance(engine, TensorClassEngine)
     assert engine.capabilities.equals_are_one
     assert [told.kind for told in engine.conventions] == ["equals_are_one"]
-    assert not any(adapt(kind, "mine").capabilities.equals_are_one for kind in (sound.Tensor, arrays.Parameter))
+    assert not any(adapt(kind, "mine").capabilities.equals_are_one for kind in (sound.Tensor, figures.Paired))
+
+
+def test_masks_may_have_to_be_tensors() -> None:
+    found = judged(arrays.MaskedByTensors, "a mask")
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
 
 
 def test_a_class_whose_results_are_its_operands_is_not_understood() -> None:
