@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -36,9 +37,10 @@ class Change:
     title: str
 
 
-def changes() -> list[Change]:
+@cache
+def changes() -> tuple[Change, ...]:
     """All of them, in the order of files and lines."""
-    return [change for path in sorted(OPS.rglob("*.py")) for change in changes_of(path)]
+    return tuple(change for path in sorted(OPS.rglob("*.py")) for change in changes_of(path))
 
 
 def changes_of(path: Path) -> Iterator[Change]:

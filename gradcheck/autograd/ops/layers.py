@@ -135,8 +135,17 @@ def _check(query: Any, key: Any, value: Any) -> None:
 
 def _attention_elements(query: Any, key: Any, value: Any, *settings: Any) -> int:
     """Those of the scores, or of the result."""
-    batch = prod(np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2]))
+    shared = () if settings[-1] else (key.shape[:-2], value.shape[:-2])
+    batch = prod(np.broadcast_shapes(query.shape[:-2], *shared))
     return batch * int(query.shape[-2]) * max(int(key.shape[-2]), int(value.shape[-1]))
+
+
+def _for_groups(query: Any, shared: Any) -> Any:
+    """Heads of keys or values, repeated for the heads of queries."""
+    heads, others = query.shape[-3], shared.shape[-3]
+    if others == 0 or heads % others:
+        raise ShapeMismatch(f"attention: {heads} heads of queries cannot share {others}")
+    return ops.repeat_interleave(shared, heads // others, -3)
 
 
 @functional(
@@ -147,7 +156,8 @@ def _attention_elements(query: Any, key: Any, value: Any, *settings: Any) -> int
         {}(randn(3, 4), randn(2, 4), randn(2, 4), None, 0.0, True);
         {}(randn(2, 4), randn(3, 4), randn(3, 2), detach(randn(2, 3)));
         {}(randn(2, 4), randn(3, 4), randn(3, 2), tensor([[True], [True]]));
-        {}(randn(2, 4), randn(2, 4), randn(2, 3), tensor([[True, False], [False, False]]))
+        {}(randn(2, 4), randn(2, 4), randn(2, 3), tensor([[True, False], [False, False]]));
+        {}(randn(1, 4, 2, 3), randn(1, 2, 2, 3), randn(1, 2, 2, 3), enable_gqa=True)
     """,
 )
 def scaled_dot_product_attention(
@@ -159,11 +169,15 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     *,
     scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Any:
     """`softmax(query @ key.mT * scale + mask) @ value`, for shapes (…, l, d), (…, s, d), (…, s, v).
 
-    A boolean mask says what takes part; one of numbers is added. `scale` is `1 / sqrt(d)` unless given.
+    A boolean mask says what takes part; one of numbers is added. `scale` is `1 / sqrt(d)` unless given. With
+    `enable_gqa` as many heads of queries, the last dimension before these, share a head of keys as there are to each.
     """
+    if enable_gqa:
+        key, value = _for_groups(query, key), _for_groups(query, value)
     _check(query, key, value)
     if dropout_p:
         raise Unsupported("attention with dropout is random, so no two engines can agree on it")

@@ -1,0 +1,74 @@
+"""Wrong rules of the families that load when first asked for are seen, by the families' own samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd import TABLE, Op, Tensor, grad
+from gradcheck.autograd.ops import on_demand
+from tests.autograd import table
+from tests.conftest import WithRules
+
+#: Of a share that a rule gives.
+FAULTS = {"scaled": lambda share: share * 1.001, "negated": lambda share: -share, "dropped": lambda share: share * 0}
+#: Rules that give zeros, whatever comes in: the next number does not move with where it is aimed at, …
+ZEROS = {("nextafter", 1), ("copysign", 1)}
+
+
+#: Torch refuses eigenvectors under random cotangents; what depends on no phase is the square of this, put together.
+MATRIX = np.array([[1.0, 2.0, 0.5], [-3.0, 0.5, 1.0], [0.0, 1.5, 2.0]])
+
+
+def entries_of(family: str) -> list[Op]:
+    return [op for op in TABLE.values() if op.forward.__module__.endswith(f".on_demand.{family}")]
+
+
+def wrong(rule: Any, change: Any) -> Any:
+    def changed(*args: Any) -> Any:
+        shares = rule(*args)
+        return [change(share) for share in shares] if isinstance(shares, (list, tuple)) else change(shares)
+
+    return changed
+
+
+def is_seen(family: list[Op]) -> bool:
+    """Whether some sample of the family comes out otherwise than in torch."""
+    for op in family:
+        if op.torch and op.name not in table.TORCH_ERRS and not table.is_random(op):
+            for call in table.calls(op):
+                if table.disagreements(call):
+                    return True
+    return any(op.name == "linalg.eig" for op in family) and not is_eig_right()
+
+
+def is_eig_right() -> bool:
+    """Of the square of a matrix, put together of its eigenvectors, the gradient is known."""
+    x, seed = Tensor(MATRIX, requires_grad=True), np.arange(9.0).reshape(3, 3)
+    values, vectors = TABLE["linalg.eig"](x)
+    square = TABLE["real"](vectors @ TABLE["diag"](values * values) @ TABLE["linalg.inv"](vectors))
+    (gradient,) = grad([square], [x], [Tensor(seed)])
+    assert gradient is not None
+    return np.allclose(gradient.data, seed @ MATRIX.T + MATRIX.T @ seed, rtol=1e-9)
+
+
+def test_eigenvectors_are_right() -> None:
+    assert is_eig_right()
+
+
+@pytest.mark.parametrize("family", [name for name in on_demand.FAMILIES if any(any(o.rules) for o in entries_of(name))])
+def test_a_wrong_rule_is_seen(family: str, with_rules: WithRules) -> None:
+    entries, unseen = entries_of(family), []
+    for op in entries:
+        for position, rule in enumerate(op.rules):
+            if rule is None or (op.name, position) in ZEROS:
+                continue
+            for name, change in FAULTS.items():
+                known = op.rules
+                with_rules(op.name, *known[:position], wrong(rule, change), *known[position + 1 :])
+                if not is_seen([op, *(other for other in entries if other is not op)]):
+                    unseen.append(f"{name}: rule {position} of {op.name}")
+                with_rules(op.name, *known)
+    assert not unseen, unseen
