@@ -81,8 +81,11 @@ def test_the_heap_is_kept_where_glibc_is_told_to(monkeypatch: pytest.MonkeyPatch
     told: list[tuple[int, int]] = []
 
     class Library:
-        def __init__(self, name: None) -> None:
-            self.mallopt = lambda option, value: told.append((option, value)) or 1
+        def __init__(self, name: None) -> None: ...
+
+        def mallopt(self, option: int, value: int) -> int:
+            told.append((option, value))
+            return 1
 
     monkeypatch.setattr("ctypes.CDLL", Library)
     assert keep_heap()
