@@ -9,8 +9,9 @@ from importlib import import_module
 import numpy as np
 
 BENCHMARKS = (
-    *("chain", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "peers", "diagnosis", "probing"),
-    *("proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo", "mutation"),
+    *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "peers"),
+    *("diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
+    "mutation",
     *("code", "layers", "page"),
 )
 #: Those that take options of their own, and run alone then.

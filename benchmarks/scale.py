@@ -1,7 +1,8 @@
 """Ten times the graph in ten times the time: long chains, and one leaf used very often.
 
-Measured in a process without torch: Python's search for cycles walks every object there is, and with torch's half a
-million it takes as long as 20,000 ops, once in a long graph and never in a short one.
+Python's search for cycles walks every object there is, and with torch's half a million it takes as long as 20,000 ops,
+once in a long graph and never in a short one. So this is measured in a process without torch, and in one that holds
+torch and is set up as the command line sets up its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -41,19 +43,24 @@ def measure() -> dict[str, tuple[float, float, float]]:
     found = {}
     for what, build in GRAPHS.items():
         small, large = (lambda build=build, size=size: build(size) for size in (10_000, 100_000))
-        timing = race({"small": small, "large": large}, rounds=9)
+        timing = race({"small": small, "large": large}, rounds=9, clock=time.process_time)
         found[what] = timing.ratio("large", "small"), timing.median("small"), timing.median("large")
     return found
 
 
 def rows() -> list[Row]:
-    child = subprocess.run([sys.executable, "-m", "benchmarks.scale"], check=True, capture_output=True, text=True)
+    return [*_rows("", 12), *_rows("with torch", 11)]
+
+
+def _rows(beside: str, promised: float) -> list[Row]:
+    command = [sys.executable, "-m", "benchmarks.scale", *beside.split()]
+    child = subprocess.run(command, check=True, capture_output=True, text=True)
     return [
         Row(
-            f"100,000 against 10,000 {what}",
+            f"100,000 against 10,000 {what}{beside and ', '}{beside}",
             f"{ratio:.1f} × the time",
-            "≤ 12 ×",
-            ratio <= 12,
+            f"≤ {promised} ×",
+            ratio <= promised,
             f"s: {small:.3f}, {large:.3f}",
         )
         for what, (ratio, small, large) in json.loads(child.stdout).items()
@@ -61,4 +68,10 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
+    if "torch" in sys.argv:
+        import torch  # noqa: F401
+
+        from gradcheck.cli import settle_collector
+
+        settle_collector()
     print(json.dumps(measure()))

@@ -132,7 +132,9 @@ class TracedArray(Traced):
     __slots__ = ()
     __hash__ = object.__hash__
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Traced:  # type: ignore[override]
+    def __array_ufunc__(  # type: ignore[override]
+        self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any
+    ) -> Traced:
         if method != "__call__" or kwargs or ufunc.nout != 1:
             raise Untraceable
         return self.trace.called(ufunc, args)  # type: ignore[attr-defined,no-any-return]

@@ -23,6 +23,9 @@ _UNITS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
 #: Matrices of this size make NumPy's BLAS take its buffers, which it must not find refused: it would end the process.
 _BLAS = 128
+#: The options of glibc's `mallopt`, from its malloc.h, and what they are set to.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_KEPT = 256 * 1024**2
 
 
 def size_of(text: str) -> int:
@@ -33,6 +36,24 @@ def size_of(text: str) -> int:
     number, unit, binary, byte = found.groups()
     base = 1000 if byte and not binary else 1024
     return int(float(number) * base ** _UNITS.get(unit.lower(), 0))
+
+
+def keep_heap() -> bool:
+    """Let freed memory stay with the process, up to 256 MiB; whether that could be said. Only glibc can be told.
+
+    It maps every array above 128 kB anew, at first, and every one above 32 MiB for good, whose pages the system has to
+    clear: for middle-sized tensors that takes longer than to compute them.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library
+        return False
+    trims, maps = mallopt(_M_TRIM_THRESHOLD, _KEPT), mallopt(_M_MMAP_THRESHOLD, _KEPT)
+    return bool(trims == maps == 1)
 
 
 @cache

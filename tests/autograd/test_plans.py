@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Tensor, dtypes
-from gradcheck.autograd import plans as under_test
+from gradcheck.autograd import TABLE, Tensor, dtypes, grad, no_grad, ops, plans
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.op import SHORT
+from gradcheck.autograd.plans import WORTH_IT
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
-from gradcheck.errors import TensorError
+from gradcheck.errors import ArgumentError, IndexOutOfRange, TensorError
 from tests.autograd import table
 
 NAMES = sorted(name for name, op in TABLE.items() if not table.is_random(op))
@@ -83,24 +86,128 @@ def _same(one: Any, other: Any) -> bool:
     return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_whole_table_comes_out_the_same_to_the_last_bit(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_test, "WORTH_IT", 1)
-    differing, planned = [], 0
+def differing(calls: Iterator[Application], monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], int]:
+    """Which calls come out otherwise by a plan, and how many had one."""
+    monkeypatch.setattr(plans, "WORTH_IT", 1)
+    found, planned = [], 0
     with using_default_dtype(table.DOUBLE):
-        for name in NAMES:
-            for call in table.calls(TABLE[name]):
-                asked = table.in_dtype(call, dtypes.BY_NAME[dtype])
-                outcome(asked)  # which prepares
-                outcome(drawn_again(asked, 1))  # and writes down its gradients
-                other = drawn_again(asked, 2)
-                found = outcome(other)
-                planned += bool(TABLE[name].plans)
-                _forget()
-                with monkeypatch.context() as patch:
-                    for kind in (Tensor, list, tuple):
-                        patch.delitem(SHORT, kind)
-                    if not same(found, outcome(other)):
-                        differing.append(call.owner)
-    assert not differing, "\n".join(differing)
+        for call in calls:
+            outcome(call)  # which prepares
+            outcome(drawn_again(call, 1))  # and writes down its gradients
+            other = drawn_again(call, 2)
+            short = outcome(other)
+            planned += bool(call.op.plans)
+            _forget()
+            with monkeypatch.context() as patch:
+                for kind in (Tensor, list, tuple):
+                    patch.delitem(SHORT, kind)
+                if not same(short, outcome(other)):
+                    found.append(call.owner)
+    return found, planned
+
+
+def test_the_whole_table_comes_out_the_same_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, planned = differing((call for name in NAMES for call in table.calls(TABLE[name])), monkeypatch)
+    assert not found, "\n".join(found)
     assert planned > 800
+
+
+def test_so_does_single_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    single = dtypes.BY_NAME["float32"]
+    calls = (table.in_dtype(call, single) for name in NAMES for call in islice(table.calls(TABLE[name]), 3, 4))
+    found, planned = differing(calls, monkeypatch)
+    assert not found, "\n".join(found)
+    assert planned > 50
+
+
+def leaf(*shape: int, dtype: str = "float64") -> Tensor:
+    drawn = np.random.default_rng(shape).standard_normal(shape).astype(dtype)
+    return Tensor(drawn, requires_grad=True)
+
+
+def often(call: Callable[[], Any]) -> Any:
+    """What a call gives once it has a plan, if it can have one."""
+    return [call() for _ in range(WORTH_IT + 1)][-1]
+
+
+def test_a_plan_is_prepared_after_many_calls_of_one_kind() -> None:
+    x = leaf(2, 3)
+    assert [ops.exp(x).plan is not None for _ in range(WORTH_IT + 1)] == [False] * WORTH_IT + [True]
+    assert ops.exp(leaf(3)).plan is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x[x > 0],
+        lambda x: x[:, Tensor(np.array([0, 2]))],
+        lambda x: x + 1j,
+        lambda x: ops.exp(Tensor(np.ones(2, np.float16), requires_grad=True)),
+        lambda x: ops.clamp(x, np.float64(0.5)),
+    ],
+)
+def test_what_a_plan_cannot_know_goes_the_general_way(call: Callable[[Tensor], Any]) -> None:
+    x = leaf(2, 3)
+    assert often(lambda: call(x)).plan is None
+
+
+def test_numbers_are_told_apart_by_their_types_and_signs() -> None:
+    x = Tensor(np.array([1.0, -1.0]), requires_grad=True)
+    for zero, sign in ((0.0, False), (-0.0, True)):
+        made = often(partial(ops.where, x > 0, zero, x))
+        assert np.signbit(made.data[0]) == sign
+    assert often(lambda: ops.sum(leaf(2, 3), 1)).shape == (2,)
+    with pytest.raises(ArgumentError):
+        ops.sum(leaf(2, 3), True)
+
+
+def test_what_a_plan_was_made_of_reads_as_ever() -> None:
+    x, y, z = leaf(2, 3), leaf(2, 3), leaf(2, 3)
+    one, three = often(lambda: x.transpose(0, 1)), often(lambda: ops.cat([x, y, z], 1))
+    assert one.plan is not None
+    assert three.plan is not None
+    assert (one.arguments, one.creators) == ((x, 0, 1), (x,))
+    assert (three.arguments, three.creators) == (([x, y, z], 1), (x, y, z))
+
+
+def test_errors_are_those_of_the_general_way() -> None:
+    x, places = leaf(2, 3), Tensor(np.array([[0, 2]]))
+    often(lambda: ops.gather(x, 1, places))
+    with pytest.raises(IndexOutOfRange, match="gather: index 3 of a dimension of size 3"):
+        ops.gather(x, 1, Tensor(np.array([[0, 3]])))
+    with pytest.raises(IndexOutOfRange, match="gather: index -1"):
+        ops.gather(x, 1, Tensor(np.array([[0, -1]])))
+
+
+def test_no_graph_is_recorded_where_none_is_wanted() -> None:
+    x, constant = leaf(2, 3), Tensor(np.ones((2, 3)))
+    often(lambda: ops.exp(x))
+    assert not ops.exp(constant).requires_grad
+    with no_grad():
+        assert ops.exp(x).creation_op is None
+
+
+def test_no_warning_comes_out_of_a_plan() -> None:
+    x = Tensor(np.array([-1.0, 0.0]), requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(often(lambda: ops.log(x)).data[0])
+
+
+def test_a_second_derivative_goes_through_a_plan() -> None:
+    x = Tensor(np.array([2.0, 3.0]), requires_grad=True)
+    y = often(lambda: ops.exp(x * 1.0))
+    (first,) = grad(y, x, np.ones(2), create_graph=True)
+    assert first is not None
+    (second,) = grad(first, x, np.ones(2))
+    assert second is not None
+    np.testing.assert_allclose(second.data, np.exp(x.data), rtol=1e-15)
+
+
+def test_a_rule_that_is_exchanged_is_used(with_rules: Any) -> None:
+    x = leaf(2)
+    often(lambda: ops.exp(x))
+    with_rules("exp", lambda g, y, x: g * 7)
+    (found,) = grad(ops.exp(x), x, np.ones(2))
+    assert found is not None
+    assert found.tolist() == [7, 7]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.memory import half_of_the_machine, memory_limit, size_of
+from gradcheck.checks.memory import half_of_the_machine, keep_heap, memory_limit, size_of
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is Linux's")
 TOO_MUCH = "name: too much\ninputs: {x: randn(4000)}\ngraph: {y: 'outer(x, x).sum()'}\n"
@@ -74,3 +74,21 @@ def test_what_one_case_takes_costs_that_case(run_text: Any, reference: str) -> N
 
 def test_a_run_that_may_take_enough_is_as_ever(run_text: Any) -> None:
     assert run_text(TOO_MUCH, memory=2 * 10**9).cases[0].status == "passed"
+
+
+@linux
+def test_the_heap_is_kept_where_glibc_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int]] = []
+
+    class Library:
+        def __init__(self, name: None) -> None: ...
+
+        def mallopt(self, option: int, value: int) -> int:
+            told.append((option, value))
+            return 1
+
+    monkeypatch.setattr("ctypes.CDLL", Library)
+    assert keep_heap()
+    assert told == [(-1, 2**28), (-3, 2**28)]
+    monkeypatch.setattr("ctypes.CDLL", lambda name: object())
+    assert not keep_heap()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.autograd.ops.common.dims import canonical_all, sizes_or_rest
+from gradcheck.autograd.ops.common.dims import canonical, canonical_all, sizes_or_rest
 from gradcheck.autograd.prepared.entries import Function, is_float, prepares
 
 _sum: Any = np.add.reduce
@@ -93,3 +93,14 @@ def _triangle(name: str) -> Callable[..., Function]:
 
 prepares("tril")(_triangle("tril"))
 prepares("triu")(_triangle("triu"))
+
+
+@prepares("roll")
+def _(x: Any, shifts: Any, dims: Any) -> Function | None:
+    if type(shifts) is not int or type(dims) is not int or not x.size:
+        return None
+    axis = canonical(dims, x.ndim)
+    start = -shifts % x.shape[axis]
+    lead = (slice(None),) * axis
+    last, first = (*lead, slice(start, None)), (*lead, slice(None, start))
+    return lambda x: np.concatenate((x[last], x[first]), axis)
