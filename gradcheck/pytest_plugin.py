@@ -36,6 +36,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("gradcheck_files", "files of gradcheck's cases, besides *.gradcheck.yaml", type="args", default=[])
 
 
+@pytest.fixture
+def check_function() -> Callable[..., Any]:
+    """`gradcheck.testing.check_function`, which is imported where a test asks for it."""
+    from gradcheck.testing import check_function
+
+    return check_function
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """A collector for a file of cases."""
     if file_path.suffix.lower() not in _SUFFIXES:

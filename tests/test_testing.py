@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from gradcheck import pytest_plugin
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
 from gradcheck.testing import check_cases, check_engine
 from tests.paths import wrong_engine
+
+#: The plugin's fixture, which is not loaded here.
+check_function = pytest_plugin.check_function
 
 pytestmark = pytest.mark.usefixtures("shallow")
 
@@ -57,3 +63,12 @@ def test_cases_alone_are_checked_with_what_the_project_has_configured(
     (tmp_path / "empty").mkdir()
     with pytest.raises(AssertionError, match="no cases"):
         check_cases("empty")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [1, 4])
+def test_the_fixture_goes_over_dtypes_and_sizes(check_function: Any, dtype: str, n: int) -> None:
+    code = (lambda x: np.sin(x), lambda g, x: g * np.cos(x))
+    assert check_function(*code, x=(n, 3), spec="sin(x)", choices={"dtypes": [dtype]}).exit_code == 0
+    with pytest.raises(AssertionError):
+        check_function(code[0], code[0], x=(n, 3), spec="sin(x)", choices={"dtypes": [dtype]})

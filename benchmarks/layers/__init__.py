@@ -6,6 +6,7 @@ is named.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Iterator
@@ -77,8 +78,6 @@ def _planted(code: str, old: str, new: str, form: str) -> str:
 
 def ask(document: Document, folder: Path) -> CaseResult:
     """What gradcheck says of a document."""
-    import json
-
     folder.mkdir()
     (folder / "code.py").write_text(document.code, encoding="utf-8")
     (folder / "case.yaml").write_text(json.dumps(document.case), encoding="utf-8")

@@ -112,6 +112,8 @@ class Options:
     cache: Cache | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.shrink, bool):
+            object.__setattr__(self, "shrink", THOROUGH if self.shrink else None)
         if self.oracle not in ORACLES:
             raise UsageError(f"there is no oracle {self.oracle!r}", hint=f"there are {', '.join(ORACLES)}")
         if self.mode not in MODES:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.options import Options, engines_of, quoted
+from gradcheck.checks.options import THOROUGH, Options, engines_of, quoted
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
 from tests.from_text import case_of
@@ -65,3 +65,8 @@ def test_only_some_engines_may_be_meant() -> None:
     assert [engine.name for engine in engines.only(("torch",)).tested] == ["torch"]
     assert engines.only(()).tested == engines.tested
     assert engines.only(("jax",)).tested == ()
+
+
+@pytest.mark.parametrize(("said", "effort"), [(False, None), (True, THOROUGH), (None, None)])
+def test_shrinking_may_be_said_by_yes_and_no(said: Any, effort: Any) -> None:
+    assert Options(shrink=said).shrink is effort

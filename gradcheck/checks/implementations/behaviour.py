@@ -29,6 +29,7 @@ MANNERS = (
     *("backward_again", "called_in_between", "only_input", "all_but_input", "one_output"),
     *("incoming_strided", "incoming_expanded", "inputs_strided", "inputs_expanded", "no_grad"),
 )
+_SUBSETS = ("only_input", "all_but_input")
 #: Of so many inputs at most each is tried alone.
 _MOST_INPUTS = 6
 #: How often code is asked the same.
@@ -168,6 +169,9 @@ def _asked(
     if at_kink or question.manner.is_other or is_again:
         own = _one_by_one(engine, question.problem) if is_again else engine.evaluate(question.problem)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
+    elif question.name in _SUBSETS and point.want.states and context.points.own.evaluation(engine).states:
+        own = _of_subset(context.points.own.evaluation(engine), point.want)
+        point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
     engine.record.changed.clear()
     got = engine.asked(question.manner, question.problem, question.in_between)
     name, manner, detail = engine.name, question.name, question.detail
@@ -189,6 +193,13 @@ def _asked(
     what, tensor = worst.what.value, worst.tensor
     mismatch = fact("otherwise", engine=name, manner=manner, detail=detail, what=what, tensor=tensor)
     return replace(worst, subject=subject, mismatch=mismatch)
+
+
+def _of_subset(own: Evaluation, right: Evaluation) -> Evaluation:
+    """What the code answers where all inputs get a gradient, of those that do now: it rounds as it did."""
+    (mine,), (theirs,) = own.states, right.states
+    kept = {name: None if g is None else mine.gradients.get(name, g) for name, g in theirs.gradients.items()}
+    return replace(own, states=(replace(mine, gradients=kept),))
 
 
 def _one_by_one(engine: Implementation, problem: Problem) -> Evaluation:

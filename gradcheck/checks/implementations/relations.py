@@ -159,6 +159,7 @@ def _in_a_part(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator
         factor = float(ratios.flat[0].real)
         if np.allclose(ratios, factor, rtol=10.0**-_DIGITS) and some:
             told = float(f"{factor:.{_DIGITS}g}")
-            yield Relation("branch", ("factor", told), fact("factor_in_a_part", factor=told))
-        elif np.allclose(np.abs(ratios), 1.0, rtol=10.0**-_DIGITS) and not np.iscomplexobj(ratios):
-            yield Relation("sign", ("signs",), fact("signs_in_a_part"))
+            if told == -1:
+                yield Relation("sign", ("signs",), fact("signs_in_a_part"))
+            else:
+                yield Relation("branch", ("factor", told), fact("factor_in_a_part", factor=told))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.run import run
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import AFFINE, TANH, with_code
 
@@ -56,3 +58,20 @@ def test_notes_are_told_where_all_is_well() -> None:
     (found,) = run(with_code(TANH, functions.OnlyOnce.apply), allow_code=True).cases
     (one,) = [c for c in found.comparisons if c.what is ClaimKind.CODE]
     assert {note.kind for note in one.notes} == {"arguments_bound", "once_differentiable"}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_where_some_inputs_get_a_gradient_half_precision_is_held_to_its_own_answer(dtype: str) -> None:
+    class Linear(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(x, w)
+            return x.mm(w.t()) + b
+
+        @staticmethod
+        def backward(ctx: Any, g: torch.Tensor) -> Any:
+            x, w = ctx.saved_tensors
+            return g.mm(w), g.t().mm(x), g.sum(0)
+
+    choices = {"dtypes": [dtype]}
+    check_function(Linear.apply, x=(4, 3), w=(5, 3), b=(5,), spec="F.linear(x, w, b)", choices=choices)

@@ -24,7 +24,7 @@ def told(factor: Any) -> str:
         return g * e * factor(a, b), (g * a * e).sum(1, keepdims=True) + 0 * b
 
     (found,) = run(with_code(CASE, (forward, backward)), allow_code=True).cases
-    return " ".join(say(d.what) for c in found.comparisons if c.tensor == "a" for d in c.diagnoses)
+    return " ".join(say(d.message) for c in found.comparisons if c.tensor == "a" for d in c.diagnoses)
 
 
 def test_a_function_of_one() -> None:
