@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 import gradcheck
+from gradcheck.checks.conformance.conform import Conformance
+from gradcheck.checks.conformance.properties import Finding
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.result import RunResult
 from gradcheck.errors import UsageError
@@ -104,6 +107,12 @@ def test_nothing_breaks_out() -> None:
         read = Reader(html)
         assert not [attributes for _, attributes in read.tags if any(map(ATTRIBUTES.match, attributes))]
         assert not [tag for tag, _ in read.tags if tag in TAGS or tag == "script"]
+
+
+def test_an_engine_shows_what_holds_for_it(cell: RunResult) -> None:
+    html = Conformance("mine", cell, {"mul": "wrong"}, replace(cell, cases=()), (Finding("p", "holds"),))._repr_html_()
+    assert "<pre>mine" in html
+    assert "the formula of x is wrong" in html
 
 
 def test_what_has_no_picture() -> None:

@@ -6,9 +6,12 @@ from functools import singledispatch
 from typing import Any
 
 from gradcheck.autograd.trace import glimpse
+from gradcheck.checks.conformance.conform import Conformance
 from gradcheck.checks.derivation import Explanation
 from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.reports import Look
 from gradcheck.reports.causes import causes
+from gradcheck.reports.commands.conform import render as of_engine
 from gradcheck.reports.commands.explain import evidence, remarks_of
 from gradcheck.reports.findings import BAD
 from gradcheck.reports.page.document import MARKS, environment, static
@@ -69,6 +72,15 @@ def _(explanation: Explanation) -> str:
         incoming=e.incoming,
         evidence=evidence(e) if e.formulas else "",
     )
+
+
+@html_of.register
+def _(found: Conformance) -> str:
+    """The table, then the cases that are wrong."""
+    everything = found.everything
+    bad = [case for case in everything.cases if case.status in BAD]
+    views = [full_view(case, titles=True) if at < IN_FULL else brief_view(case) for at, case in enumerate(bad)]
+    return _rendered("engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views[:IN_BRIEF])
 
 
 def _rendered(kind: str, **shown: Any) -> str:

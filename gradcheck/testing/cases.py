@@ -52,7 +52,7 @@ def check_engine(
         from gradcheck.reports import Look
         from gradcheck.reports.commands.conform import render
 
-        raise AssertionError(render(found, Look(width=100, verbosity=1)))
+        raise CheckFailed(render(found, Look(width=100, verbosity=1)), found)
     return found
 
 

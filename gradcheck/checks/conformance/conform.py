@@ -15,6 +15,7 @@ from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
 from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine, conventions
 from gradcheck.facts import Fact
+from gradcheck.shown import Shown
 
 Standing = Literal["right", "wrong", "lacking"]
 #: What each status of a case comes to; what was skipped says nothing.
@@ -30,7 +31,7 @@ _FROM_BEST: tuple[Standing, ...] = ("lacking", "right", "wrong")
 
 
 @dataclass(frozen=True, slots=True)
-class Conformance:
+class Conformance(Shown):
     """What came of it. `ops` has the worst standing among an op's calls; one that the engine can be asked for in some
     forms only is right if these are."""
 

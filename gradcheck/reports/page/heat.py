@@ -22,6 +22,8 @@ from gradcheck.reports.tensors import numbers, short
 
 #: What is drawn cell by cell; of a larger tensor an image is drawn, of so many pixels a side at most.
 MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 16, 12, 256
+#: Tensors of more elements have no picture; their worst element and their count of wrong ones are told all the same.
+MOST_ELEMENTS = 8_000_000
 #: Where the levels begin, in log10 of the difference over what is allowed: 0 is what is just allowed.
 EDGES = (-2.0, 0.0, 2.0, 5.0, 8.0, 10.0)
 #: Equal, two within what is allowed, five beyond it; then NaN and infinities that differ.
@@ -72,9 +74,9 @@ class Heat:
 
 
 def heat_of(c: Comparison) -> Heat | None:
-    """None where there are no two tensors of one shape."""
+    """None where there are no two tensors of one shape, or too large ones."""
     got, want = c.got_array, c.want_array
-    if got is None or want is None or got.shape != want.shape or not got.size:
+    if got is None or want is None or got.shape != want.shape or not 0 < got.size <= MOST_ELEMENTS:
         return None
     with quiet():
         ratio, levels = _ratios(c, got, want)

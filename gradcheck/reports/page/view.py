@@ -185,7 +185,7 @@ def _of_finding(finding: Finding, case: CaseResult) -> Shown:
         at(place),
         _line(Spot(place, found.line, found.start, found.length)),
         "; ".join(filter(None, (told.raised(lead), told.backing(lead, finding.consequences)))),
-        tuple(told.reasons(lead)),
+        tuple(told.reasons(lead, everything=False)),
         _change(lead),
         tuple(told.suggestions(lead)) if _change(lead) is None else (),
         tuple(_formulas(lead)),

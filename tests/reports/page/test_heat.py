@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.reports.page import heat
 from gradcheck.reports.page.heat import COLOURS, INFINITE, LEVELS, MOST_PIXELS, NAN, heat_of
 from gradcheck.reports.page.png import encoded
 
@@ -83,10 +84,12 @@ def test_every_shape_and_dtype(failed: Any, comparison: Any, array: np.ndarray) 
     assert sum(level.number for level in heat.levels) == array.size
 
 
-def test_without_two_tensors_there_is_none(comparison: Any) -> None:
+def test_without_two_tensors_there_is_none(comparison: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert heat_of(comparison(status="failed")) is None
     assert heat_of(comparison(status="failed", got_array=np.ones(2), want_array=np.ones(3))) is None
     assert heat_of(comparison(status="failed", got_array=np.ones(0), want_array=np.ones(0))) is None
+    monkeypatch.setattr(heat, "MOST_ELEMENTS", 3)
+    assert heat_of(comparison(status="failed", got_array=np.ones(4), want_array=np.zeros(4))) is None
 
 
 def test_every_level_has_a_colour() -> None:
