@@ -87,7 +87,7 @@ class Fingerprints:
 
 
 #: What a claim holds on condition of, which is always told.
-_CONDITIONS = ("undefined_at", "needs_sizes")
+_CONDITIONS = ("undefined_at", "check_undefined", "needs_sizes")
 
 
 def remarks(case: CaseResult) -> list[Problem]:

@@ -18,7 +18,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.points import Point
 from gradcheck.checks.regions import region
 from gradcheck.checks.result import UNSETTLED, Comparison
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 
 
 def applies(context: Context) -> bool:
@@ -29,22 +29,26 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterable[Comparison]:
     """Nothing new: what failed for being undefined alone passes, with a note, if it is right everywhere else."""
     for key in dict.fromkeys(_key(c) for c in context.found if _says_nothing(context, c)):
-        listed = [c for c in context.found if c.what is ClaimKind.FORMULA and _key(c) == key]
+        listed = [c for c in context.found if _key(c) == key]
         if all(c.status not in UNSETTLED or _says_nothing(context, c) for c in listed) and _is_defined(listed):
             _let_pass(context, key, listed)
     return ()
 
 
-def _key(c: Comparison) -> tuple[str, str]:
-    return c.tensor, c.formula
+#: What is claimed of which tensor, and in which words.
+_Key = tuple[ClaimKind, str, str]
+
+
+def _key(c: Comparison) -> _Key:
+    return c.what, c.tensor, c.formula
 
 
 def _says_nothing(context: Context, c: Comparison) -> bool:
     """Whether a formula differs only in being undefined where the gradient is a number, or in what an overflow on the
-    way makes of it."""
-    if c.what is not ClaimKind.FORMULA or c.status not in UNSETTLED:
+    way makes of it; whether a check cannot be asked at these numbers, for a matrix in it is singular."""
+    if c.status not in UNSETTLED or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
         return False
-    return is_undefined(c) or _is_unstable(context, c)
+    return is_undefined(c) or (c.what is ClaimKind.FORMULA and _is_unstable(context, c))
 
 
 def is_undefined(c: Comparison) -> bool:
@@ -82,21 +86,27 @@ def _is_defined(listed: Sequence[Comparison]) -> bool:
     return any(c.status not in UNSETTLED or c.mismatched < c.elements for c in own)
 
 
-def _let_pass(context: Context, key: tuple[str, str], listed: Sequence[Comparison]) -> None:
+def _let_pass(context: Context, key: _Key, listed: Sequence[Comparison]) -> None:
     undefined = [c for c in listed if c.status in UNSETTLED]
-    shown = next((c for c in undefined if c.trial is None), undefined[0])
-    points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
-    passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
-    where = region(list(_seen([*points, *passed], key[0])))
-    overflows = any(_is_unstable(context, c) for c in undefined)
-    note = fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None,
-                overflows=overflows)  # fmt: skip
+    is_check = key[0] is ClaimKind.CHECK
+    note = fact("check_undefined", points=len(undefined)) if is_check else _where(context, undefined, listed)
 
     def change(c: Comparison) -> Comparison:
         kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in UNSETTLED else c
         return kept.noted(note) if c.trial is None else kept
 
-    context.amend(lambda c: c.what is ClaimKind.FORMULA and _key(c) == key, change)
+    context.amend(lambda c: _key(c) == key, change)
+
+
+def _where(context: Context, undefined: Sequence[Comparison], listed: Sequence[Comparison]) -> Fact:
+    """Where the formula is undefined."""
+    shown = next((c for c in undefined if c.trial is None), undefined[0])
+    points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
+    passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
+    where = region(list(_seen([*points, *passed], shown.tensor)))
+    overflows = any(_is_unstable(context, c) for c in undefined)
+    return fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None,
+                overflows=overflows)  # fmt: skip
 
 
 def _mask(c: Comparison) -> np.ndarray:

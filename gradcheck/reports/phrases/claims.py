@@ -123,6 +123,7 @@ phrases(
         "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",
         "undefined_at": "{overflows:if overflows on the way|undefined (NaN)} at {count} of {elements} "
         "element{elements:s}{own:if | elsewhere}{where:if : {where}}",
+        "check_undefined": "undefined at {points} other point{points:s}",
         "where_element": "where {tensor} {condition}",
         "where_some_element": "where some {tensor} {condition}",
         "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",

@@ -94,3 +94,17 @@ def test_a_formula_that_is_infinite_by_itself_or_overflows_everywhere_fails(chec
     )
     pole = check(UNSTABLE % ([0.0, 1, 2], "x * x", "2 * x * grad(y) + where(x == 0, 1 / x, 0 * x)"))
     assert pole.status == "failed"
+
+
+def test_a_check_that_cannot_be_asked_at_some_drawn_numbers_holds_at_the_others(check: Check) -> None:
+    case = """
+        dims: {n: 3}
+        inputs: {A: "randn(n, n) + 4 * eye(n)", u: "randn(n)", v: "randn(n)"}
+        graph: {f: "linalg.det(A + outer(u, v))"}
+        checks: ["f == %s * linalg.det(A) * (1 + v @ linalg.inv(A) @ u)"]
+        """
+    right = check(case % 1, seed=5)  # where a matrix of one zero is drawn
+    assert right.status == "passed", failed(right)
+    notes = [say(note) for c in right.comparisons for note in c.notes]
+    assert "undefined at 1 other point" in notes
+    assert check(case % 2, seed=5).status == "failed"
