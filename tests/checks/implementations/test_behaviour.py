@@ -74,4 +74,5 @@ def test_where_some_inputs_get_a_gradient_half_precision_is_held_to_its_own_answ
             return g.mm(w), g.t().mm(x), g.sum(0)
 
     choices = {"dtypes": [dtype]}
-    check_function(Linear.apply, x=(4, 3), w=(5, 3), b=(5,), spec="F.linear(x, w, b)", choices=choices)
+    spec = "F.linear(input, weight, bias)"
+    check_function(Linear.apply, input=(4, 3), weight=(5, 3), bias=(5,), spec=spec, choices=choices)
