@@ -22,7 +22,7 @@ SLIPS = {
     "overwrites": ("arrived[id(parent)] + s if id(parent) in arrived else s", "s", "overwritten"),
     "mul": ("unbroadcast(g * self.data, other", "unbroadcast(g, other", "mul, gradient of its second argument"),
     "relu": ("g * (self.data > 0)", "g", "relu, its gradient"),
-    "div": ("unbroadcast(-g * self.data", "unbroadcast(g * self.data", "div at "),
+    "div": ("unbroadcast(-g * self.data", "unbroadcast(g * self.data", "div, gradient of its second argument"),
 }
 MANY, SOME = tuple(THEMES), ("cases/broadcasting", "cases/elementwise", "cases/reuse")
 
