@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,6 +36,14 @@ WithForward = Callable[[str, Callable[..., Any]], None]
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """The whole suite takes a process a core; whoever names files or tests gets them at once, in this process."""
     return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+
+
+@pytest.fixture(autouse=True)
+def _depth_of_recursion() -> Iterator[None]:
+    """Libraries raise it as they are imported (tinygrad), and then engines that recurse pass."""
+    known = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(known)
 
 
 def forget_plans() -> None:

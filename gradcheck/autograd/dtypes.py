@@ -26,7 +26,7 @@ ALIASES = {
     "long": "int64",
 }
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "O": 2, "c": 3}
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
 HALVES = frozenset({np.dtype(np.float16), BFLOAT16})
 #: What each lower precision is computed in instead, where rounding is to be told from error.
@@ -34,7 +34,7 @@ RAISED = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "co
 
 
 def category(dtype: np.dtype) -> int:
-    """0 for bool, 1 for integers, 2 for floats (bfloat16 too), 3 for complex."""
+    """0 for bool, 1 for integers, 2 for floats (bfloat16 too, and objects, somebody's numbers), 3 for complex."""
     return _CATEGORY[dtype.kind]
 
 

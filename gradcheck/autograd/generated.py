@@ -93,7 +93,8 @@ def pulled(node: Node, gradient: np.ndarray, tensors: Sequence[Node]) -> Callabl
     body = ["if type(g) is not ndarray:", "    return general(node, g)", "y = node.data"]
     body += _TAKE_APART.get(count, [f"{', '.join(f'a{i}' for i in range(count))} = node.first"])
     body += [f"x{i} = a{i}.data" for i in range(count)]
-    body += _shares(op, values, (g, y), trace)
+    body += ["try:", *(f"    {line}" for line in _shares(op, values, (g, y), trace))]
+    body += ["except Exception:", "    return general(node, g)"]  # which has words for it
     names = {**trace.names, "general": pull_arrays}
     return _made("pull", "node, g", body, names)  # type: ignore[no-any-return]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Tensor, dtypes, grad, no_grad, ops, plans
+from gradcheck.autograd import TABLE, Tensor, dtypes, grad, no_grad, ops, plans, pullback
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.op import SHORT
 from gradcheck.autograd.plans import WORTH_IT
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
-from gradcheck.errors import ArgumentError, IndexOutOfRange, TensorError
+from gradcheck.errors import ArgumentError, DomainError, IndexOutOfRange, TensorError
 from tests.autograd import table
 
 NAMES = sorted(name for name, op in TABLE.items() if not table.is_random(op))
@@ -177,6 +177,20 @@ def test_errors_are_those_of_the_general_way() -> None:
         ops.gather(x, 1, Tensor(np.array([[0, 3]])))
     with pytest.raises(IndexOutOfRange, match="gather: index -1"):
         ops.gather(x, 1, Tensor(np.array([[0, -1]])))
+
+
+def test_errors_of_rules_too() -> None:
+    """The rule of `logdet` asks for an inverse, which a singular matrix has not."""
+    x, singular = Tensor(np.eye(2), requires_grad=True), Tensor(np.ones((2, 2)), requires_grad=True)
+    with pytest.raises(DomainError) as general:
+        grad(ops.logdet(singular), singular, np.ones(()))
+    made = often(lambda: ops.logdet(x))
+    grad(made, x, np.ones(()))
+    assert made.plan is not None
+    assert made.plan.pull is not pullback.pull_arrays
+    with pytest.raises(DomainError) as planned:
+        grad(ops.logdet(singular), singular, np.ones(()))
+    assert str(planned.value) == str(general.value)
 
 
 def test_no_graph_is_recorded_where_none_is_wanted() -> None:

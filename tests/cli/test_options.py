@@ -17,7 +17,7 @@ from gradcheck.cli.run import command
 #: Parameters of `run` that are about selection and writing, not about checks.
 ABOUT_WRITING = {
     *("keyword", "tags", "exitfirst", "verbose", "quiet", "output_format", "file", "reports", "color", "fix"),
-    *("shard", "last_failed", "failed_first", "changed_since", "durations", "watch"),
+    *("shard", "last_failed", "failed_first", "changed_since", "durations", "watch", "coverage"),
     *("baseline", "update_baseline", "fail_on_drift"),
 }
 

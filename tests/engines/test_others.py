@@ -52,7 +52,7 @@ def test_mygrad_needs_no_adapter(mygrad: RunResult) -> None:
 
 def test_mygrad_shares_gradients_at_ties_otherwise(mygrad: RunResult) -> None:
     assert {name for name, status in statuses(mygrad).items() if status == "failed"} <= {
-        "ties", "the larger of two, and ties",
+        "ties", "the larger of two, and ties", "kept dimensions and other precisions of reductions",
     }  # fmt: skip
 
 

@@ -135,7 +135,9 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[For
 
 
 def names_of(op: Op) -> tuple[str, ...]:
-    """What it may be called, its own name first."""
+    """What it may be called, its own name first. Nobody's `var` is `masked.var`."""
+    if op.name.startswith("masked."):
+        return (op.name.replace(".", "_"),)
     short = op.name.rpartition(".")[2]
     counterpart = op.torch.rpartition(".")[2]
     return tuple(dict.fromkeys((short, counterpart, *SYNONYMS.get(op.name, ()))))

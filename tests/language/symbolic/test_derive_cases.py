@@ -14,7 +14,14 @@ from gradcheck.language.sampling import draw
 from tests.language.symbolic.derived import check, in_steps
 from tests.paths import THEMES
 
-CASES = [case for case in load(THEMES).cases if [step.action for step in case.steps] == ["backward"]]
+#: A formula names its constants as they are at first; there, entries before change them in place. `explain`, which
+#: looks at whether formulas hold, gives none.
+CHANGED_IN_PLACE = {"running statistics"}
+CASES = [
+    case
+    for case in load(THEMES).cases
+    if [step.action for step in case.steps] == ["backward"] and case.name not in CHANGED_IN_PLACE
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{Path(case.place.file).stem}: {case.name}" for case in CASES])
