@@ -33,14 +33,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.command("cookbook", context_settings={"ignore_unknown_options": True})
 @click.argument("expression", required=False, shell_complete=_complete)
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "markdown"]),
-    default="text",
-    show_default=True,
-    help="For reading; the page of all entries.",
-)
+@options.format_of("text", "markdown", purpose="For reading; the page of all entries.")
 @options.UNREAD_VERBOSE
 def command(expression: str | None, shapes: tuple[str, ...], format: str) -> None:
     """Look up the gradient of EXPRESSION: gradcheck cookbook 'trace(A @ X.T @ B)'.

@@ -138,6 +138,11 @@ class Option:
         return Option(*self.flags, **{**self.settings, **settings})
 
 
+def format_of(*choices: str, purpose: str) -> Option:
+    """What a command writes its answer as, the first if nothing is asked for; `purpose` is its help."""
+    return Option("--format", type=click.Choice(choices), default=choices[0], show_default=True, help=purpose)
+
+
 _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
 _SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
 

@@ -27,14 +27,7 @@ _MOST_PARTS = 400
 @click.command("explain", cls=ConfiguredCommand)
 @options.paths
 @options.selection
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "yaml", "latex"]),
-    default="text",
-    show_default=True,
-    help="For reading, for pasting into a case, for a paper.",
-)
+@options.format_of("text", "yaml", "latex", purpose="For reading, for pasting into a case, for a paper.")
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
 @options.MEMORY
@@ -72,14 +65,7 @@ def explain(
 @options.SEED
 @options.MEMORY
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="For reading, for programs, as a page to step through.",
-)
+@options.format_of("text", "json", "html", purpose="For reading, for programs, as a page to step through.")
 @options.VERBOSE
 def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, **further: int | None) -> int:
     """Show the backward pass of one case, event by event.
@@ -139,14 +125,7 @@ def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
 
 @click.command("graph")
 @click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["svg", "mermaid", "dot"]),
-    default="svg",
-    show_default=True,
-    help="For browsers, for Markdown, for Graphviz.",
-)
+@options.format_of("svg", "mermaid", "dot", purpose="For browsers, for Markdown, for Graphviz.")
 def graph(case: str, format: str) -> int:
     """Draw the graph of one case: values flow down, gradients come back.
 

@@ -30,14 +30,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command("ops")
 @click.argument("name", required=False, shell_complete=_complete)
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "markdown"]),
-    default="text",
-    show_default=True,
-    help="For reading here, or the whole table as a page.",
-)
+@options.format_of("text", "markdown", purpose="For reading here, or the whole table as a page.")
 @options.UNREAD_VERBOSE
 def ops(name: str | None, format: str) -> None:
     """Show the op table, everything about one op, or those whose names have NAME in them."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from gradcheck.language.cookbook.entries import Entry
+from gradcheck.language.cookbook.entries import Entry, Mistake
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
@@ -56,27 +56,26 @@ def _sections(entries: Sequence[Entry]) -> Iterator[str]:
     if ERRATA in themes:
         yield _ERRATA
         for entry in themes.pop(ERRATA):
-            yield from _erratum(entry)
+            yield from _entry(entry, _misprint)
     for theme, listed in themes.items():
         yield f"\n## {theme.capitalize()}\n"
         for entry in listed:
-            yield from _entry(entry)
+            yield from _entry(entry, _slip)
 
 
-def _entry(entry: Entry) -> Iterator[str]:
+def _entry(entry: Entry, told: Callable[[Mistake], str]) -> Iterator[str]:
     yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof(entry)})\n"
     yield from _typeset(entry)
-    for mistake in entry.wrong:
-        yield f"- not `{mistake.tensor}: {mistake.formula}`{': ' + mistake.why if mistake.why else ''}"
+    yield from (f"- {told(mistake)}" for mistake in entry.wrong)
     yield ""
 
 
-def _erratum(entry: Entry) -> Iterator[str]:
-    yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof(entry)})\n"
-    yield from _typeset(entry)
-    for mistake in entry.wrong:
-        yield f"- {mistake.why}: `{mistake.tensor}: {mistake.formula}`; {mistake.counterexample}"
-    yield ""
+def _slip(mistake: Mistake) -> str:
+    return f"not `{mistake.tensor}: {mistake.formula}`{': ' + mistake.why if mistake.why else ''}"
+
+
+def _misprint(mistake: Mistake) -> str:
+    return f"{mistake.why}: `{mistake.tensor}: {mistake.formula}`; {mistake.counterexample}"
 
 
 def _typeset(entry: Entry) -> Iterator[str]:
