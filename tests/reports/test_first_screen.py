@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck import run
 from gradcheck.reports import Look, render
-from tests.paths import ROOT, THEMES
+from tests.paths import ROOT
 
 ENGINE = Path(__file__).with_name("home_made.py")
 
@@ -24,7 +24,8 @@ SLIPS = {
     "relu": ("g * (self.data > 0)", "g", "relu, its gradient"),
     "div": ("unbroadcast(-g * self.data", "unbroadcast(g * self.data", "div, gradient of its second argument"),
 }
-MANY, SOME = tuple(THEMES), ("cases/broadcasting", "cases/elementwise", "cases/reuse")
+SOME = ("cases/broadcasting", "cases/elementwise", "cases/reuse")
+MANY = (*SOME, "cases/matmul", "cases/reduction", "cases/shapes")
 
 
 def engine(folder: Path, *slips: str) -> str:
