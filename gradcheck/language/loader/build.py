@@ -254,9 +254,13 @@ class _Reader:
     def _referring(
         self, path: Path, said: Mapping[str, Any], sections: tuple[str, ...], what: str
     ) -> Iterator[tuple[str, Path, Any]]:
-        """The entries whose key names a tensor of these sections: the name, the way there, what it says."""
+        """The entries whose key names a tensor of these sections: the name, the way there, what it says. What a comma
+        has cut off the entry before is no entry; that one has been told."""
+        before: Any = None
         for name, data in said.items():
-            if self.scope.refers((*path, name), sections, what):
+            is_rest = data is None and isinstance(before, str) and before.count("(") > before.count(")")
+            before = data
+            if not is_rest and self.scope.refers((*path, name), sections, what):
                 yield name, (*path, name), data
 
     # Settings -----------------------------------------------------------------------------------

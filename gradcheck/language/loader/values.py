@@ -58,8 +58,17 @@ class Values:
                 raise self._error(path, "an input holds numbers, not booleans", "masks belong in `constants`")
             self._check_fit(array, dtype, leaf)
         except ListError as error:
-            raise self._error((*path, *error.indices), error.message, error.hint) from None
+            raise self._error((*path, *error.indices), error.message, self._as_shape(data) or error.hint) from None
         return Value(array=array, dtype=dtype, place=self.document.place(path))
+
+    def _as_shape(self, data: Any) -> str:
+        """What to write where a list says which sizes a tensor has, in place of its numbers."""
+        if type(data) is not list or any(type(size) not in (int, str) for size in data):
+            return ""
+        words = {size for size in data if type(size) is str}
+        if not words or not words <= self.expressions.scope.sizes.keys():
+            return ""
+        return f"a tensor of this shape is an expression: randn({', '.join(map(str, data))})"
 
     def _check_fit(self, array: np.ndarray, dtype: str, leaf: bool) -> None:
         """Raises ListError where a number does not fit the dtype that it will have."""
