@@ -21,7 +21,8 @@ MAX_KEPT = 256
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """An array at one moment. `array` is a copy, None of a large one; the rest is of its finite elements."""
+    """An array at one moment. `array` is a copy, None of a large one; the rest is of its finite elements, beside which
+    there are so many that are `not_finite`."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -29,6 +30,7 @@ class Glimpse:
     low: float
     high: float
     norm: float
+    not_finite: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ def glimpse(value: Any) -> Glimpse:
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     copy = array.copy() if array.size <= MAX_KEPT else None
-    return Glimpse(array.shape, array.dtype, copy, low, high, float(np.linalg.norm(finite)))
+    norm, not_finite = float(np.linalg.norm(finite)), values.size - finite.size
+    return Glimpse(array.shape, array.dtype, copy, low, high, norm, not_finite)
 
 
 class _Watcher:

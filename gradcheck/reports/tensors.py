@@ -11,6 +11,9 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
+from gradcheck.autograd.trace import Glimpse
+from gradcheck.reports.text import brief
+
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
 _MARK = "*"  # before each wrong element of what was got, where not all are wrong
@@ -23,6 +26,17 @@ Rows = list[list[Any]]
 
 
 # Within a line -----------------------------------------------------------------------------------------
+
+
+def span(seen: Glimpse) -> str:
+    """`from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`: the numbers of an array that is not shown itself."""
+    number = math.prod(seen.shape)
+    if seen.array is not None and number == 1:
+        return f"of {short(numbers(seen.array).item())}"
+    if seen.not_finite == number:
+        return "NaN or infinite everywhere" if number else "without elements"
+    text = f"of {brief(seen.low)}" if seen.low == seen.high else f"from {brief(seen.low)} to {brief(seen.high)}"
+    return text + (f", {seen.not_finite:,} NaN or infinite" if seen.not_finite else "")
 
 
 def inline(array: np.ndarray) -> str:

@@ -20,6 +20,11 @@ def plain_lines(text: str) -> list[str]:
     return [plain(line) for line in text.expandtabs(4).splitlines()]
 
 
+def cut(text: str, room: int) -> str:
+    """The text, and no longer than that."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
 def _escape(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode("ascii")
 

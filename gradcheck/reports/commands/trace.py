@@ -15,8 +15,8 @@ from gradcheck.engines.trace import Label, TracedCase, TracedStep
 from gradcheck.errors import TensorError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.explain import formula_texts
-from gradcheck.reports.tensors import inline
-from gradcheck.reports.text import brief, count, plain, wrap
+from gradcheck.reports.tensors import inline, span
+from gradcheck.reports.text import count, plain, wrap
 
 #: A pass of more tensors is summarised: these many from its start and from its end, unless -v asks for all.
 MAX_TENSORS, FIRST, LAST = 40, 12, 4
@@ -197,8 +197,7 @@ def shortened(value: Glimpse, room: int = 32) -> str:
     if text and cell_len(text) <= room:
         return text
     shape = f"({', '.join(map(str, value.shape))}{',' if len(value.shape) == 1 else ''})"
-    span = f"of {brief(value.low)}" if value.low == value.high else f"from {brief(value.low)} to {brief(value.high)}"
-    return f"{shape} {span}"
+    return f"{shape} {span(value)}"
 
 
 def _made(label: Label) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from importlib.resources import files
 from typing import Any, get_args
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gradcheck import __version__
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, RunResult
+from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, RunResult
 from gradcheck.reports.causes import Causes, Member, causes
 from gradcheck.reports.findings import BAD
 from gradcheck.reports.overview import place_of
@@ -24,13 +25,17 @@ from gradcheck.reports.page.view import brief_view, full_view, remark_of
 from gradcheck.reports.phrases.causes import group_detail, group_title, member_title
 from gradcheck.reports.source import suggested
 from gradcheck.reports.summary import convention_lines, lacking_lines, power_summary, summary
-from gradcheck.reports.text import at, brief, plain
+from gradcheck.reports.text import at, brief, cut, plain
 
-#: So many characters of cases are in a page: the first in full, those that failed before the others; then in short, and
-#: of what is left there is the verdict alone.
+#: So many bytes are in a page, the list of cases with them: the first cases in full, those that failed before the
+#: others; then in short, and of what is left there is the verdict alone.
 MOST, MOST_IN_FULL = 15_000_000, 12_000_000
 #: How many causes and cases of a cause are listed; how much is said of a case in its row.
-MOST_CAUSES, MOST_MEMBERS, ROW = 100, 100, 160
+MOST_CAUSES, MOST_MEMBERS, MOST_TITLE, ROW = 100, 100, 400, 160
+#: After so many cases that there was no room for, no more are tried.
+_MISSES = 20
+#: A part of a sentence that is code.
+_TICKS = re.compile("`([^`]+)`")
 #: The shortest part of the bar, of 1000.
 _LEAST = 8.0
 #: The statuses in the order of the bar, with their marks.
@@ -75,6 +80,7 @@ def page(result: RunResult) -> str:
     found = causes(result)
     numbers = {id(case): number for number, case in enumerate(result.cases)}
     counts = [(status, result.count(status), MARKS[status]) for status in MARKS if result.count(status)]
+    data = script_data(_rows(result))
     return render(
         "page.html.j2",
         ("graph.css", "pieces.css", "page.css"),
@@ -84,8 +90,8 @@ def page(result: RunResult) -> str:
         bar=_bar(counts),
         causes=list(_causes(found, numbers)),
         told=[*convention_lines(result), *lacking_lines(result, True), *filter(None, [power_summary(result)])],
-        cases=_cases(result, found, numbers),
-        data=script_data(_rows(result)),
+        cases=_cases(result, found, numbers, len(data)),
+        data=data,
         environment=result.environment,
         statuses=[status for status, _, _ in counts],
         tags=_tags(result),
@@ -119,7 +125,13 @@ def environment() -> Environment:
         finalize=_visible,
     )
     found.filters["brief"] = brief
+    found.filters["ticked"] = _ticked
     return found
+
+
+def _ticked(text: str) -> Markup:
+    """The text, escaped; what stands between backticks is code."""
+    return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(_visible(text)))))
 
 
 def _visible(value: Any) -> Any:
@@ -141,8 +153,8 @@ def _hash(text: str) -> str:
 
 def script_data(value: Any) -> str:
     """JSON that can stand in a script element: nothing in it ends the element, or a line of JavaScript."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 # The overview ------------------------------------------------------------------------------------------
@@ -165,15 +177,16 @@ def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseShown]:
     for group in found.groups[:MOST_CAUSES]:
         links = tuple(_link(member, numbers) for member in group.members[:MOST_MEMBERS])
         more = len(group.members) - len(links)
-        yield CauseShown(group_title(group), group_detail(group), _meant(group.lead), links, more)
+        title = cut(group_title(group), MOST_TITLE)
+        yield CauseShown(title, cut(group_detail(group), MOST_TITLE), _meant(group.lead), links, more)
     single = [member for _, members in found.cases for member in members]
     for member in single[: max(0, MOST_CAUSES - len(found.groups))]:
-        yield CauseShown(member_title(member), "", _meant(member), (_link(member, numbers),))
+        yield CauseShown(cut(member_title(member), MOST_TITLE), "", _meant(member), (_link(member, numbers),))
 
 
 def _meant(member: Member) -> str:
     known = suggested(member.finding.lead) if member.finding is not None else None
-    return plain(known[0].formula) if known is not None else ""
+    return cut(plain(known[0].formula), MOST_TITLE) if known is not None else ""
 
 
 def _link(member: Member, numbers: dict[int, int]) -> Link:
@@ -196,7 +209,7 @@ def _rows(result: RunResult) -> dict[str, Any]:
             _error(case),
             [tags[plain(tag)] for tag in case.tags],
             [engines[name] for name in _engines(case)],
-            _cut(plain(remark_of(case))),
+            cut(plain(remark_of(case)), ROW),
         ]
         for case in result.cases
     ]
@@ -214,10 +227,6 @@ def _named(result: RunResult) -> list[str]:
     return sorted({name for case in result.cases for name in _engines(case)})
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= ROW else f"{text[: ROW - 1]}…"
-
-
 def _engines(case: CaseResult) -> list[str]:
     """Those that took part, and are no file."""
     found = (name for c in case.comparisons for name in (c.engine, c.reference))
@@ -225,35 +234,37 @@ def _engines(case: CaseResult) -> list[str]:
 
 
 def _error(case: CaseResult) -> float | str | None:
-    """The largest relative error of what is wrong, else of what is right; `inf` where nothing could be compared."""
-    sizes = [_size(c) for c in case.comparisons if c.status in ("failed", "undecided")]
+    """The largest relative error of what is wrong, else of what is right: `inf` where that is not finite, `none` where
+    nothing was compared though the case is wrong."""
+    wrong = [c for c in case.comparisons if c.status in UNSETTLED]
     right = (c for c in case.comparisons if c.status == "passed" and c.what is not ClaimKind.WRONG_FORMULA)
-    sizes = sizes or [c.max_rel for c in right if c.max_rel is not None]
+    known = (c.max_rel for c in (wrong or right) if c.max_rel is not None)
+    sizes = [float("inf") if size != size else size for size in known]
     if not sizes:
-        return "inf" if case.status in BAD else None
+        return "none" if case.status in BAD else None
     worst = max(sizes)
     return float(f"{worst:.4g}") if worst < float("inf") else "inf"
-
-
-def _size(c: Comparison) -> float:
-    return float("inf") if c.max_rel is None or c.max_rel != c.max_rel else c.max_rel
 
 
 # Cases -------------------------------------------------------------------------------------------------
 
 
-def _cases(result: RunResult, found: Causes, numbers: dict[int, int]) -> Iterator[str]:
+def _cases(result: RunResult, found: Causes, numbers: dict[int, int], used: int) -> Iterator[str]:
     """The HTML of cases: those that show a cause best, then what failed, then all others; in full as long as there is
-    room."""
+    room beside the bytes that are `used` already."""
     template = environment().get_template("case.html.j2")
     first = [group.lead.case for group in found.groups]
     bad = [case for case in result.cases if case.status in BAD]
     order = {id(case): case for case in (*first, *bad, *result.cases)}
-    used = 0
+    missed = {full_view: 0, brief_view: 0}
     for key, case in order.items():
-        if used > MOST:
-            return
-        view = full_view(case) if used < MOST_IN_FULL else brief_view(case)
-        text = template.render(v=view, number=numbers[key], marks=MARKS)
-        used += len(text)
-        yield text
+        for view, most in ((full_view, MOST_IN_FULL), (brief_view, MOST)):
+            if missed[view] > _MISSES:
+                continue
+            text = template.render(v=view(case), number=numbers[key], marks=MARKS)
+            size = len(text.encode())
+            if used + size <= most:
+                used += size
+                yield text
+                break
+            missed[view] += 1

@@ -1,4 +1,5 @@
-"""Two tensors side by side, and how far apart they are: log10 of the difference over what is allowed, cell by cell.
+"""Two tensors side by side, and how far apart they are: log10 of the difference over what is allowed, cell by cell; of
+two that have not one shape, each as it is.
 
 Blue is within what is allowed, yellow to brown beyond it: hues that nobody confuses, and each with a number, or a mark,
 where there is room. NaN and infinities that differ stand apart, in purple and black.
@@ -6,7 +7,8 @@ where there is room. NaN and infinities that differ stand apart, in purple and b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from html import escape
 from typing import NamedTuple
 
@@ -14,21 +16,26 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.page.png import data_uri
+from gradcheck.reports.page.regions import region
 from gradcheck.reports.phrases.numbers import parties
 from gradcheck.reports.tensors import numbers, short
 
 #: What is drawn cell by cell; of a larger tensor an image is drawn, of so many pixels a side at most.
-MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 16, 12, 256
+MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 24, 12, 256
+#: Cells of a larger table have their indices beside them.
+UNLABELLED = 8
 #: Tensors of more elements have no picture; their worst element and their count of wrong ones are told all the same.
 MOST_ELEMENTS = 8_000_000
 #: Where the levels begin, in log10 of the difference over what is allowed: 0 is what is just allowed.
 EDGES = (-2.0, 0.0, 2.0, 5.0, 8.0, 10.0)
 #: Equal, two within what is allowed, five beyond it; then NaN and infinities that differ.
 LEVELS = (
-    *("equal", "far within", "within", "up to 10² times", "up to 10⁵", "up to 10⁸", "up to 10¹⁰", "beyond 10¹⁰"),
+    *("equal", "far within what is allowed", "within what is allowed", "up to 10² times what is allowed"),
+    *("up to 10⁵ times", "up to 10⁸ times", "up to 10¹⁰ times", "more than 10¹⁰ times what is allowed"),
     *("NaN", "infinite"),
 )
 NAN, INFINITE = 8, 9
@@ -40,7 +47,7 @@ COLOURS = (
 #: Values from low to high: cividis (Nuñez, Anderton & Renslow 2018), by ten of its colours.
 _CIVIDIS = ("00204d", "00336f", "39486b", "575c6d", "707173", "8a8779", "a69d75", "c4b56c", "e4cf5b", "ffea46")
 _VALUES = 64
-_CELL_HEIGHT, _COLUMN = 24, 7.2
+_CELL_HEIGHT, _COLUMN, _LABEL_HEIGHT, _SMALL = 24, 7.2, 16, 6.3
 
 
 class Level(NamedTuple):
@@ -66,17 +73,21 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """What was got, what was wanted, and how far apart they are."""
+    """What was got, what was wanted, and how far apart they are. `notes` say where it is wrong, and how to read it."""
 
     panels: tuple[Panel, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[Level, ...] = ()
     reduced: tuple[int, int] | None = None  # rows and columns that a pixel stands for, where it is for several
+    notes: tuple[str, ...] = ()
 
 
 def heat_of(c: Comparison) -> Heat | None:
-    """None where there are no two tensors of one shape, or too large ones."""
+    """None where there is no tensor, or too large a one; without a map of differences where there are no two of one
+    shape."""
     got, want = c.got_array, c.want_array
-    if got is None or want is None or got.shape != want.shape or not 0 < got.size <= MOST_ELEMENTS:
+    if got is None or want is None or got.shape != want.shape:
+        return _apart(c)
+    if not 0 < got.size <= MOST_ELEMENTS:
         return None
     with quiet():
         ratio, levels = _ratios(c, got, want)
@@ -85,13 +96,38 @@ def heat_of(c: Comparison) -> Heat | None:
     counts = np.bincount(levels.reshape(-1), minlength=len(LEVELS))
     found = tuple(Level(place, LEVELS[place], int(n)) for place, n in enumerate(counts) if n)
     titles = (*parties(c), "log₁₀ (difference / allowed)")
-    rows, columns = places.shape
-    if rows <= MOST_ROWS and columns <= MOST_COLUMNS:
+    where = region(levels > 2)
+    notes = (f"wrong at {where} alone",) if where else ()
+    if _is_small(places):
+        labels = _labels(got.shape, places.shape)
         differ = places > 2
-        panels = [_cells(title, _texts(table), None, differ) for title, table in zip(titles, tables, strict=False)]
-        panels.append(_cells(titles[2], _logs(ratios, places), places, differ))
-        return Heat(tuple(panels), found)
-    return _images(titles, tables, places, found)
+        texts = [_texts(table, got.size) for table in tables]
+        panels = [_cells(one, text, labels, differ) for one, text in zip(titles, texts, strict=False)]
+        panels.append(_cells(titles[2], _logs(ratios, places, got.size), labels, differ, places))
+        return Heat(tuple(panels), found, notes=notes)
+    heat = _images(titles, tables, places, found)
+    return replace(heat, notes=(*notes, *heat.notes, _axes(got.shape, places.shape)))
+
+
+def _is_small(table: np.ndarray) -> bool:
+    return bool(table.shape[0] <= MOST_ROWS and table.shape[1] <= MOST_COLUMNS)
+
+
+def _apart(c: Comparison) -> Heat | None:
+    """Each of two tensors that have not the same shape, or the one that there is; where a check holds."""
+    names = ("where it holds", "") if c.what is ClaimKind.CHECK and c.want_array is None else parties(c)
+    panels = []
+    for title, array in zip(names, (c.got_array, c.want_array), strict=True):
+        if array is None or not 0 < array.size <= MOST_ELEMENTS:
+            continue
+        told = f"{title}, shape [{', '.join(map(str, array.shape))}]"
+        table = _table(array)
+        if _is_small(table):
+            labels = _labels(array.shape, table.shape)
+            panels.append(_cells(told, _texts(table, array.size), labels, np.zeros(table.shape, bool)))
+        else:
+            panels += _images((told,), [table], None, ()).panels
+    return Heat(tuple(panels)) if panels else None
 
 
 def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,31 +148,51 @@ def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarra
 
 
 def _table(array: np.ndarray) -> np.ndarray:
-    """The last axis across, all others down; a long vector in rows."""
+    """The last axis across, all others down; a long vector in rows, the last of them filled up with zeros."""
     array = numbers(array)
     if array.ndim <= 1:
         flat = array.reshape(-1)
         across = flat.size if flat.size <= MOST_COLUMNS else 8 if flat.size <= 8 * MOST_ROWS else 64
         rows = -(-flat.size // across)
         if rows * across > flat.size:
-            flat = np.concatenate([flat, np.repeat(flat[-1:], rows * across - flat.size)])
+            flat = np.concatenate([flat, np.zeros(rows * across - flat.size, flat.dtype)])
         return flat.reshape(rows, across)
     return array.reshape(-1, array.shape[-1])
+
+
+def _labels(shape: tuple[int, ...], table: tuple[int, int]) -> tuple[list[str], list[str]]:
+    """The indices of rows and of columns; of a long vector those at which its rows begin."""
+    rows, columns = table
+    if rows * columns <= UNLABELLED:
+        return [], []
+    if len(shape) <= 1:
+        return ([] if rows == 1 else [str(row * columns) for row in range(rows)]), [str(at) for at in range(columns)]
+    return [", ".join(map(str, index)) for index in np.ndindex(*shape[:-1])], [str(at) for at in range(columns)]
+
+
+def _axes(shape: tuple[int, ...], table: tuple[int, int]) -> str:
+    """How the axes of a tensor lie in its picture."""
+    if len(shape) <= 1:
+        return f"{math.prod(shape):,} elements, in rows of {table[1]}"
+    down = "axis 0" if len(shape) == 2 else f"axes 0 to {len(shape) - 2}"
+    return f"{down} downwards ({' × '.join(map(str, shape[:-1]))}), axis {len(shape) - 1} across ({shape[-1]})"
 
 
 # Cells -------------------------------------------------------------------------------------------------
 
 
-def _texts(table: np.ndarray) -> list[list[str]]:
-    return [[short(value) for value in row] for row in table.tolist()]
+def _texts(table: np.ndarray, size: int) -> list[list[str]]:
+    return _rows([short(value) for value in table.reshape(-1).tolist()[:size]], table.shape[1])
 
 
-def _logs(ratios: np.ndarray, places: np.ndarray) -> list[list[str]]:
+def _logs(ratios: np.ndarray, places: np.ndarray, size: int) -> list[list[str]]:
     """`+3.2`: a thousand times and more of what is allowed."""
-    return [
-        [_log(ratio, place) for ratio, place in zip(*pair, strict=True)]
-        for pair in zip(ratios.tolist(), places.tolist(), strict=True)
-    ]
+    pairs = zip(ratios.reshape(-1).tolist()[:size], places.reshape(-1).tolist(), strict=False)
+    return _rows([_log(*pair) for pair in pairs], places.shape[1])
+
+
+def _rows(texts: list[str], across: int) -> list[list[str]]:
+    return [texts[start : start + across] for start in range(0, len(texts), across)]
 
 
 def _log(ratio: float, place: int) -> str:
@@ -147,15 +203,27 @@ def _log(ratio: float, place: int) -> str:
     return "∞" if ratio == np.inf else f"{np.log10(ratio):+.1f}"
 
 
-def _cells(title: str, texts: list[list[str]], places: np.ndarray | None, differ: np.ndarray) -> Panel:
+def _cells(
+    title: str,
+    texts: list[list[str]],
+    labels: tuple[list[str], list[str]],
+    differ: np.ndarray,
+    places: np.ndarray | None = None,
+) -> Panel:
     wide_as = max(len(text) for row in texts for text in row)
     cell = max(30, round(wide_as * _COLUMN + 12))
-    width, height = cell * len(texts[0]), _CELL_HEIGHT * len(texts)
+    down, across = labels
+    left, top = round(max(map(len, down), default=-1) * _SMALL + 7), _LABEL_HEIGHT if across else 0
+    width, height = left + cell * len(texts[0]), top + _CELL_HEIGHT * len(texts)
     parts = [f'<svg class="cells" width="{width}" height="{height}" viewBox="0 0 {width} {height}" aria-hidden="true">']
+    for i, text in enumerate(down):
+        parts.append(f'<text class="at row" x="{left - 6}" y="{top + i * _CELL_HEIGHT + 16}">{text}</text>')
+    for j, text in enumerate(across):
+        parts.append(f'<text class="at" x="{left + j * cell + cell / 2:g}" y="{top - 4}">{text}</text>')
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
             level = f"h{places[i, j]}" if places is not None else "differs" if differ[i, j] else "plain"
-            x, y = j * cell, i * _CELL_HEIGHT
+            x, y = left + j * cell, top + i * _CELL_HEIGHT
             parts.append(f'<rect class="{level}" x="{x}" y="{y}" width="{cell}" height="{_CELL_HEIGHT}"/>')
             style = f' class="t{places[i, j]}"' if places is not None else ' class="differs"' if differ[i, j] else ""
             parts.append(f'<text{style} x="{x + cell / 2:g}" y="{y + 16}">{escape(text)}</text>')
@@ -166,9 +234,13 @@ def _cells(title: str, texts: list[list[str]], places: np.ndarray | None, differ
 # Images ------------------------------------------------------------------------------------------------
 
 
-def _images(titles: tuple[str, ...], tables: list[np.ndarray], places: np.ndarray, found: tuple[Level, ...]) -> Heat:
-    down, across = (-(-size // MOST_PIXELS) for size in places.shape)
-    scale = max(1, min(6, 320 // max(1, -(-places.shape[1] // across)), 480 // max(1, -(-places.shape[0] // down))))
+def _images(
+    titles: tuple[str, ...], tables: list[np.ndarray], places: np.ndarray | None, found: tuple[Level, ...]
+) -> Heat:
+    """The tables, and at last, where there are `places` in the scale, the map of differences."""
+    shape = tables[0].shape
+    down, across = (-(-size // MOST_PIXELS) for size in shape)
+    scale = max(1, min(12, 320 // max(1, -(-shape[1] // across)), 480 // max(1, -(-shape[0] // down))))
     values = [np.abs(t) if t.dtype.kind == "c" else t.astype(np.float64) for t in tables]
     finite = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -176,9 +248,12 @@ def _images(titles: tuple[str, ...], tables: list[np.ndarray], places: np.ndarra
     for title, table in zip(titles, values, strict=False):
         told = f"{title}: values from {low:.3g} (dark) to {high:.3g} (bright)"
         panels.append(_image(title, told, _blocks(_shades(table, low, high), down, across), _palette(), scale))
-    told = ", ".join(f"{level.number:,} {level.name}" for level in found)
-    panels.append(_image(titles[2], told, _blocks(places, down, across), COLOURS, scale))
-    return Heat(tuple(panels), found, (down, across) if down * across > 1 else None)
+    if places is not None:
+        told = ", ".join(f"{level.number:,} {level.name}" for level in found)
+        panels.append(_image(titles[-1], told, _blocks(places, down, across), COLOURS, scale))
+    strange = "; purple is NaN or infinite" if sum(v.size for v in values) > finite.size else ""
+    notes = (f"values from {low:.3g} (dark) to {high:.3g} (bright){strange}",)
+    return Heat(tuple(panels), found, (down, across) if down * across > 1 else None, notes)
 
 
 def _image(title: str, told: str, pixels: np.ndarray, palette: tuple[tuple[int, int, int], ...], scale: int) -> Panel:

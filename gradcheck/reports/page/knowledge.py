@@ -10,6 +10,7 @@ from gradcheck.checks.glimpses import Seen, glimpses
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.reports.phrases.comparisons import headline, title
 from gradcheck.reports.picture.graph import Graph, Verdict, nearest, of_case, told
+from gradcheck.reports.tensors import span
 from gradcheck.reports.text import brief
 
 #: A larger graph is not drawn whole; a larger tensor not computed again for its picture.
@@ -104,11 +105,10 @@ def _statistics(seen: Seen | None) -> list[str]:
 
 
 def statistics(found: Glimpse) -> str:
-    """`[3, 2] float64, from -1 to 4, norm 5.2`; of a single number, that."""
+    """`[3, 2] float64, from -1 to 4, norm 5.2`; of a single number, that; how many are NaN or infinite, if any."""
     shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
-    if found.low == found.high:
-        return f"{shape}, {brief(found.low)}"
-    return f"{shape}, from {brief(found.low)} to {brief(found.high)}, norm {brief(found.norm)}"
+    told = f"{shape}, {span(found).removeprefix('of ')}"
+    return told if found.not_finite or found.low == found.high else f"{told}, norm {brief(found.norm)}"
 
 
 def _shape(claims: list[Comparison]) -> list[str]:

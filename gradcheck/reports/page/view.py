@@ -3,75 +3,30 @@ and SVG, which are made beside this."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison, Failure
+from gradcheck.checks.result import UNSETTLED, CaseResult
 from gradcheck.reports.causes import Member, members_of
 from gradcheck.reports.failed import WORDS
-from gradcheck.reports.findings import Finding, locate
-from gradcheck.reports.page.heat import Heat, heat_of
 from gradcheck.reports.page.knowledge import graph_of
 from gradcheck.reports.page.mathml import typeset
+from gradcheck.reports.page.wrong import FORMULAS, Line, Shown, end_of, line_of, shown
 from gradcheck.reports.passed import achievements, rows
 from gradcheck.reports.phrases import comparisons as told
-from gradcheck.reports.phrases import numbers, say
-from gradcheck.reports.picture.svg import drawn
+from gradcheck.reports.phrases import say
+from gradcheck.reports.picture.graph import Graph
+from gradcheck.reports.picture.svg import MARKS, MEANINGS, drawn
 from gradcheck.reports.problems import remarks
-from gradcheck.reports.source import Spot, lines_of, located, near, spot, suggested
+from gradcheck.reports.source import lines_of, located, spot
 from gradcheck.reports.summary import duration, lacks, power_lines
-from gradcheck.reports.text import at, count, plain, plain_lines
+from gradcheck.reports.text import count, cut, plain, plain_lines
 
 #: Findings and claims of a case that are shown, and the lines of its file.
 MOST_FINDINGS, MOST_CLAIMS, MOST_LINES = 12, 200, 120
-#: Claims whose text is a formula.
-_FORMULAS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a file, in three parts: the middle one is meant."""
-
-    number: int
-    before: str
-    meant: str = ""
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What to write instead, as a part of a text: before, the old, the new, after."""
-
-    key: str
-    before: str
-    old: str
-    new: str
-    after: str
-
-    @property
-    def text(self) -> str:
-        """As it should be."""
-        return f"{self.before}{self.new}{self.after}"
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One thing that is wrong with a case."""
-
-    title: str
-    where: str = ""
-    line: Line | None = None
-    backing: str = ""
-    reasons: tuple[tuple[str, str], ...] = ()
-    change: Change | None = None
-    suggestions: tuple[str, ...] = ()
-    formulas: tuple[tuple[str, str], ...] = ()  # what is said of it, and MathML
-    counterexamples: tuple[str, ...] = ()
-    heat: Heat | None = None
-    notes: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    details: str = ""
+#: Characters of a line of the file, and of any other text.
+MOST_IN_A_LINE, MOST_IN_A_TEXT = 720, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +49,7 @@ class View:
     shown: tuple[Shown, ...] = ()
     more: int = 0
     graph: str = ""
+    marks: tuple[tuple[str, str, str], ...] = ()  # of its nodes: verdict, mark, what it means
     claims: tuple[Claimed, ...] = ()
     file: tuple[Line, ...] = ()
     smallest: tuple[tuple[str, str], ...] = ()
@@ -108,21 +64,32 @@ def brief_view(case: CaseResult) -> View:
 def full_view(case: CaseResult, titles: bool = False) -> View:
     """Everything; with `titles` the nodes of the graph tell of themselves without a script."""
     members = members_of(case) if _is_bad(case) else []
-    shown = [_shown(member) for member in members[:MOST_FINDINGS] if member.finding or member.error]
+    found = [shown(member) for member in members[:MOST_FINDINGS] if member.finding or member.error]
     graph = graph_of(case)
     return View(
         case,
         WORDS[case.status][0],
         plain(remark_of(case)),
         tuple(_facts(case)),
-        shown=tuple(shown),
+        shown=tuple(found),
         more=max(0, len(members) - MOST_FINDINGS),
         graph="" if graph is None else drawn(graph, titles=titles, label=f"the graph of {case.name}"),
+        marks=() if graph is None else tuple(_marks(graph)),
         claims=tuple(_claims(case)),
         file=tuple(_file(case, members)),
         smallest=tuple(_smallest(case)),
-        printed=tuple((engine, "\n".join(plain_lines(text.strip()))) for engine, text in case.output.items()),
+        printed=tuple((engine, end_of(text.strip())) for engine, text in case.output.items()),
     )
+
+
+def _marks(graph: Graph) -> Iterator[tuple[str, str, str]]:
+    """What there is in a picture to be explained."""
+    found = {node.verdict for node in graph.nodes}
+    yield from ((verdict, mark, MEANINGS[verdict]) for verdict, mark in MARKS.items() if mark and verdict in found)
+    if any(node.is_root for node in graph.nodes):
+        yield "root", "▣", "thick: the backward pass begins here"
+    if any(node.kind == "constant" for node in graph.nodes):
+        yield "constant", "┈", "dashed: a constant, which has no gradient"
 
 
 def _is_bad(case: CaseResult) -> bool:
@@ -143,86 +110,14 @@ def remark_of(case: CaseResult) -> str:
 
 def _facts(case: CaseResult) -> list[str]:
     """What is told of a case besides: its description, how long it took, what a reader should know."""
-    found = [plain(case.case.description)] if case.case is not None and case.case.description else []
+    about = case.case.description if case.case is not None else ""
+    found = [plain(cut(about, MOST_IN_A_TEXT))] if about else []
     time = "from the cache" if case.cached else f"took {duration(case.seconds)}"
     found.append(f"{time}; seed {case.seed}")
     found += [remark.message for remark in remarks(case)] + power_lines(case, True)
     for engine, conventions in case.conventions:
         found += [f"{plain(engine)}: {plain(say(one))}" for one in conventions]
     return list(dict.fromkeys(found))
-
-
-# What is wrong -----------------------------------------------------------------------------------------
-
-
-def _shown(member: Member) -> Shown:
-    if member.finding is not None:
-        return _of_finding(member.finding, member.case)
-    assert member.error is not None
-    return _of_error(member.error, member.case)
-
-
-def _of_error(error: Failure, case: CaseResult) -> Shown:
-    place = locate(case, error.place)
-    found = located(place, None)
-    own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in error.own_words)
-    details = "\n".join(plain_lines(error.details))
-    return Shown(told.error_line(error), at(place), _line(found), notes=own, details=details)
-
-
-def _of_finding(finding: Finding, case: CaseResult) -> Shown:
-    lead = finding.lead
-    found = spot(lead)
-    place = locate(case, found.place)
-    code = (f"computed by {at(near(lead.code))}",) if lead.code is not None else ()
-    consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
-    others = dict.fromkeys(told.headline(one) for one in finding.others if one.trial is None)
-    trials = list(dict.fromkeys(str(one.trial.number) for one in finding.others if one.trial is not None))
-    also = [f"also: {text}" for text in others] + ([f"also in trials {', '.join(trials)}"] if trials else [])
-    numeric = (numbers.differing(lead), numbers.worst(lead), numbers.allowed(lead))
-    return Shown(
-        told.title(lead),
-        at(place),
-        _line(Spot(place, found.line, found.start, found.length)),
-        "; ".join(filter(None, (told.raised(lead), told.backing(lead, finding.consequences)))),
-        tuple(told.reasons(lead, everything=False)),
-        _change(lead),
-        tuple(told.suggestions(lead)) if _change(lead) is None else (),
-        tuple(_formulas(lead)),
-        tuple(told.counterexamples(lead)),
-        heat_of(lead),
-        (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes), *code),
-        (*also, *filter(None, (consequences,))),
-    )
-
-
-def _trial(c: Comparison) -> tuple[str, ...]:
-    return (f"at other numbers: {numbers.trial(c)}",) if c.trial is not None else ()
-
-
-def _change(c: Comparison) -> Change | None:
-    known = suggested(c)
-    if known is None:
-        return None
-    edit, text = known[1], c.formula
-    parts = (text[: edit.start], text[edit.start : edit.end], edit.text, text[edit.end :])
-    return Change(plain(c.tensor), *map(plain, parts))
-
-
-def _formulas(c: Comparison) -> list[tuple[str, str]]:
-    """What is claimed, and what may have been meant."""
-    left = "" if c.what is ClaimKind.CHECK else c.tensor
-    found = [("claimed", typeset(c.formula, left))] if c.what in _FORMULAS and c.formula else []
-    meant = next((d.formula for d in c.diagnoses if d.formula), "")
-    found += [("meant, it seems", typeset(meant, left))] if meant and c.what in _FORMULAS else []
-    return [(word, math) for word, math in found if math]
-
-
-def _line(found: Spot) -> Line | None:
-    if not found.line:
-        return None
-    line, start, end = found.line.rstrip(), found.start, found.start + found.length
-    return Line(found.place.line, *(plain(text) for text in (line[:start], line[start:end], line[end:])))
 
 
 # What is right -----------------------------------------------------------------------------------------
@@ -236,8 +131,8 @@ def _claims(case: CaseResult) -> list[Claimed]:
             break
         first = group[0]
         left = "" if first.what is ClaimKind.CHECK else first.tensor
-        math = typeset(first.formula, left) if first.what in _FORMULAS and first.formula else ""
-        found.append(Claimed(columns, math))
+        math = typeset(first.formula, left) if first.what in FORMULAS and first.formula else ""
+        found.append(Claimed(tuple(cut(text, MOST_IN_A_TEXT) for text in columns), math))
     return found
 
 
@@ -254,7 +149,7 @@ def _file(case: CaseResult, members: Sequence[Member]) -> list[Line]:
         place = found.place if found is not None else member.error.place if member.error is not None else case.place
         if found is None or not found.line:
             found = located(place, None)
-        line = _line(found)
+        line = line_of(found)
         if line is not None and found.place.file == (case.place.file or case.file):
             marked.setdefault(line.number, line)
     last = next((n for n in range(first, len(lines)) if lines[n].rstrip() == "---"), len(lines))
@@ -265,7 +160,7 @@ def _file(case: CaseResult, members: Sequence[Member]) -> list[Line]:
     kept = list(enumerate(lines[first - 1 : last], first))
     while kept and not kept[-1][1].strip():
         kept.pop()
-    return [marked.get(number) or Line(number, plain(text.expandtabs(4))) for number, text in kept]
+    return [marked.get(n) or Line(n, plain(cut(text.expandtabs(4), MOST_IN_A_LINE))) for n, text in kept]
 
 
 def _smallest(case: CaseResult) -> list[tuple[str, str]]:

@@ -84,9 +84,59 @@ def test_every_shape_and_dtype(failed: Any, comparison: Any, array: np.ndarray) 
     assert sum(level.number for level in heat.levels) == array.size
 
 
-def test_without_two_tensors_there_is_none(comparison: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def texts(svg: str, kind: str = "") -> list[str]:
+    found = xml.dom.minidom.parseString(svg).getElementsByTagName("text")
+    return [one.firstChild.data for one in found if one.getAttribute("class").startswith(kind)]
+
+
+def test_rows_and_columns_have_their_indices(failed: Any) -> None:
+    heat = heat_of(failed(np.zeros((2, 3, 4, 5)), np.ones((2, 3, 4, 5))))
+    assert heat is not None
+    for panel in heat.panels:
+        assert texts(panel.svg, "at row")[:2] == ["0, 0, 0", "0, 0, 1"]
+        assert texts(panel.svg, "at row")[-1] == "1, 2, 3"
+        assert len(texts(panel.svg)) == 24 + 5 + 120
+    assert heat.notes == ()
+
+
+def test_a_vector_in_rows_has_no_more_cells_than_elements(failed: Any) -> None:
+    heat = heat_of(failed(np.arange(13.0), np.arange(13.0) + 1))
+    assert heat is not None
+    assert [panel.svg.count("<rect") for panel in heat.panels] == [13, 13, 13]
+    assert texts(heat.panels[0].svg, "at row") == ["0", "8"]
+    heat = heat_of(failed(np.arange(300.0), np.arange(300.0) + 1))
+    assert heat is not None
+    assert not pixels(heat.panels[2].source)[-1, 300 % 64 :].any()
+
+
+def test_where_it_is_wrong_and_how_it_lies_is_told(failed: Any) -> None:
+    want = np.ones((192, 61))
+    got = want.copy()
+    got[:, 7] = np.nan
+    heat = heat_of(failed(got, want))
+    assert heat is not None
+    assert heat.notes == (
+        "wrong at [:, 7] alone",
+        "values from 1 (dark) to 1 (bright); purple is NaN or infinite",
+        "axis 0 downwards (192), axis 1 across (61)",
+    )
+
+
+def test_of_two_shapes_each_is_shown(comparison: Any) -> None:
+    heat = heat_of(comparison(status="failed", got_array=np.ones((5, 4)), want_array=np.full(4, 2.0)))
+    assert heat is not None
+    assert [panel.title for panel in heat.panels] == ["core, shape [5, 4]", "torch, shape [4]"]
+    assert (heat.levels, [panel.svg.count("<rect") for panel in heat.panels]) == ((), [20, 4])
+    heat = heat_of(comparison(status="failed", got_array=np.ones((50, 40)), want_array=np.full(4, 2.0)))
+    assert heat is not None
+    assert pixels(heat.panels[0].source).shape == (50, 40)
+    heat = heat_of(comparison("check", status="failed", got_array=np.array([True, False])))
+    assert heat is not None
+    assert [panel.title for panel in heat.panels] == ["where it holds, shape [2]"]
+
+
+def test_without_a_tensor_there_is_none(comparison: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert heat_of(comparison(status="failed")) is None
-    assert heat_of(comparison(status="failed", got_array=np.ones(2), want_array=np.ones(3))) is None
     assert heat_of(comparison(status="failed", got_array=np.ones(0), want_array=np.ones(0))) is None
     monkeypatch.setattr(heat, "MOST_ELEMENTS", 3)
     assert heat_of(comparison(status="failed", got_array=np.ones(4), want_array=np.zeros(4))) is None

@@ -12,7 +12,7 @@
   const written = "trustedTypes" in window ? trustedTypes.createPolicy("gradcheck", { createHTML: (html) => html }) : null;
   const numbers = new Map(data.rows.map((row, number) => [row[ID], number]));
   const texts = data.rows.map((row) => [row[ID], row[REMARK], ...row[TAGS].map((t) => data.tags[t])].join("\n").toLowerCase());
-  const error = (row) => (row[ERROR] === "inf" ? Infinity : row[ERROR] === null ? -1 : row[ERROR]);
+  const error = (row) => (typeof row[ERROR] === "string" ? Infinity : row[ERROR] === null ? -1 : row[ERROR]);
   let state = { status: "", q: "", tag: "", engine: "", sort: "" };
   let found = [], drawn = 0, back = "#";
 
@@ -53,8 +53,9 @@
     const badge = make("span");
     badge.append(make("span", "badge s-" + status, data.marks[row[STATUS]] + " " + status));
     const worst = error(row);
+    const size = worst < 0 || row[ERROR] === "none" ? "" : worst === Infinity ? "∞" : worst === 0 ? "0" : worst.toExponential(1);
     link.append(badge, make("span", "name", row[NAME]), make("span", "remark", row[REMARK]),
-      make("span", "number error", worst < 0 ? "" : worst === Infinity ? "∞" : worst === 0 ? "0" : worst.toExponential(1)),
+      make("span", "number error", size),
       make("span", "number time", row[TIME] ? (row[TIME] < 1 ? Math.round(row[TIME] * 1000) + " ms" : row[TIME].toFixed(1) + " s") : ""));
     item.append(link);
     return item;
@@ -99,6 +100,7 @@
     hideTip();
     const asked = read();
     let number = "case" in asked ? numbers.get(asked.case) : "n" in asked ? Number(asked.n) : undefined;
+    byId("lost").hidden = !("case" in asked || "n" in asked) || Boolean(data.rows[number]);
     if (number !== undefined && data.rows[number]) return open(number);
     casePlace.hidden = true;
     casePlace.replaceChildren();

@@ -1,0 +1,36 @@
+"""Where in a tensor the wrong elements lie: in one row, along one axis, in a corner."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: So many single indices of an axis are named.
+_NAMED = 3
+
+
+def region(wrong: np.ndarray) -> str:
+    """`[:, 2]`, `[0, 1:3]`, `[:, 0 or 4]`: the smallest block of the tensor that holds all that is wrong, if all of it
+    is wrong; empty where that is no block, or the whole tensor, or no more than an element."""
+    if wrong.ndim == 0 or wrong.all() or wrong.sum() < 2:
+        return ""
+    all_axes = range(wrong.ndim)
+    axes = [np.asarray(wrong.any(axis=tuple(one for one in all_axes if one != axis))) for axis in all_axes]
+    if not wrong[np.ix_(*axes)].all():
+        return ""
+    texts = [_indices(axis) for axis in axes]
+    return f"[{', '.join(texts)}]" if all(texts) else ""
+
+
+def _indices(hit: np.ndarray) -> str:
+    """Those of an axis: all, a span, one, or a few; empty of more."""
+    places = np.flatnonzero(hit).tolist()
+    first, last = places[0], places[-1]
+    if len(places) == hit.size:
+        return ":"
+    if len(places) == 1:
+        return str(first)
+    if last - first + 1 == len(places) and len(places) > 2:
+        return f"{first or ''}:{'' if last + 1 == hit.size else last + 1}"
+    if len(places) > _NAMED:
+        return ""
+    return f"{', '.join(map(str, places[:-1]))} or {places[-1]}"
