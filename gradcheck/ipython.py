@@ -4,28 +4,30 @@ of it."""
 from __future__ import annotations
 
 import argparse
-import atexit
+import linecache
 import shlex
-import tempfile
-from pathlib import Path
-from shutil import rmtree
+from dataclasses import replace
 from typing import Any
 
 from gradcheck.checks.result import RunResult
 from gradcheck.checks.run import run
 from gradcheck.errors import UsageError
+from gradcheck.language.case import Loaded
+from gradcheck.language.loader import load_text
 
 
 def load(shell: Any) -> None:
-    """What `%load_ext` calls. Cells are kept as files as long as the session lasts, for reports to show their lines."""
-    folder = Path(tempfile.mkdtemp(prefix="gradcheck-"))
-    atexit.register(rmtree, folder, ignore_errors=True)
+    """What `%load_ext` calls. A cell's lines are kept where Python keeps those of code that stands in no file, so that
+    reports can show them."""
 
     def gradcheck(line: str, cell: str) -> RunResult:
         """Check the case of this cell. --engine NAME (a class of the notebook, too), --reference, --seed, --dtype."""
-        file = folder / f"cell-{getattr(shell, 'execution_count', 0)}.yaml"
-        file.write_text(cell, encoding="utf-8")
-        return run(file, **choices(line, shell.user_ns))
+        file = f"<cell {getattr(shell, 'execution_count', 0)}>"
+        linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
+        cases, errors = load_text(cell, file)
+        found = run(Loaded(tuple(cases), tuple(errors)), **choices(line, shell.user_ns))
+        # no command checks what stands in no file
+        return replace(found, cases=tuple(replace(case, reproduce="") for case in found.cases))
 
     shell.register_magic_function(gradcheck, magic_kind="cell", magic_name="gradcheck")
 

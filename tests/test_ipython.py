@@ -17,6 +17,7 @@ from gradcheck.checks.derivation import explain
 from gradcheck.checks.result import RunResult
 from gradcheck.errors import UsageError
 from gradcheck.ipython import choices
+from gradcheck.reports import render
 from gradcheck.reports.notebook import html_of
 from gradcheck.testing import check_cases
 from gradcheck.testing.failed import CheckFailed
@@ -50,7 +51,25 @@ def test_a_cell_is_a_case(cell: RunResult) -> None:
     (case,) = cell.cases
     assert case.status == "failed"
     assert case.seed == 3
-    assert case.file.endswith("cell-7.yaml")
+    assert (case.file, case.place.file) == ("<cell 7>", "<cell 7>")
+
+
+def test_a_cell_is_called_a_cell(cell: RunResult) -> None:
+    """No path of a file that nobody wrote, and no command that checks it."""
+    html = cell._repr_html_()
+    assert "&lt;cell 7&gt;:4:15" in html
+    assert "/tmp" not in html
+    assert "gradcheck run" not in html
+    assert "4 | formulas: {x: 3 * x}" in render(cell, "full")
+
+
+def test_what_is_wrong_in_a_cell_is_told(cell: RunResult) -> None:
+    shell = Shell()
+    shell.execution_count = 8
+    gradcheck.load_ipython_extension(shell)
+    found = shell.magic("--reference core --engine core", "inputs: {x: [1.0]}\ngraph: {y: foo(x)}\n")
+    assert [case.status for case in found.cases] == ["invalid"]
+    assert "graph: {y: <mark>foo" in found._repr_html_()
 
 
 def test_a_run_shows_itself(cell: RunResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 from dataclasses import dataclass
@@ -123,7 +124,10 @@ def _common(line: str, text: str) -> int:
 
 
 def lines_of(file: str) -> tuple[str, ...]:
-    """All lines of a file as it is now; none of one that cannot be read."""
+    """All lines of a file as it is now; none of one that cannot be read. What stands in no file, as `<cell 7>` of a
+    notebook, is known to Python itself."""
+    if file.startswith("<"):
+        return tuple(line.rstrip("\n") for line in linecache.getlines(file))
     path = Path(file)
     try:
         known = path.stat()

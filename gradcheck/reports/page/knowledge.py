@@ -1,16 +1,21 @@
-"""What the nodes of a case's graph say: a verdict each, and the lines that are shown of it on demand."""
+"""What the nodes of a case's graph say: a verdict each, and the lines that are shown of it on demand.
+
+Where all agree, the numbers of a tensor are those of the core, to the digits that are shown; where an engine differs,
+its own stand there beside those of whom it differs from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcheck.autograd.trace import Glimpse
+from gradcheck.autograd.trace import Glimpse, glimpse
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.glimpses import Seen, glimpses
-from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
 from gradcheck.reports.phrases.comparisons import headline, title
+from gradcheck.reports.phrases.numbers import parties
 from gradcheck.reports.picture.graph import Graph, Verdict, nearest, of_case, told
-from gradcheck.reports.tensors import span
+from gradcheck.reports.tensors import numbers, span
 from gradcheck.reports.text import brief
 
 #: A larger graph is not drawn whole; a larger tensor not computed again for its picture.
@@ -82,7 +87,7 @@ def _known(
     for node in graph.nodes:
         own = claims.get(node.name, [])
         lines = [f"{node.name} = {node.text}"] if node.kind == "entry" else [f"{node.kind} {node.text}"]
-        lines += _statistics(seen.get(node.name)) or _shape(own)
+        lines += _statistics(seen.get(node.name), own, node.kind == "entry") or _shape(own)
         lines += _told(own)
         known[node.name] = (verdicts.get(node.name, "unknown"), tuple(lines))
     return known
@@ -97,11 +102,28 @@ def _seen(result: CaseResult) -> Mapping[str, Seen]:
     return glimpses(result.case, result.seed)
 
 
-def _statistics(seen: Seen | None) -> list[str]:
-    if seen is None:
-        return []
-    lines = [f"value: {statistics(seen.value)}"]
-    return lines + ([f"gradient: {statistics(seen.gradient)}"] if seen.gradient is not None else [])
+def _statistics(seen: Seen | None, claims: list[Comparison], is_computed: bool) -> list[str]:
+    """Of the value and of the gradient: whose they are, where not all have the same."""
+    lines: list[str] = []
+    known = (None, None) if seen is None else (seen.value, seen.gradient)
+    for word, kind, own in zip(("value", "gradient"), (ClaimKind.VALUE, ClaimKind.GRADIENT), known, strict=True):
+        compared = [c for c in claims if c.what is kind]
+        differ = _differing([c for c in compared if c.status in UNSETTLED])
+        lines += [f"{word} by {name}: {told}" for name, told in differ.items()]
+        if own is not None and not differ:
+            agreed = "passed" in {c.status for c in compared} or not (is_computed or kind is ClaimKind.GRADIENT)
+            lines.append(f"{word}{'' if agreed else ' by core'}: {statistics(own)}")
+    return lines
+
+
+def _differing(wrong: list[Comparison]) -> dict[str, str]:
+    """What each of those that do not agree has, at last."""
+    found: dict[str, str] = {}
+    for c in wrong:
+        for name, array in zip(parties(c), (c.got_array, c.want_array), strict=True):
+            if array is not None:
+                found[name] = statistics(glimpse(numbers(array)))
+    return found
 
 
 def statistics(found: Glimpse) -> str:

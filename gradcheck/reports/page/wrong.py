@@ -13,6 +13,7 @@ from gradcheck.reports.page.heat import Heat, heat_of
 from gradcheck.reports.page.mathml import typeset
 from gradcheck.reports.phrases import comparisons as told
 from gradcheck.reports.phrases import numbers, say
+from gradcheck.reports.phrases.table import listed
 from gradcheck.reports.source import Spot, located, near, spot, suggested
 from gradcheck.reports.text import at, count, cut, plain, plain_lines
 
@@ -128,12 +129,13 @@ def _further(finding: Finding) -> Iterator[tuple[str, Heat]]:
 
 def _trials(others: Sequence[Comparison]) -> list[str]:
     """At which other numbers it is wrong, too, with the sizes of each."""
-    known = {one.trial.number: one.trial for one in others if one.trial is not None}
-    texts = []
-    for trial in known.values():
+    known: dict[str, list[str]] = {}
+    for trial in {one.trial.number: one.trial for one in others if one.trial is not None}.values():
         sizes = ", ".join(f"{plain(name)} = {size}" for name, size in trial.sizes.items())
-        texts.append(f"{trial.number} ({sizes})" if sizes else str(trial.number))
-    return [f"also in {'trial' if len(texts) == 1 else 'trials'} {', '.join(texts)}"] if texts else []
+        known.setdefault(sizes, []).append(str(trial.number))
+    texts = [f"{listed(tuple(ones))}{f' ({sizes})' if sizes else ''}" for sizes, ones in known.items()]
+    is_one = sum(map(len, known.values())) == 1
+    return [f"also in {'trial' if is_one else 'trials'} {'; '.join(texts)}"] if texts else []
 
 
 def _trial(c: Comparison) -> tuple[str, ...]:
