@@ -120,11 +120,15 @@ def _of_finding(finding: Finding, case: CaseResult) -> Shown:
 
 def _further(finding: Finding) -> Iterator[tuple[str, Heat]]:
     """The tensors that are wrong in the same way, or because of it, at the case's own numbers."""
-    wrong = [c for c in (*finding.others, *finding.consequences) if c.trial is None and c.got_array is not None]
-    for c in wrong[:MOST_TENSORS]:
+    wrong = {_tensor(c): c for c in (*finding.others, *finding.consequences) if c.trial is None}
+    for c in [c for key, c in wrong.items() if key != _tensor(finding.lead)][:MOST_TENSORS]:
         heat = heat_of(c)
         if heat is not None:
             yield told.headline(c), heat
+
+
+def _tensor(c: Comparison) -> tuple[object, ...]:
+    return c.what, c.tensor, c.step, c.engine
 
 
 def _trials(others: Sequence[Comparison]) -> list[str]:

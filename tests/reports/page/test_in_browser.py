@@ -117,6 +117,13 @@ def test_a_link_opens_its_case(visit: Open, report: Path) -> None:
     images = "[...document.querySelectorAll('#case .panel img')].map((one) => [one.naturalWidth, one.naturalHeight])"
     assert page.evaluate(images) == [[61, 192]] * 3
     assert page.locator("#case math").count() >= 2
+    page.evaluate("location.hash = '#case=nowhere'")
+    page.wait_for_selector("#lost:not([hidden])")
+    assert page.locator("#overview").is_visible()
+    page.fill("#find", "good")
+    page.click(".rows a")
+    page.wait_for_selector("#case h2")
+    assert page.locator("#lost").is_hidden()
 
 
 def test_by_keyboard_alone(visit: Open) -> None:
@@ -148,9 +155,14 @@ def test_nodes_tell_what_they_are(visit: Open, report: Path) -> None:
 
 def test_copy(visit: Open, report: Path) -> None:
     page = visit(link(report, EVIL), permissions=["clipboard-read", "clipboard-write"]).page
-    page.locator(".case-head .copy").click()
-    page.wait_for_selector(".case-head .copy:text-is('copied')")
-    assert page.evaluate("navigator.clipboard.readText()").startswith("gradcheck run ")
+    for place, begins in (
+        (".case-head .copy", "gradcheck run "),
+        (".finding > .copy", "the formula of x is wrong\n"),
+        (".diff .copy", "2 * x"),
+    ):
+        page.locator(place).click()
+        page.wait_for_selector(f"{place}:text-is('copied')")
+        assert page.evaluate("navigator.clipboard.readText()").startswith(begins)
 
 
 def test_nothing_breaks_out(visit: Open, report: Path) -> None:
@@ -171,12 +183,19 @@ def test_dark(visit: Open) -> None:
     assert sum(map(int, dark.removeprefix("rgb(").removesuffix(")").split(","))) < 150
 
 
+#: Buttons that lie upon the text that they copy.
+_COVERED = """[...document.querySelectorAll("#case .copyable")].filter((one) =>
+  one.querySelector(".copy").getBoundingClientRect().bottom > one.querySelector("pre").getBoundingClientRect().top
+).map((one) => one.textContent)"""
+
+
 def test_a_phone_scrolls_downwards_alone(visit: Open, report: Path) -> None:
     page = visit(viewport={"width": 360, "height": 740}).page
     for name in ("", LARGE, EVIL, "deep"):
         page.evaluate("(place) => { location.hash = place; }", link(report, name) if name else "#")
         page.wait_for_selector("#case h2" if name else "#rows li")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
+    assert page.evaluate(_COVERED) == []
 
 
 def test_paper(visit: Open, report: Path) -> None:
@@ -204,6 +223,21 @@ def test_a_backward_pass_is_stepped_through(visit: Open, report: Path) -> None:
     page.keyboard.press("Home")
     assert page.locator(".now").text_content() == "0 of 6"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_happens_in_a_tall_picture_is_in_sight(visit: Open, report: Path) -> None:
+    (case,), _ = load([f"{report.parent}/all.yaml::deep"])
+    file = report.with_name("tall.html")
+    file.write_text(trace_page(trace_case(draw(case))), encoding="utf-8")
+    page = visit(file=file).page
+    seen = """() => {
+      const node = document.querySelector(".node.current").getBoundingClientRect();
+      const box = document.querySelector(".picture").getBoundingClientRect();
+      return node.top >= box.top && node.bottom <= box.bottom && box.height < 0.9 * innerHeight;
+    }"""
+    for key in ("ArrowRight", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+        assert page.evaluate(seen), key
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcheck import load, run
+from gradcheck.autograd.trace import glimpse
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import render
@@ -59,6 +61,39 @@ def test_where_it_goes_wrong_first(comparison: Any) -> None:
     follows = replace(comparison("gradient", "z", "failed"), consequence_of=origin)
     found = verdicts_of(CaseResult("a", "a", "a", "failed", comparisons=(lead, follows, comparison("value", "m[0]"))))
     assert found == {"y": "faulty", "x": "follows", "z": "follows", "m": "passed"}
+
+
+def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: Any) -> None:
+    """Not the core's, of which nobody asked: an engine's own, beside those of whom it differs from."""
+    wrong = comparison(
+        "gradient", "x", "failed", engine="mine", got_array=np.array([0.0, np.nan]), want_array=np.ones(2)
+    )
+    found = told(replace(failed, comparisons=(wrong, comparison("value", "y", engine="mine"))))
+    assert found["x"][1][1:4] == (
+        "value: [2] float64, from 1 to 2, norm 2.24",
+        "gradient by mine: [2] float64, 0, 1 NaN or infinite",
+        "gradient by torch: [2] float64, 1",
+    )
+    assert found["y"][1][1:] == (
+        "value: [2] float64, from 3 to 8, norm 8.54",
+        "gradient by core: [2] float64, 1",
+        "right: value",
+    )
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.array(2.5), "scalar float64, 2.5"),
+        (np.array(np.nan), "scalar float64, nan"),
+        (np.full((2, 3), np.inf), "[2, 3] float64, NaN or infinite everywhere"),
+        (np.array([1.0, 4, np.nan]), "[3] float64, from 1 to 4, 1 NaN or infinite"),
+        (np.ones((0, 3)), "[0, 3] float64, without elements"),
+        (np.array([3.0, 4]), "[2] float64, from 3 to 4, norm 5"),
+    ],
+)
+def test_statistics(array: np.ndarray, text: str) -> None:
+    assert knowledge.statistics(glimpse(array)) == text
 
 
 def test_what_is_lean_is_shown_all_the_same(failed: CaseResult) -> None:

@@ -51,8 +51,18 @@
       const current = lines[at - 1];
       one(".said").textContent = current ? current.textContent : "Nothing has been sent yet.";
       if (current) current.parentElement.scrollTop = current.offsetTop - current.parentElement.offsetTop - 60;
+      if (at) inSight(nodes[pass.events[at - 1].at]);
       one(".place").value = at;
       one(".now").textContent = at + " of " + lines.length;
+    }
+
+    /* Of a large picture the part where something happens. */
+    function inSight(node) {
+      const box = one(".picture");
+      if (!node || !box) return;
+      const inner = node.getBoundingClientRect(), outer = box.getBoundingClientRect();
+      if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+      if (inner.left < outer.left || inner.right > outer.right) box.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
     }
 
     function play(on) {
@@ -78,6 +88,7 @@
   }
 
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") tip.hidden = true;
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input")) return;
     const by = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
     if (by === undefined) return;
