@@ -30,8 +30,9 @@ from gradcheck.reports.text import at, brief, cut, plain
 #: So many bytes are in a page, the list of cases with them: the first cases in full, those that failed before the
 #: others; then in short, and of what is left there is the verdict alone.
 MOST, MOST_IN_FULL = 15_000_000, 12_000_000
-#: How many causes and cases of a cause are listed; how much is said of a case in its row.
-MOST_CAUSES, MOST_MEMBERS, MOST_TITLE, ROW = 100, 100, 400, 160
+#: How many causes and cases of a cause are listed, and cases of all causes; how long a title is, and what is said of a
+#: case in its row.
+MOST_CAUSES, MOST_MEMBERS, MOST_LINKS, MOST_TITLE, ROW = 100, 100, 1000, 400, 160
 #: After so many cases that there was no room for, no more are tried.
 _MISSES = 20
 #: A part of a sentence that is code.
@@ -90,7 +91,7 @@ def page(result: RunResult) -> str:
         bar=_bar(counts),
         causes=list(_causes(found, numbers)),
         told=[*convention_lines(result), *lacking_lines(result, True), *filter(None, [power_summary(result)])],
-        cases=_cases(result, found, numbers, len(data)),
+        cases=_cases(result, found, numbers, len(data.encode())),
         data=data,
         environment=result.environment,
         statuses=[status for status, _, _ in counts],
@@ -175,7 +176,8 @@ def _bar(counts: list[tuple[CaseStatus, int, str]]) -> list[tuple[CaseStatus, fl
 def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseShown]:
     """Groups as in the text report, then what is wrong with single cases."""
     for group in found.groups[:MOST_CAUSES]:
-        links = tuple(_link(member, numbers) for member in group.members[:MOST_MEMBERS])
+        most = min(MOST_MEMBERS, max(4, MOST_LINKS // len(found.groups)))
+        links = tuple(_link(member, numbers) for member in group.members[:most])
         more = len(group.members) - len(links)
         title = cut(group_title(group), MOST_TITLE)
         yield CauseShown(title, cut(group_detail(group), MOST_TITLE), _meant(group.lead), links, more)

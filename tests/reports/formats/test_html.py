@@ -18,6 +18,7 @@ from gradcheck import run
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import render
 from gradcheck.reports.page import document
+from tests.reports.conftest import make_case, make_run
 
 EVIL = (
     "</script><img src=x onerror=alert(1)>",
@@ -155,6 +156,33 @@ def test_a_page_has_what_is_wrong_and_what_is_meant(tmp_path: Path) -> None:
     text = render(run(file, reference="core", engines=["core"], oracle="none"), "html")
     for piece in ("<ins>", "<mo>∇</mo>", 'class="node input failed"', "<mark>2 * grad(d)</mark>"):
         assert piece in text, piece
+
+
+def test_a_page_stays_below_its_bytes(failed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever cases hold: letters of three bytes, prints without an end, tensors, names of many letters."""
+    monkeypatch.setattr(document, "MOST_IN_FULL", 250_000)
+    monkeypatch.setattr(document, "MOST", 300_000)
+    wrong = failed(np.zeros((16, 12)), np.ones((16, 12)), what="formula", formula="漢 * x")
+    names = [f"{'漢' * 190} {number}" for number in range(100)]
+    cases = [make_case(name, "failed", comparisons=(wrong,), output={"e": "字" * 10**6}) for name in names]
+    text = render(make_run(*cases), "html")
+    assert 250_000 < sum(len(one) for one in text.encode().split(b"<script")[1:-1]) < 300_000
+    assert len(json.loads(Reader(text).scripts[-2][1])["rows"]) == 100
+
+
+def test_texts_in_backticks_are_code_and_no_markup(failed: Any) -> None:
+    wrong = failed(np.zeros(2), np.ones(2), notes=(f"see `a * b` and `{EVIL[0]}`",))
+    text = render(make_run(make_case("a", "failed", comparisons=(wrong,))), "html")
+    assert "see <code>a * b</code> and <code>&lt;/script&gt;&lt;img" in text
+    assert_harmless(text)
+
+
+def test_rows_say_how_large_the_error_is(failed: Any, comparison: Any) -> None:
+    claims = (failed(np.zeros(2), np.full(2, 4.0)), failed(np.zeros(2), np.ones(2), max_rel=np.inf), comparison())
+    cases = [make_case(str(at), "failed", comparisons=(claim,)) for at, claim in enumerate(claims[:2])]
+    cases += [make_case("2", comparisons=(claims[2],)), make_case("3", "crashed"), make_case("4", "skipped")]
+    data = json.loads(Reader(render(make_run(*cases), "html")).scripts[-2][1])
+    assert [row[5] for row in data["rows"]] == [1.0, "inf", 0.0, "none", None]
 
 
 def test_of_very_many_cases_the_last_are_told_in_short(everything: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
