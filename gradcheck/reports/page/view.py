@@ -51,6 +51,7 @@ class View:
     graph: str = ""
     marks: tuple[tuple[str, str, str], ...] = ()  # of its nodes: verdict, mark, what it means
     claims: tuple[Claimed, ...] = ()
+    unasked: bool = False  # whether there are claims that an engine could not be asked
     file: tuple[Line, ...] = ()
     smallest: tuple[tuple[str, str], ...] = ()
     printed: tuple[tuple[str, str], ...] = field(default=())
@@ -76,6 +77,7 @@ def full_view(case: CaseResult, titles: bool = False) -> View:
         graph="" if graph is None else drawn(graph, titles=titles, label=f"the graph of {case.name}"),
         marks=() if graph is None else tuple(_marks(graph)),
         claims=tuple(_claims(case)),
+        unasked=any(c.status == "unsupported" for c in case.comparisons),
         file=tuple(_file(case, members)),
         smallest=tuple(_smallest(case)),
         printed=tuple((engine, end_of(text.strip())) for engine, text in case.output.items()),

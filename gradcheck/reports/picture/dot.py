@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.reports.picture.graph import Graph, line
 from gradcheck.reports.picture.svg import MARKS
 
-_SHAPES = {"input": "ellipse", "constant": "note", "entry": "box"}
+_SHAPES = {"input": "shape=ellipse", "constant": 'shape=box, style="rounded,dashed"', "entry": "shape=box"}
 _COLORS = {
     "failed": "#b3410e",
     "faulty": "#b3410e",
@@ -22,9 +22,9 @@ def drawn(graph: Graph) -> str:
     for at, node in enumerate(graph.nodes):
         mark = f"{MARKS[node.verdict]} " if MARKS[node.verdict] else ""
         label = f"{mark}{_escaped(line(node.name, 60))}" + (f"\\n{_escaped(line(node.text, 60))}" if node.text else "")
-        wide = ", penwidth=3" if node.verdict == "faulty" else ""
+        wide = ", penwidth=3" if node.verdict == "faulty" else ", penwidth=2" if node.is_root else ""
         color = _COLORS[node.verdict]
-        lines.append(f'  n{at} [label="{label}", shape={_SHAPES[node.kind]}, color="{color}"{wide}];')
+        lines.append(f'  n{at} [label="{label}", {_SHAPES[node.kind]}, color="{color}"{wide}];')
     for edge in graph.edges:
         times = f' [label="×{edge.times}"]' if edge.times > 1 else ""
         lines.append(f"  n{edge.source} -> n{edge.target}{times};")
@@ -36,4 +36,5 @@ def drawn(graph: Graph) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    """In a label a backslash begins an escape, and an ampersand a named character."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

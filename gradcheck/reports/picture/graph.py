@@ -140,7 +140,7 @@ def nearest(graph: Graph, most: int) -> Graph:
         for e in graph.edges
         if e.source in places and e.target in places
     )
-    return Graph(nodes, edges, len(graph.nodes) - len(nodes))
+    return Graph(nodes, edges, graph.left_out + len(graph.nodes) - len(nodes))
 
 
 def line(text: str, room: int) -> str:

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import re
 
-from gradcheck.reports.picture.graph import Graph, line
+from gradcheck.reports.picture.graph import Graph, Node, line, nearest
 from gradcheck.reports.picture.svg import MARKS
 
 #: What has a meaning in a label, and is written by its number: all but letters, digits and blanks.
 _MEANING = re.compile(r"[^\w ]", re.ASCII)
-_SHAPES = {"input": ("([", "])"), "constant": ("[[", "]]"), "entry": ("[", "]")}
+#: Of longer texts and of more edges it says that there are too many, and draws nothing.
+MOST_CHARACTERS, MOST_EDGES = 50_000, 500
+_SHAPES = {"input": ("([", "])"), "constant": ("([", "])"), "entry": ("[", "]")}
 _LOOKS = {
     "failed": "fill:#fbe3d6,stroke:#b3410e,color:#4a1a04",
     "faulty": "fill:#fbe3d6,stroke:#b3410e,color:#4a1a04,stroke-width:4px",
     "follows": "fill:#fdf1d8,stroke:#a06a00,color:#4a3200",
     "undecided": "fill:#eee7f7,stroke:#6a4a9c,color:#2e1a52",
     "passed": "fill:#dcebf9,stroke:#1f6fb2,color:#08304f",
+    "constant": "stroke-dasharray:4 3",
+    "root": "stroke-width:3px",
 }
 
 
 def drawn(graph: Graph) -> str:
-    """The text of the diagram."""
+    """The text of the diagram, of as much of the graph as Mermaid draws."""
+    most = len(graph.nodes)
+    while True:
+        text = _text(graph)
+        if most <= 1 or (len(text) <= MOST_CHARACTERS and len(graph.edges) <= MOST_EDGES):
+            return text
+        most = most * 3 // 4
+        graph = nearest(graph, most)
+
+
+def _text(graph: Graph) -> str:
+    """A line for each value, with two heads where a gradient comes back: lines of their own for gradients would turn the
+    order of the layers over."""
     lines = ["flowchart TD"]
     for at, node in enumerate(graph.nodes):
         before, after = _SHAPES[node.kind]
@@ -29,14 +45,19 @@ def drawn(graph: Graph) -> str:
         lines.append(f'  n{at}{before}"{mark}{_escaped(line(node.name, 60))}{text}"{after}')
     for edge in graph.edges:
         times = f'|"×{edge.times}"|' if edge.times > 1 else ""
-        lines.append(f"  n{edge.source} -->{times} n{edge.target}")
+        returns = graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient
+        lines.append(f"  n{edge.source} {'<-->' if returns else '-->'}{times} n{edge.target}")
     if graph.left_out:
         lines.append(f"  %% {graph.left_out} further nodes are not drawn")
-    for verdict, look in _LOOKS.items():
-        named = [f"n{at}" for at, node in enumerate(graph.nodes) if node.verdict == verdict]
+    for name, look in _LOOKS.items():
+        named = [f"n{at}" for at, node in enumerate(graph.nodes) if name in _classes(node)]
         if named:
-            lines += [f"  classDef {verdict} {look}", f"  class {','.join(named)} {verdict}"]
+            lines += [f"  classDef {name} {look}", f"  class {','.join(named)} {name}"]
     return "\n".join(lines) + "\n"
+
+
+def _classes(node: Node) -> tuple[str, ...]:
+    return node.verdict, node.kind, "root" if node.is_root else ""
 
 
 def _escaped(text: str) -> str:

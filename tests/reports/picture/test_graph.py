@@ -53,6 +53,34 @@ def test_nothing_in_a_name_becomes_markup() -> None:
     assert "<script" not in text
     assert text.count('"') == 2 * 2 + 2
     assert '"a\\"]; b\\n' in dot.drawn(graph)
+    named = dot.drawn(Graph((Node("a & b", "entry", "&quot; \\"),), ()))
+    assert 'label="a &amp; b\\n&amp;quot; \\\\"' in named
+
+
+def test_mermaid_gets_no_more_than_it_draws() -> None:
+    nodes = tuple(Node(f"n{at}", "entry", "漢" * 60, is_root=at == 1999) for at in range(2000))
+    for edges in (
+        [Edge(at, at + 1) for at in range(1999)],
+        [Edge(at, b) for b in range(1950, 2000) for at in range(b - 40, b)],
+    ):
+        text = mermaid.drawn(Graph(nodes, tuple(edges), 7))
+        assert len(text) <= 50_000
+        assert 40 <= text.count("-->") <= 500
+        drawn = text.count('["')
+        assert f"%% {2007 - drawn} further nodes are not drawn" in text
+
+
+def test_what_has_no_gradient_looks_so_in_every_notation() -> None:
+    nodes = (Node("t", "constant", needs_gradient=False), Node("x", "input"), Node("y", "entry", is_root=True))
+    graph = Graph(nodes, (Edge(0, 2), Edge(1, 2, 2)))
+    text = mermaid.drawn(graph)
+    for line in ("  n0 --> n2", '  n1 <-->|"×2"| n2', "  class n0 constant", "  class n2 root"):
+        assert line in text.splitlines()
+    text = dot.drawn(graph)
+    assert text.count("style=dashed, constraint=false") == 1
+    assert "  n2 -> n1 [style=dashed, constraint=false];" in text.splitlines()
+    assert [line.count("rounded,dashed") for line in text.splitlines()[2:5]] == [1, 0, 0]
+    assert svg.drawn(graph).count('class="gradient"') == 1
 
 
 def test_verdicts_are_colours_and_marks() -> None:
