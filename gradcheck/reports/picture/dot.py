@@ -31,7 +31,7 @@ def drawn(graph: Graph) -> str:
         if graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient:
             lines.append(f"  n{edge.target} -> n{edge.source} [style=dashed, constraint=false];")
     if graph.left_out:
-        lines.append(f"  // {graph.left_out} further nodes are not drawn")
+        lines.append(f'  more [label="{graph.left_out} further nodes are not drawn", shape=plaintext];')
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -35,8 +35,8 @@ def drawn(graph: Graph) -> str:
 
 
 def _text(graph: Graph) -> str:
-    """A line for each value, with two heads where a gradient comes back: lines of their own for gradients would turn the
-    order of the layers over."""
+    """A line for each value, with two heads where a gradient comes back: lines of their own for gradients would turn
+    the order of the layers over."""
     lines = ["flowchart TD"]
     for at, node in enumerate(graph.nodes):
         before, after = _SHAPES[node.kind]
@@ -48,7 +48,7 @@ def _text(graph: Graph) -> str:
         returns = graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient
         lines.append(f"  n{edge.source} {'<-->' if returns else '-->'}{times} n{edge.target}")
     if graph.left_out:
-        lines.append(f"  %% {graph.left_out} further nodes are not drawn")
+        lines.append(f'  more>"{graph.left_out} further nodes are not drawn"]')
     for name, look in _LOOKS.items():
         named = [f"n{at}" for at, node in enumerate(graph.nodes) if name in _classes(node)]
         if named:
