@@ -47,12 +47,11 @@ def verdicts_of(result: CaseResult) -> dict[str, Verdict]:
             found[name] = verdict
 
     for c in result.comparisons:
-        if c.what in _WITHOUT_TENSOR:
-            continue
         entry = _origin(c)
         if entry:
             learn(entry, "faulty")
-        learn(c.tensor, _verdict(c, entry))
+        if c.what not in _WITHOUT_TENSOR:
+            learn(c.tensor, _verdict(c, entry))
     return found
 
 

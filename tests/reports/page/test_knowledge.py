@@ -61,6 +61,8 @@ def test_where_it_goes_wrong_first(comparison: Any) -> None:
     follows = replace(comparison("gradient", "z", "failed"), consequence_of=origin)
     found = verdicts_of(CaseResult("a", "a", "a", "failed", comparisons=(lead, follows, comparison("value", "m[0]"))))
     assert found == {"y": "faulty", "x": "follows", "z": "follows", "m": "passed"}
+    raised = replace(comparison("raises", "", "failed", cause=("", "")), cause=lead.cause)
+    assert verdicts_of(CaseResult("a", "a", "a", "failed", comparisons=(raised,))) == {"y": "faulty"}
 
 
 def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: Any) -> None:
