@@ -7,24 +7,39 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.answers import Answers
 from gradcheck.checks.memory import memory_limit
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.recalled import Recalled, keeping
+from gradcheck.checks.recalled import Known, Recalled
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import Further, check_one, unreadable
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.language.case import Case, Work
 
 
-def in_turn(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[CaseResult]:
-    """The result of each."""
+def in_turn(
+    work: Sequence[Work], options: Options, engines: Engines, answers: Answers | None = None
+) -> Iterator[CaseResult]:
+    """The result of each, by the reference's `answers` as far as there are any."""
     check = checker(options, engines)
-    with ready(options, engines), keeping(engines, work) as reference:
+    with ready(options, engines):
         for item in work:
-            if reference is None or not isinstance(item, Case):
+            if answers is None or not isinstance(item, Case):
                 yield check(item)
             else:
-                yield reference.while_checking(item, partial(check, item))
+                found, learned = recalling(engines, answers.about(item), partial(check, item))
+                answers.learn(item, learned)
+                yield found
+
+
+def recalling(
+    engines: Engines, known: Known | None, check: Callable[[], CaseResult]
+) -> tuple[CaseResult, bytes | None]:
+    """What the check of a case finds, and what the reference was asked that was not known, where that matters."""
+    reference = engines.reference
+    if known is None or not isinstance(reference, Recalled):
+        return check(), None
+    return reference.while_checking(known, check)
 
 
 def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:

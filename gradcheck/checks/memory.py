@@ -26,6 +26,8 @@ _BLAS = 128
 #: The options of glibc's `mallopt`, from its malloc.h, and what they are set to.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT = 256 * 1024**2
+#: The limits that were there before those that are in force, the outermost first, which is the user's own.
+_before: list[int] = []
 
 
 def size_of(text: str) -> int:
@@ -83,10 +85,34 @@ def memory_limit(size: int | None) -> Iterator[None]:
     _take_buffers()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     allowed = [limit for limit in (held + wanted, soft, hard) if limit != resource.RLIM_INFINITY]
+    _before.append(soft)
     resource.setrlimit(resource.RLIMIT_DATA, (min(allowed), hard))
     try:
         yield
     finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (_before.pop(), hard))
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Let what is taken meanwhile, and kept, be no part of what a limit allows: a library that is loaded late."""
+    held = _held()
+    if held is None or not _before:
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    own = _before[0]
+    resource.setrlimit(resource.RLIMIT_DATA, (own, hard))
+    try:
+        yield
+    finally:
+        more = max((_held() or held) - held, 0)
+        known = [size for size in (own, hard) if size != resource.RLIM_INFINITY]
+        soft, *_before[1:] = (  # none of which is above the user's
+            size if size == resource.RLIM_INFINITY else min([size + more, *known]) for size in (soft, *_before[1:])
+        )
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 

@@ -11,13 +11,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gradcheck.checks import workers
+from gradcheck.checks.answers import Answers, may_recall
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
-from gradcheck.checks.in_turn import checker, ready
-from gradcheck.checks.options import Engines, Options, engines_of
+from gradcheck.checks.in_turn import checker, ready, recalling
+from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.recalled import Known, Recalled, engines_with_memory
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import broken, unreadable
 from gradcheck.checks.transport import Transport
@@ -41,12 +44,13 @@ Numbered = tuple[int, Case]
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Who works (`make` again makes another, should that one break), how many chunks are out at a time, of how many
-    cases; and what workers have from the beginning, which need not be sent."""
+    cases; what workers have from the beginning, which need not be sent; and what the reference has answered before."""
 
     make: Callable[[], Executor]
     ahead: int
     size: int
     shared: tuple[Any, ...] = ()
+    answers: Answers | None = None
 
 
 #: Makes the engines of the run in this process, which needs them only where something fails.
@@ -58,29 +62,36 @@ def preload(options: Options) -> None:
     serve_forks(_modules(options))
 
 
-def _modules(options: Options) -> list[str]:
-    names = [name for name in (*options.engines, options.reference) if isinstance(name, str)]
+def _modules(options: Options, reference: bool = True) -> list[str]:
+    asked = (*options.engines, options.reference) if reference else options.engines
+    names = [name for name in asked if isinstance(name, str)]
     return [
         __name__,
         *(ENGINES[name][0].partition(":")[0] for name in names if name in ENGINES and name not in THREADED),
     ]
 
 
-def plan_of(work: Sequence[Work], options: Options, engines: MakeEngines) -> Plan | None:
-    """How the run is to be divided; None where it is not. Raises UsageError for an executor that there is not."""
+def plan_of(
+    work: Sequence[Work], options: Options, engines: MakeEngines, answers: Answers | None = None
+) -> Plan | None:
+    """How the run is to be divided; None where it is not. Where there are `answers` of the reference about every case,
+    nobody begins by making it. Raises UsageError for an executor that there is not."""
     number = sum(isinstance(item, Case) for item in work)
+    recalled = answers is not None and answers.complete
     if options.executor is not None:
         make = executor_of(options.executor) if isinstance(options.executor, str) else options.executor
-        return Plan(make, _ELSEWHERE, _size(number, _ELSEWHERE))
+        return Plan(make, _ELSEWHERE, _size(number, _ELSEWHERE), answers=answers)
     if options.jobs > 1 and number:
         jobs = min(options.jobs, number)
         size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
-        modules, first = _modules(options), (make_ready, _settings(options, ()))
-        return Plan(lambda: Workers(jobs, preload=modules, first=first), jobs * _AHEAD, size)
+        modules, first = _modules(options, not recalled), (make_ready, _settings(options, ()))
+        return Plan(lambda: Workers(jobs, preload=modules, first=first), jobs * _AHEAD, size, answers=answers)
     if options.limits_time and can_fork():
         own = engines()
+        if isinstance(own.reference, Recalled) and not recalled:
+            _ = own.reference.made  # once, and not in every process
         shared = (own, *own.every, *(item for item in work if isinstance(item, Case)))
-        return Plan(lambda: Workers(1, forked=shared), _AHEAD, 1, shared)
+        return Plan(lambda: Workers(1, forked=shared), _AHEAD, 1, shared, answers)
     return None
 
 
@@ -136,7 +147,7 @@ class _Division:
                     yield chunk[0][0], self._lost(chunk[0][1], error)
 
     def _send(self, chunk: list[Numbered]) -> None:
-        cases = self.transport.pack([case for _, case in chunk])
+        cases = self.transport.pack([(case, self._known(case)) for _, case in chunk])
         if isinstance(self.executor, Workers):
             limit = self.options.of(chunk[0][1]).timeout  # a chunk is one case where there is any
             self.out[self.executor.submit_within(limit, check_chunk, self.settings, cases)] = chunk
@@ -151,7 +162,13 @@ class _Division:
 
     def _answered(self, answer: bytes, chunk: list[Numbered]) -> Iterator[tuple[int, CaseResult]]:
         found = Transport(_CasesAndEngines([case for _, case in chunk], self.engines)).unpack(answer)
-        yield from zip((place for place, _ in chunk), found, strict=True)
+        for (place, case), (result, learned) in zip(chunk, found, strict=True):
+            if self.plan.answers is not None:
+                self.plan.answers.learn(case, learned)
+            yield place, result
+
+    def _known(self, case: Case) -> Known | None:
+        return None if self.plan.answers is None else self.plan.answers.about(case)
 
     def _lost(self, case: Case, error: BaseException) -> CaseResult:
         found = replace(broken(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
@@ -186,7 +203,7 @@ def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in own):
             raise TypeError("it is defined in the program itself")
-        return Transport(shared).pack((asked, shared[0] if shared else None))
+        return Transport(shared).pack((asked, shared[0] if shared else None, may_recall(options)))
     except Exception as error:
         hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
         raise UsageError(f"an engine cannot be sent to another process: {error}", hint=hint) from error
@@ -212,18 +229,19 @@ def make_ready(settings: bytes) -> None:
 
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:
-    """The results of some cases."""
+    """The results of some cases, each with what the reference was asked that was not known."""
     with _ALONE:
         options, engines = _known(settings)
         items = Transport(workers.given).unpack(cases)
+        check = checker(options, engines)
         with ready(options, engines):
-            found = list(map(checker(options, engines), items))
-        return Transport([*items, *engines.every]).pack(found)
+            found = [recalling(engines, known, partial(check, case)) for case, known in items]
+        return Transport([*(case for case, _ in items), *engines.every]).pack(found)
 
 
 def _known(settings: bytes) -> tuple[Options, Engines]:
     global _last
     if _last is None or _last[0] != settings:
-        options, engines = Transport(workers.given).unpack(settings)
-        _last = settings, options, engines or engines_of(options)
+        options, engines, recalls = Transport(workers.given).unpack(settings)
+        _last = settings, options, engines or engines_with_memory(options, recalls)
     return _last[1], _last[2]

@@ -9,46 +9,54 @@ depends on: the graph, the steps and every array of a problem, an op and its arg
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from gradcheck.cache.cache import Cache
+from gradcheck.checks.limits import uncounted
+from gradcheck.checks.memory import unlimited
 from gradcheck.checks.options import Engines, Options, engines_of
-from gradcheck.checks.remembered import by_chance, choices, contradicted, is_known, may_be_kept, unpacked
+from gradcheck.checks.remembered import contradicted, may_be_kept, unpacked
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.transport import Transport
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.libraries import LIBRARIES
-from gradcheck.engines.recording import Recorder
+from gradcheck.engines.recording import Recorder, arrays
 from gradcheck.engines.resolve import engine
-from gradcheck.language.case import Case, Claim, Work
+from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
 #: The reference that may be recalled: a define-by-run engine, known by its library, that takes long to import.
 REFERENCE = "torch"
-#: Answers about so many cases are written at a time.
-_TOGETHER = 100
 #: How far two answers may be apart, relative to their size, that are the same but for rounding in any dtype.
 _NEAR = 1e-2
 
 
-def engines_with_memory(options: Options) -> Engines:
-    """Those of a run, with a reference that is made only when it is needed, where there is a cache."""
-    alone = options.jobs == 1 and options.executor is None and not options.limits_time
-    differ = options.overridden("engines") or options.overridden("reference")
-    known = options.reference == REFERENCE and REFERENCE not in options.engines
-    if options.cache is None or not alone or differ or not known or not options.cache.covers(LIBRARIES[REFERENCE]):
-        return engines_of(options)
-    return engines_of(replace(options, reference=Recalled(options.cache, options)))
+def engines_with_memory(options: Options, recalls: bool) -> Engines:
+    """Those of a run, with a reference that is made only when it is needed, if it `recalls`."""
+    return engines_of(replace(options, reference=Recalled()) if recalls else options)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a case has been answered before, if anything; whether that is `doubted`, whether what is learned is `wanted`
+    in turn, and `also` where the result of the case is kept."""
+
+    answers: bytes | None
+    doubted: bool
+    wanted: bool
+    also: bool
+
+    def wants(self, found: CaseResult) -> bool:
+        """Whether answers about a case with this result are to be kept."""
+        return self.wanted and (self.also or not may_be_kept(found))
 
 
 class Recalled(DefineByRun):
@@ -57,23 +65,20 @@ class Recalled(DefineByRun):
 
     name = REFERENCE
 
-    def __init__(self, cache: Cache, options: Options) -> None:
-        self._cache, self._options = cache, options
-        self._of_all = None if options.overrides else choices(options)
+    def __init__(self) -> None:
         self._engine: DefineByRun | None = None
         self._enter: Callable[[DefineByRun], object] | None = None
-        self._there: set[bytes] = set()
         self._book: _Book | None = None
-        self._new: dict[bytes, bytes] = {}
 
     @property
     def made(self) -> DefineByRun:
-        """The engine itself."""
+        """The engine itself; to make it costs no case its time or its memory."""
         if self._engine is None:
-            found: Any = engine(self.name)
+            with uncounted(), unlimited():
+                found: Any = engine(self.name)
+                if self._enter is not None:
+                    self._enter(found)
             self._engine = found
-            if self._enter is not None:
-                self._enter(found)
         return self._engine
 
     @contextmanager
@@ -108,36 +113,16 @@ class Recalled(DefineByRun):
         asking now: of whatever the case is checked by."""
         return ask() if self._book is None else self._book.answer(question, ask)
 
-    # A case
-
-    def look_up(self, work: Iterable[Work]) -> None:
-        """Learn of which cases there are answers."""
-        self._there = set(self._cache.have(self._key(item) for item in work if isinstance(item, Case)))
-
-    def _key(self, case: Case) -> bytes:
-        asked = self._of_all or choices(self._options.of(case))
-        return self._cache.key(b"answers", self.name.encode(), asked, case.id.encode())
-
-    def while_checking(self, case: Case, check: Callable[[], CaseResult]) -> CaseResult:
-        """What the check finds, with the answers that are known about the case; those that it needed are kept, unless
-        its result is."""
-        key = self._key(case)
-        known = self._cache.find([key]).get(key) if key in self._there else None
-        self._book = book = _Book(known, doubted=by_chance(self._cache.doubted))
+    def while_checking(self, known: Known, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
+        """What the check of a case finds, with the answers that are known about it; and all that it needed, where there
+        are new ones, and they are wanted."""
+        self._book = book = _Book(known.answers, known.doubted)
         try:
             found = check()
         finally:
             self._book = None
-        if book.is_new and not (is_known(self._options, self._cache) and may_be_kept(found)):
-            self._new[key] = book.written()
-        if len(self._new) >= _TOGETHER:
-            self.keep()
-        return contradicted(found) if book.differs else found
-
-    def keep(self) -> None:
-        """Write what was asked since the last time."""
-        self._cache.keep(self._new)
-        self._new = {}
+        learned = book.written() if book.is_new and known.wants(found) else None
+        return (contradicted(found) if book.differs else found), learned
 
     # More than questions
 
@@ -189,20 +174,6 @@ class Recalled(DefineByRun):
 def recall(reference: Engine, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
     """What there is to ask, unless a reference that is recalled knows the answer to the question."""
     return reference.recall(question, ask) if isinstance(reference, Recalled) else ask()
-
-
-@contextmanager
-def keeping(engines: Engines, work: Iterable[Work]) -> Iterator[Recalled | None]:
-    """The reference that can be recalled, if it can be, around the checks of these."""
-    reference = engines.reference
-    if not isinstance(reference, Recalled):
-        yield None
-        return
-    reference.look_up(work)
-    try:
-        yield reference
-    finally:
-        reference.keep()
 
 
 class _Book:
@@ -299,9 +270,11 @@ def about_problem(problem: Problem) -> bytes:
 
 
 def about_ops(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
-    """All that gradients of ops alone depend on. Which arguments are one and the same array is told by pickle, too."""
+    """All that gradients of ops alone depend on, which arguments are one and the same array included."""
     plain = [replace(one, recorded=None) for one in applications]
-    return _digest((plain, [list(some) for some in cotangents], str(dtype)))
+    places = [list(map(id, arrays(one.args, one.kwargs))) for one in plain]
+    alike = [[dict(zip(reversed(some), range(len(some)), strict=True))[one] for one in some] for some in places]
+    return _digest((plain, alike, [list(some) for some in cotangents], str(dtype)))
 
 
 def about_claims(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
@@ -310,4 +283,4 @@ def about_claims(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes
 
 
 def _digest(thing: Any) -> bytes:
-    return blake2b(Transport().pack(thing), digest_size=24).digest()
+    return blake2b(Transport().told(thing), digest_size=24).digest()

@@ -119,24 +119,28 @@ def _computed(
     work: Sequence[Work], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
     """Each result with its place in the work: one after another here, or by others as they come."""
-    if options.jobs > 1 or options.executor is not None or options.limits_time:
-        from gradcheck.checks.parallel import in_parallel, plan_of
+    from gradcheck.checks.answers import answers_about
 
-        plan = plan_of(work, options, engines)
-        if plan is not None:
-            yield from in_parallel(work, options, engines, plan)
-            return
-    from gradcheck.checks.in_turn import in_turn
+    with answers_about(work, options) as answers:
+        if options.jobs > 1 or options.executor is not None or options.limits_time:
+            from gradcheck.checks.parallel import in_parallel, plan_of
 
-    yield from enumerate(in_turn(work, options, engines()))
+            plan = plan_of(work, options, engines, answers)
+            if plan is not None:
+                yield from in_parallel(work, options, engines, plan)
+                return
+        from gradcheck.checks.in_turn import in_turn
+
+        yield from enumerate(in_turn(work, options, engines(), answers))
 
 
 def _engines(options: Options) -> Engines:
     if options.cache is None:
         return engines_of(options)
+    from gradcheck.checks.answers import may_recall
     from gradcheck.checks.recalled import engines_with_memory
 
-    return engines_with_memory(options)
+    return engines_with_memory(options, may_recall(options))
 
 
 def _in_turn(

@@ -33,6 +33,15 @@ class Transport:
         _Pickler(buffer, self._places, self._left).dump(thing)
         return buffer.getvalue()
 
+    def told(self, thing: Any) -> bytes:
+        """The same for equal things, whichever of their parts are one object: what travelled is told as what did not.
+        Nothing may hold itself."""
+        buffer = io.BytesIO()
+        pickler = _Pickler(buffer, self._places, self._left)
+        pickler.fast = True
+        pickler.dump(thing)
+        return buffer.getvalue()
+
     def unpack(self, data: bytes) -> Any:
         """The thing, with what this process has in place of what both share."""
         known = getattr(_here, "shared", ())

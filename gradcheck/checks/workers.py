@@ -23,6 +23,7 @@ from multiprocessing import connection, forkserver, get_all_start_methods, get_c
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gradcheck.checks import limits
 from gradcheck.checks.limits import OutOfTime
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 GRACE = 0.4
 #: Libraries whose threads do not survive a fork.
 THREADED = ("jax",)
-#: What is sent once, when calls can be taken; before a call; and between its end and its result.
-_READY, _BEGINS, _ENDS = b"ready", b"begins", b"ends"
+#: What is sent once, when calls can be taken; before a call; around what counts towards no limit; and between a call's
+#: end and its result.
+_READY, _BEGINS, _PAUSES, _GOES_ON, _ENDS = b"ready", b"begins", b"pauses", b"goes on", b"ends"
 #: What libraries read when they are loaded, to know how many threads they may have.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -220,9 +222,11 @@ class _Process:
             self._pipe.send_bytes(call)
             self._pipe.recv_bytes()  # that it begins: what it did before was done in no call's time
             start = time.monotonic()
-            if limit is not None and not self._pipe.poll(limit + GRACE):
-                raise OutOfTime(limit)
-            self._pipe.recv_bytes()
+            told = b""
+            while told != _ENDS:
+                if limit is not None and told != _PAUSES and not self._pipe.poll(limit + GRACE):
+                    raise OutOfTime(limit)
+                told = self._pipe.recv_bytes()
             answer: tuple[bool, Any] = pickle.loads(self._pipe.recv_bytes())
             return answer
         except (EOFError, OSError):
@@ -263,6 +267,7 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
         theirs.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
     gc.freeze()
+    limits.tell = lambda counts: pipe.send_bytes(_GOES_ON if counts else _PAUSES)
     with suppress(EOFError, ConnectionError):
         pipe.send_bytes(_READY)
         while True:

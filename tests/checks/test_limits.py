@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.limits import OutOfTime, deadline, limit_of
+from gradcheck.checks.limits import OutOfTime, deadline, limit_of, uncounted
 
 
 class Engine:
@@ -98,3 +98,35 @@ def test_a_deadline_inside_another_leaves_it_as_it_was() -> None:
         within()
     assert outer.value.seconds == 1.5
     assert 1.2 < time.perf_counter() - start < 30
+
+
+def test_what_is_loaded_late_takes_no_case_its_time() -> None:
+    """Neither where a timer rings, nor where the time is looked at afterwards."""
+
+    def loads() -> None:
+        with deadline(0.5), uncounted():
+            time.sleep(0.7)
+
+    loads()
+    raised: list[BaseException] = []
+
+    def listens() -> None:
+        try:
+            loads()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=listens)
+    thread.start()
+    thread.join()
+    assert not raised
+
+
+def test_the_time_goes_on_where_it_stopped() -> None:
+    def loads_and_loops() -> None:
+        with uncounted():
+            time.sleep(0.1)
+        loops()
+
+    with pytest.raises(OutOfTime), deadline(0.05):
+        loads_and_loops()

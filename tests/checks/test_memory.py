@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.memory import half_of_the_machine, keep_heap, memory_limit, size_of
+from gradcheck.checks.memory import half_of_the_machine, keep_heap, memory_limit, size_of, unlimited
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is Linux's")
 TOO_MUCH = "name: too much\ninputs: {x: randn(4000)}\ngraph: {y: 'outer(x, x).sum()'}\n"
@@ -92,3 +92,18 @@ def test_the_heap_is_kept_where_glibc_is_told_to(monkeypatch: pytest.MonkeyPatch
     assert told == [(-1, 2**28), (-3, 2**28)]
     monkeypatch.setattr("ctypes.CDLL", lambda name: object())
     assert not keep_heap()
+
+
+@linux
+def test_what_is_loaded_late_is_no_part_of_what_a_case_may_take() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with memory_limit(60_000_000), memory_limit(50_000_000):
+        with unlimited():
+            library = np.ones(20_000_000)
+        assert np.ones(2_000_000).size
+        with pytest.raises(MemoryError):
+            np.ones(10_000_000)
+        assert library[-1] == 1.0
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    with unlimited():
+        assert resource.getrlimit(resource.RLIMIT_DATA) == before

@@ -19,11 +19,13 @@ from gradcheck.cache.cache import Cache
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings
 from gradcheck.checks import recalled
+from gradcheck.checks.answers import Answers
 from gradcheck.checks.claims import certificates
-from gradcheck.checks.options import Options, Override
-from gradcheck.checks.recalled import Recalled, about_claims, about_ops, about_problem, engines_with_memory
+from gradcheck.checks.options import Options
+from gradcheck.checks.recalled import Known, Recalled, about_claims, about_ops, about_problem
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
+from gradcheck.checks.transport import Transport
 from gradcheck.engines.base import Application, Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
@@ -128,21 +130,19 @@ def test_another_formula_is_no_other_question(cache: Cache, made: list[str]) -> 
     assert len(made) <= known + 1
 
 
-def test_nothing_is_kept_of_a_case_that_passed_among_our_own(cache: Cache) -> None:
-    """Its whole result is."""
-    reference = Recalled(cache, Options())
-    case = cases_of()[0]
-    passed = CaseResult("", "", "", "passed")
-    problem = draw(case)
+def test_nothing_is_learned_of_a_case_whose_result_is_kept() -> None:
+    reference = Recalled()
+    problem = draw(cases_of()[0])
 
-    def check() -> CaseResult:
-        reference.evaluate(problem)
-        return passed
+    def learned(status: Any, wanted: bool = True, also: bool = False) -> bool:
+        def check() -> CaseResult:
+            reference.evaluate(problem)
+            return CaseResult("", "", "", status)
 
-    reference.while_checking(case, check)
-    assert reference._new == {}
-    reference.while_checking(case, lambda: replace(check(), status="failed"))
-    assert len(reference._new) == 1
+        return reference.while_checking(Known(None, False, wanted, also), check)[1] is not None
+
+    assert [learned("passed"), learned("failed"), learned("passed", also=True)] == [False, True, True]
+    assert not learned("failed", wanted=False)
 
 
 # What a question is ------------------------------------------------------------------------------------
@@ -205,6 +205,16 @@ def test_every_argument_of_an_op_counts_and_which_of_them_are_one() -> None:
     questions += [about_ops([op], [ones], np.dtype(np.float32)), about_ops([op, op], [ones, ones], array.dtype)]
     assert len(set(questions)) == len(questions)
     assert about_ops([replace(op, recorded=object)], [ones], array.dtype) == questions[0]
+    cat = [Application(TABLE["cat"], ([array, other],), {}, "y", shared=True) for other in (array, array.copy())]
+    assert about_ops([cat[0]], [ones], array.dtype) != about_ops([cat[1]], [ones], array.dtype)
+
+
+def test_who_got_a_case_from_elsewhere_asks_the_same() -> None:
+    """Of what has travelled, other parts are one object."""
+    for case in cases_of():
+        there = Transport().unpack(Transport().pack([case, 0]))[0]
+        asked = [(about_problem(draw(one)), about_claims(draw(one), list(one.graph.items()))) for one in (case, there)]
+        assert asked[0] == asked[1]
 
 
 def test_everything_that_a_proof_is_about_counts() -> None:
@@ -246,17 +256,19 @@ def ask_twice(cache: Cache, say: Callable[[], Evaluation]) -> tuple[int, CaseRes
     """In two runs; how often whoever knows was asked, and the result of the second."""
     case, engine = cases_of()[0], Scripted(say)
     for _ in range(2):
-        reference = Recalled(cache, Options(engines=["mine.py:Mine"]))
+        answers = Answers(cache, Options(engines=["mine.py:Mine"]))
+        answers.look_up([case])
+        reference = Recalled()
         reference._engine = engine
-        reference.look_up([case])
         problem = draw(case)
 
         def check(reference: Recalled = reference, problem: Problem = problem) -> CaseResult:
             reference.evaluate(problem)
             return CaseResult("", "", "", "passed")
 
-        found = reference.while_checking(case, check)
-        reference.keep()
+        found, learned = reference.while_checking(answers.about(case), check)
+        answers.learn(case, learned)
+        answers.keep()
     return engine.times, found
 
 
@@ -293,40 +305,16 @@ def test_what_is_doubted_is_asked_for_again_and_a_difference_is_an_error(cache: 
 @pytest.mark.parametrize("spoilt", [b"", b"no pickle", b"\x80\x05N."])
 def test_a_book_that_is_none_is_begun_anew(cache: Cache, spoilt: bytes) -> None:
     case = cases_of()[0]
-    reference = Recalled(cache, Options(engines=["mine.py:Mine"]))
-    cache.keep({reference._key(case): spoilt})
+    cache.keep({Answers(cache, Options(engines=["mine.py:Mine"]))._key(case): spoilt})
     assert ask_twice(cache, answer)[0] == 1
 
 
-# Whose answers ------------------------------------------------------------------------------------------
+# The engine itself ------------------------------------------------------------------------------------
 
 
-def test_only_torch_asked_by_one_process_is_recalled(cache: Cache) -> None:
-    here = Options(engines=[Mine()], cache=cache)
-    assert isinstance(engines_with_memory(here).reference, Recalled)
-    others = [
-        replace(here, cache=None),
-        replace(here, jobs=2),
-        replace(here, timeout=1.0),
-        replace(here, executor="a:b"),
-        replace(here, reference="core"),
-        replace(here, engines=["torch", "core"]),
-        replace(here, overrides=(Override(("cases",), {"engines": ("torch",)}),)),
-        replace(here, cache=Cache(cache._entries, replace(OTHERS, libraries={}))),
-    ]
-    assert not any(isinstance(engines_with_memory(one).reference, Recalled) for one in others)
-
-
-def test_another_run_has_other_answers(cache: Cache) -> None:
-    case = cases_of()[0]
-    chosen = [Options(), Options(engines=["mine.py:A"]), Options(dtype="float32"), Options(seed=3)]
-    keys = {Recalled(cache, options)._key(one) for options in chosen for one in (case, replace(case, id="other"))}
-    assert len(keys) == 8
-
-
-def test_its_session_begins_with_it(cache: Cache) -> None:
+def test_its_session_begins_with_it() -> None:
     """So that settings change twice in a run, and not twice a case."""
-    reference = Recalled(cache, Options())
+    reference = Recalled()
     begun: list[str] = []
 
     class Counting(Scripted):
@@ -353,7 +341,7 @@ def test_it_is_torch_in_everything_else() -> None:
     public = {name for name in dir(Torch) if not name.startswith("_")} | {"host", "forward_ad"}
     own = {name for name in vars(Recalled) if not name.startswith("_")}
     assert public - {"name", "evaluate", "pull_back"} <= own
-    reference = Recalled.__new__(Recalled)
+    reference = Recalled()
     reference._engine = torch = Torch()
     assert type(copy(reference)) is Torch
     assert (reference.host, reference.tensor_type, reference.forward_ad) == (

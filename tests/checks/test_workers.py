@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.checks import limits
 from gradcheck.checks.limits import OutOfTime
 from gradcheck.checks.options import QUICK
 from gradcheck.checks.result import CaseResult, RunResult
@@ -201,3 +202,17 @@ def test_a_process_that_cannot_be_had_is_no_fault_of_a_call(monkeypatch: pytest.
     monkeypatch.setattr("gradcheck.checks.workers._serve", os._exit)
     with Workers(1, forked=()) as worker, pytest.raises(CannotStart):
         worker.submit(abs, -1).result()
+
+
+def pauses() -> str:
+    with limits.uncounted():
+        time.sleep(2.0)
+    return "done"
+
+
+def test_what_is_loaded_late_is_waited_for() -> None:
+    workers = Workers(1, forked=())
+    try:
+        assert workers.submit_within(0.1, pauses).result() == "done"
+    finally:
+        workers.shutdown()
