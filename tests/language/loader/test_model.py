@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from gradcheck.language.loader.kinds import Known, Odd, Record
 from gradcheck.language.loader.model import EVERYTHING, Case, Generalize, Step
 
