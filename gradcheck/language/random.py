@@ -8,7 +8,6 @@ one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,8 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
     The one way to make a generator from a seed: `stream(problem.seed, "noise")`, `stream(seed, "point", number)`.
     """
+    from hashlib import sha256  # here, since who only reads a case draws nothing
+
     key = "/".join(map(str, (seed, *names)))
     return np.random.Generator(np.random.PCG64(int.from_bytes(sha256(key.encode()).digest(), "big")))
 
