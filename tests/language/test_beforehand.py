@@ -73,7 +73,7 @@ def test_what_is_plainly_drawn_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> 
         raise AssertionError("it is drawn")
 
     assert all(refused_values(case_of(f"inputs: {{x: 'randn({size})'}}\n{BODY}")) for size in ("-1", "1.5"))
-    monkeypatch.setattr("gradcheck.language.random.NumPy.call", draws)
+    monkeypatch.setattr("gradcheck.language.random.Drawing.call", draws)
     case = case_of("dims: {n: 2}\ninputs: {x: 'randn(n, 3)', w: 'rand(4)'}\ngraph: {y: x.sum()}")
     assert refused_values(case) == []
     with pytest.raises(AssertionError, match="it is drawn"):
