@@ -26,9 +26,15 @@ def write_cases(folder: Path, files: int = FILES) -> None:
         (part / f"case{number:05d}.yaml").write_text(text(number), encoding="utf-8")
 
 
+#: Where the bytecode of all modules is kept while this process lives, as an installed package's is beside it.
+_BYTECODE = tempfile.TemporaryDirectory()
+
+
 def command(*arguments: str) -> None:
-    """One process, on one thread, as `gradcheck run` sets torch to be."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    """One process, on one thread, as `gradcheck run` sets torch to be; modules are compiled once, as those of a package
+    that is installed, whatever the environment says."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": _BYTECODE.name}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
 
 

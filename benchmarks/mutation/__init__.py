@@ -132,7 +132,7 @@ def _tests_of(change: Change) -> Iterator[list[str]]:
 
 
 def _import_what_takes_long() -> None:
-    for name in ("numpy", "pydantic", "pytest", "scipy.linalg", "scipy.special"):
+    for name in ("numpy", "pytest", "scipy.linalg", "scipy.special"):
         import_module(name)
     import_module("torch").set_num_threads(1)  # threads do not outlive a fork
 

@@ -1,14 +1,34 @@
 """The home-made autograd core: NumPy only, usable and pleasant on its own.
 
 It knows arrays, ops and their rules, graphs and the reverse sweep; never expressions, cases or other engines. Imports
-run one way: dtypes, modes → promotion, signature → op → operators, ops/ → node → pullback → prepared/ →
+run one way: dtypes, families, modes → promotion, signature → op → operators, ops/ → node → pullback → prepared/ →
 tracing → generated → plans, fast → backward → tensor → trace. A new op is an entry in the file of its family in `ops/`.
 """
 
-from gradcheck.autograd import ops
-from gradcheck.autograd.backward import grad
-from gradcheck.autograd.modes import no_grad
-from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
-from gradcheck.autograd.tensor import Tensor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradcheck.autograd import ops
+    from gradcheck.autograd.backward import grad
+    from gradcheck.autograd.modes import no_grad
+    from gradcheck.autograd.op import ALIASES, TABLE, Op, lookup
+    from gradcheck.autograd.tensor import Tensor
 
 __all__ = ["ALIASES", "TABLE", "Op", "Tensor", "grad", "lookup", "no_grad", "ops"]
+
+#: Where each stands that is loaded when it is asked for: who reads an expression needs no graph.
+_HOMES = {
+    **dict.fromkeys(("ALIASES", "TABLE", "Op", "lookup"), "op"),
+    "Tensor": "tensor",
+    "grad": "backward",
+    "no_grad": "modes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ops":
+        return import_module("gradcheck.autograd.ops")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gradcheck.autograd' has no attribute {name!r}")
+    return getattr(import_module(f"gradcheck.autograd.{_HOMES[name]}"), name)

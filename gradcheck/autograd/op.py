@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
+from gradcheck.autograd.families import FAMILIES
 from gradcheck.autograd.modes import is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
@@ -25,12 +26,24 @@ Rule = Callable[..., Any]
 
 #: Types of most arguments that are no tensors, known not to handle ops themselves.
 _WITHOUT_HANDLER = frozenset((np.ndarray, float, int, bool, str, tuple, list, slice, type(None)))
-#: Every op by its name: `matmul`, `linalg.inv`, …
-TABLE: dict[str, Op] = {}
+#: The names of all ops, and others for the same, to the module that enters them in the table.
+_HOMES = {name: f"gradcheck.autograd.ops.{family}" for family, names in FAMILIES.items() for name in names.split()}
+
+
+class _Table(dict[str, "Op"]):
+    """Every op by its name: what is asked for and not there yet is loaded with its family."""
+
+    def __missing__(self, name: str) -> Op:
+        found = lookup(name)
+        if found is None or found.name != name:
+            raise KeyError(name)
+        return found
+
+
+#: The ops that are loaded, by their names: `matmul`, `linalg.inv`, …; any other is loaded where it is asked for.
+TABLE: dict[str, Op] = _Table()
 #: Other names that users write for the same ops, to the name in `TABLE`.
 ALIASES: dict[str, str] = {}
-#: Names of ops that are not in the table yet, to the module that enters them.
-LATER: dict[str, str] = {}
 #: By the type of an argument the short way to a result (`plans`), which takes the general one where it knows none.
 SHORT: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
@@ -276,19 +289,19 @@ def _register(entry: Op, aliases: tuple[str, ...]) -> None:
 def lookup(name: str) -> Op | None:
     """The op that users call by this name, or None. Its family is loaded if it is not yet."""
     found = TABLE.get(name) or TABLE.get(ALIASES.get(name, ""))
-    if found is None and name in LATER:
-        import_module(LATER[name])
-        return TABLE.get(name) or TABLE[ALIASES[name]]
+    if found is None and name in _HOMES:
+        import_module(_HOMES[name])
+        return TABLE.get(name) or TABLE.get(ALIASES.get(name, ""))
     return found
 
 
 def whole_table() -> dict[str, Op]:
     """Every op by its name, once all families are loaded."""
-    for module in dict.fromkeys(LATER.values()):
+    for module in dict.fromkeys(_HOMES.values()):
         import_module(module)
     return TABLE
 
 
 def every_name() -> list[str]:
     """What `lookup` knows: the names of ops, and others for the same, loaded or not."""
-    return list(dict.fromkeys((*TABLE, *ALIASES, *LATER)))
+    return list(dict.fromkeys((*_HOMES, *TABLE, *ALIASES)))

@@ -17,8 +17,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code; `arguments` are the process's own unless given."""
     settle_collector()
     atexit.register(gc.freeze)
-    # pydantic would search every installed package for plugins to it, for a tenth of the time that a command has.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = sys.argv[1:] if arguments is None else list(arguments)
     # Who calls this with arguments is a program, which may have changed what is computed: it uses no cache.
     code = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -82,6 +81,8 @@ def write_file(path: Path, text: str) -> None:
 
 def _replace(path: Path, data: bytes) -> None:
     """By way of a file beside it, which takes its place once it is complete."""
+    import tempfile  # here, since most commands write no file
+
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     try:
         with open(descriptor, "wb") as file:

@@ -4,7 +4,6 @@ expected errors from bugs: a person's mistake gets a line and exit code 2, a bug
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -157,6 +156,8 @@ def _complain(error: GradcheckError, code: int) -> int:
 
 def _crash(error: Exception, arguments: Sequence[str]) -> int:
     if _is_verbose(arguments):
+        import traceback  # here, since few commands crash
+
         write_stderr("".join(traceback.format_exception(error)).rstrip())
     text = " ".join(str(error).split())
     write_stderr(f"gradcheck {__version__} crashed, which is its own fault: {type(error).__name__}: {text[:500]}")

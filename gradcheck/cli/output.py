@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,6 +41,8 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 def width() -> int:
     """The terminal's columns; COLUMNS overrides, and a log file has 80."""
+    import shutil  # here, since few commands ask for the width
+
     return max(40, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 

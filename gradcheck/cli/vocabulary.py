@@ -22,7 +22,6 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     """For the shell: ops by name."""
     from click.shell_completion import CompletionItem
 
-    import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
     from gradcheck.autograd.op import every_name
 
     return [CompletionItem(name) for name in sorted(every_name()) if name.startswith(incomplete)]
@@ -52,7 +51,6 @@ def ops(name: str | None, format: str) -> None:
 def _find(name: str) -> list[Op]:
     """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one; else all
     ops whose names, or aliases, have the word in them."""
-    import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
     from gradcheck.autograd.op import every_name, lookup
 
     short = name

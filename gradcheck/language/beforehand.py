@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import InvalidCase, TooLarge
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS, too_large
+from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Drawn
 from gradcheck.language.sampling import Sampler, in_file_order
@@ -35,8 +38,10 @@ def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], 
 
         return make
 
+    mentioned = set(chain.from_iterable(map(free_names, _written(case))))
     for name, value in in_file_order(case):
-        yield value, leaf(name, name, value)
+        if name in mentioned or not _is_plainly_drawn(value, case.dims):
+            yield value, leaf(name, name, value)
     own = dict(sampler.names)
     for index, step in enumerate(case.steps):
         for name, value in step.inputs.items():
@@ -44,6 +49,24 @@ def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], 
         sampler.names = dict(own)
         yield from _stated(sampler, own, step.roots, step.values, step.expected)
     yield from _stated(sampler, own, case.values, case.expected)
+
+
+def _written(case: Case) -> Iterator[Expr]:
+    """The expressions among all values."""
+    stated = [case.values, case.expected]
+    for step in case.steps:
+        stated += [step.inputs, step.roots, step.values, step.expected]
+    values = chain((value for _, value in in_file_order(case)), *(values.values() for values in stated))
+    return (value.expr for value in values if value is not None and value.expr is not None)
+
+
+def _is_plainly_drawn(value: Value, dims: Mapping[str, int]) -> bool:
+    """Whether it is `randn(n, 3)` of so few numbers that a run makes it, whichever they are: none need be drawn."""
+    call = value.expr
+    if not isinstance(call, Call) or call.op not in ("randn", "rand") or call.kwargs or value.dtype:
+        return False
+    sizes = [dims.get(part.name, -1) if isinstance(part, Name) else getattr(part, "value", -1) for part in call.args]
+    return all(type(size) is int and size >= 0 for size in sizes) and math.prod(sizes) <= MOST_ELEMENTS
 
 
 def _stated(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from gradcheck.errors import Hint
 
@@ -14,6 +13,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that `word` was probably meant to be, or an empty text."""
     if len(word) > _LONGEST:
         return ""
+    from difflib import get_close_matches  # here, since most words are known
+
     lower = {name.lower(): name for name in known}
     cutoff = 0.7 if len(word) < 3 else 0.65  # two letters of three, in any order, are near; one of two is not
     found = get_close_matches(word.lower(), lower, n=1, cutoff=cutoff)

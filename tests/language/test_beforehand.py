@@ -64,3 +64,17 @@ def test_nothing_large_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_shipped_cases_are_fine() -> None:
     assert [error for case in load([ROOT / "cases"]).cases for error in refused_values(case)] == []
+
+
+def test_what_is_plainly_drawn_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless something else is made of it, or its sizes may be none."""
+
+    def draws(*_: object) -> None:
+        raise AssertionError("it is drawn")
+
+    assert all(refused_values(case_of(f"inputs: {{x: 'randn({size})'}}\n{BODY}")) for size in ("-1", "1.5"))
+    monkeypatch.setattr("gradcheck.language.random.Drawing.call", draws)
+    case = case_of("dims: {n: 2}\ninputs: {x: 'randn(n, 3)', w: 'rand(4)'}\ngraph: {y: x.sum()}")
+    assert refused_values(case) == []
+    with pytest.raises(AssertionError, match="it is drawn"):
+        refused_values(case_of(f"inputs: {{x: 'randn(3)', u: 'x * 2'}}\n{BODY}"))

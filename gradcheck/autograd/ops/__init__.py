@@ -1,23 +1,14 @@
-"""The op table's entries, a file a family; importing this package imports every file in it, and so fills the table.
-
-Families that few cases use stand in `on_demand/` and load when one of their ops is first asked for.
+"""The op table's entries, a file a family, which loads when one of its ops is first asked for: `families` says which
+has which. Those that few cases use stand in `on_demand/`.
 
 A family's file knows NumPy, dtypes and the families below it, never tensors or graphs: a rule is written in ops and
 Python's operators, and works on whatever it is given. A new op goes into the file of its family, or a new family into a
 file of its own, not named as an op is. What several families share stands in `common/`.
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
-from gradcheck.autograd.op import LATER, TABLE, every_name, lookup  # noqa: F401
-from gradcheck.autograd.ops.on_demand import FAMILIES
-
-LATER.update((name, f"{__name__}.on_demand.{family}") for family, names in FAMILIES.items() for name in names.split())
-
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+from gradcheck.autograd.op import TABLE, every_name, lookup  # noqa: F401
 
 
 def __getattr__(name: str) -> Any:

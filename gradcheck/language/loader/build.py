@@ -172,13 +172,13 @@ class _Reader:
         return (Step("backward", roots={last: None}, place=self.document.key_place(("graph", last))),)
 
     def _step(self, path: Path, said: model.Step) -> Step:
-        given = [action for action in ("backward", "zero_grad", "forward") if action in said.model_fields_set]
+        given = [action for action in ("backward", "zero_grad", "forward") if action in said.given]
         if len(given) != 1 and tuple(path) not in self.checked.broken:
             found = " and ".join(f"'{action}'" for action in given) or "none"
             message = f"a step is one action: backward, zero_grad or forward; found {found}"
             self.scope.refuse(message, path, "write each as a step of its own")
         action: Any = given[0] if given else "backward"
-        if "retain_graph" in said.model_fields_set and action != "backward":
+        if "retain_graph" in said.given and action != "backward":
             self.scope.refuse("'retain_graph' belongs to a backward pass", (*path, "retain_graph"), key=True)
         return Step(
             action=action,

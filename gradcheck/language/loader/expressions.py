@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from gradcheck.autograd.op import TABLE, lookup
+from gradcheck.autograd.op import lookup
 from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
@@ -31,8 +31,6 @@ _FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression the
 #: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
-#: The ops that make a tensor of any size out of none.
-_CREATORS = frozenset(name for name, op in TABLE.items() if op.elements is not None and not op.method)
 #: The larger and the smaller of two tensors.
 _EXTREMES = frozenset({"max", "min", "maximum", "minimum", "fmax", "fmin"})
 #: Sections whose entries are tensors.
@@ -315,12 +313,18 @@ def _read(text: str) -> _Read:
     expr = parse(text, Place(column=1))
     found = mentions(expr)
     creators, extremes = [], []
-    if not _CREATORS.isdisjoint(found.ops):
-        creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in _CREATORS]
+    if makers := {name for name in found.ops if _makes_any_size(name)}:
+        creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in makers]
     if not _EXTREMES.isdisjoint(found.ops):
         extremes = [n for n in expr.walk() if isinstance(n, Call) and n.op in _EXTREMES and len(n.children) == 2]
         extremes = [call for call in extremes if len(call.args) == 2]
     return _Read(expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops))
+
+
+def _makes_any_size(name: str) -> bool:
+    """Whether an op makes a tensor of any size out of none, or of smaller ones."""
+    op = lookup(name)
+    return op is not None and op.elements is not None and not op.method
 
 
 def _arithmetic(expr: Expr, sizes: Mapping[str, int]) -> list[Call]:

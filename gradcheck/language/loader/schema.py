@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast, get_args
-
-from pydantic.json_schema import GenerateJsonSchema
+from typing import Any, get_args
 
 from gradcheck.autograd import dtypes
-from gradcheck.language.loader.model import Case, Dtype
+from gradcheck.language.loader.model import Case, Dtype, Generalize, Step, Xfail
 
 #: Ops that are written `x.T` alone.
 _ATTRIBUTES = ("T", "H", "mT", "mH")
@@ -137,8 +135,9 @@ DEFINITIONS: dict[str, Any] = {
 
 def schema() -> dict[str, Any]:
     """The schema of one YAML document of a case file."""
-    made = Case.model_json_schema(ref_template="#/definitions/{model}", schema_generator=_Draft7)
-    definitions = {**made.pop("$defs", {}), **DEFINITIONS}
+    made = Case.schema()
+    known = {record.__name__: {"title": record.__name__, **record.schema()} for record in (Step, Generalize, Xfail)}
+    definitions = {**known, **DEFINITIONS}
     made["required"] = ["inputs", "graph"]
     for section in ("inputs", "graph"):
         made["properties"][section]["minProperties"] = 1
@@ -147,12 +146,11 @@ def schema() -> dict[str, Any]:
     made["properties"]["tolerance"]["properties"] = DEFINITIONS["Bounds"]["properties"]
     definitions["Expression"] = {**DEFINITIONS["Expression"], "examples": calls()}
     made |= {"title": "gradcheck case", "definitions": dict(sorted(definitions.items()))}
-    return cast(dict[str, Any], _clean({"$schema": "http://json-schema.org/draft-07/schema#", **made}))
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **made}
 
 
 def calls() -> list[str]:
     """Every op as it is called, `softmax(input, dim)`: what an editor offers where an expression stands."""
-    import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
     from gradcheck.autograd.op import whole_table
 
     return [
@@ -160,22 +158,3 @@ def calls() -> list[str]:
         for name, op in sorted(whole_table().items())
         if name not in _ATTRIBUTES and not name.startswith("_")
     ]
-
-
-class _Draft7(GenerateJsonSchema):
-    """pydantic's generator, less the titles that only repeat the keys."""
-
-    def get_title_from_name(self, name: str) -> str:
-        return ""
-
-
-def _clean(node: Any) -> Any:
-    """`x-ref` as a reference; empty defaults and titles left out. The schema is shallow: it is ours, not a user's."""
-    if isinstance(node, list):
-        return [_clean(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "x-ref" in node:
-        return {"$ref": f"#/definitions/{node['x-ref']}"}
-    empty = {key for key in ("title", "default") if key in node and (not node[key] or isinstance(node[key], dict))}
-    return {key: _clean(value) for key, value in node.items() if key not in empty}

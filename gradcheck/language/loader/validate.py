@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, get_args
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
 from gradcheck.autograd import dtypes
 from gradcheck.errors import Hint, InvalidCase
 from gradcheck.language.loader import model
 from gradcheck.language.loader.document import BROKEN, Document, describe, shorten, way
+from gradcheck.language.loader.kinds import Known, Odd
 from gradcheck.language.loader.slips import in_text
 from gradcheck.language.suggest import nearest
 
-_CASE_KEYS = tuple(model.Case.model_fields)
+_CASE_KEYS = tuple(model.Case.keys)
 #: The keys of mappings that are no case, by the key that they stand under.
 _KEYS_BELOW = {
-    "steps": tuple(model.Step.model_fields),
-    "generalize": tuple(model.Generalize.model_fields),
-    "xfail": tuple(model.Xfail.model_fields),
+    "steps": tuple(model.Step.keys),
+    "generalize": tuple(model.Generalize.keys),
+    "xfail": tuple(model.Xfail.keys),
 }
 _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
 #: The words that a key takes, where it takes nothing else.
@@ -48,7 +46,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 #: Of very many errors, only the first get a hint, which costs more than the error.
 _MOST_HINTS = 50
-_validate = model.Case.__pydantic_validator__.validate_python
+_CASE = Known(model.Case)
 #: What a document comes to of which nothing can be kept.
 _EMPTY = model.Case()
 
@@ -88,15 +86,14 @@ def check(document: Document) -> Checked:
         checked.errors.append(InvalidCase(message, place=document.place(), hint=hint))
         return checked
     while True:
-        try:
-            checked.model = _validate(document.data)
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_context=True)
-            _Explanation(document, checked).explain(details)
-            for detail in details:
-                _leave_out(document.data, detail["loc"], checked)
-        else:
+        odd: list[Odd] = []
+        read = _CASE.read(document.data, (), odd)
+        if not odd:
+            checked.model = read
             return checked
+        _Explanation(document, checked).explain(odd)
+        for one in odd:
+            _leave_out(document.data, one.at, checked)
 
 
 def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checked) -> None:
@@ -132,28 +129,28 @@ class _Explanation:
         self.empty = {key: value for key, value in document.data.items() if value is None}
         self.is_listed = False
 
-    def explain(self, details: list[ErrorDetails]) -> None:
+    def explain(self, odd: list[Odd]) -> None:
         """Add the errors to the checked, less those whose value's own error is already told."""
-        for detail in details:
-            if detail["input"] is not BROKEN:
-                self.checked.errors.append(self._error(detail))
+        for one in odd:
+            if one.found is not BROKEN:
+                self.checked.errors.append(self._error(one))
                 self.hints -= 1
 
-    def _error(self, detail: ErrorDetails) -> InvalidCase:
-        loc, found = detail["loc"], detail["input"]
-        if detail["type"] == "extra_forbidden":
+    def _error(self, odd: Odd) -> InvalidCase:
+        loc, found = odd.at, odd.found
+        if odd.what == "unknown":
             return self._unknown_key(loc)
-        if detail["type"] == "missing":
+        if odd.what == "lacking":
             message = f"{way(loc[:-1])} needs a '{loc[-1]}'"
             return InvalidCase(message, place=self.document.key_place(loc[:-1]), hint=f"it begins with {loc[-1]}: …")
-        what, hint = _expectation(detail)
+        what, hint = _expectation(odd)
         slip = self._slip(loc, found, what)
         if slip is not None:
             return slip
         if found is None:
             message = f"{way(loc)} has no value, it takes {what}"
             return InvalidCase(message, place=self.document.key_place(loc), hint="leave it out or fill it in")
-        if detail["type"] == "literal_error" and isinstance(found, str):
+        if odd.what == "choice" and isinstance(found, str):
             hint = _choice(found, _CHOICES[loc[-1]])
         if what == "an integer" and isinstance(found, float) and found.is_integer():
             hint = Hint(f"write {int(found)}", repr(found), str(int(found)))
@@ -165,7 +162,7 @@ class _Explanation:
             hint = "write 'name: value', each on a line of its own, without '- '"
         if loc == ("backward",) and isinstance(found, list) and len(found) == 1:
             hint = f"write backward: {found[0]}"
-        shown = f"{len(found)}" if detail["type"] in ("too_short", "too_long") else describe(found)
+        shown = f"{len(found)}" if odd.what in ("short", "long") else describe(found)
         return InvalidCase(f"{way(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
     def _slip(self, loc: tuple[str | int, ...], found: Any, what: str) -> InvalidCase | None:
@@ -260,22 +257,21 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
     return Hint(f"did you mean '{close}'?", found, close) if close else integers
 
 
-def _expectation(detail: ErrorDetails) -> tuple[str, str]:
+def _expectation(odd: Odd) -> tuple[str, str]:
     """What is taken there, and what to try."""
-    kind, key, context = detail["type"], detail["loc"][-1], detail.get("ctx", {})
-    if kind.endswith(("_type", "_mismatch")) and key in _FORMS:
+    key = odd.at[-1]
+    if key in _FORMS and odd.what in (*_TYPES, "pattern"):
         return _FORMS[key]
-    if kind == "literal_error":
+    if odd.what == "choice":
         *words, last = _CHOICES[key]
         return f"{', '.join(words)} or {last}", ""
-    if kind in ("greater_than_equal", "less_than_equal"):
-        bound = f"from {context['ge']:,}" if "ge" in context else f"up to {context['le']:,}"
-        return f"a number {bound}", ""
-    if kind == "too_short":
-        return f"at least {_counted(context['min_length'])}", ""
-    if kind == "too_long":
-        return f"{_counted(context['max_length'])} at most", ""
-    return _TYPES.get(kind, (detail["msg"], ""))
+    if odd.what in ("low", "high"):
+        return f"a number {'from' if odd.what == 'low' else 'up to'} {odd.bound:,}", ""
+    if odd.what == "short":
+        return f"at least {_counted(odd.bound)}", ""
+    if odd.what == "long":
+        return f"{_counted(odd.bound)} at most", ""
+    return _TYPES.get(odd.what, ("text that is not empty", ""))
 
 
 def _counted(number: int) -> str:
@@ -294,14 +290,11 @@ _FORMS: dict[str | int, tuple[str, str]] = {
 }
 _LIST = ("a list", "write [first, second], or each item on a line of its own after '- '")
 _MAPPING = ("a mapping", "write 'name: value', each on a line of its own")
+#: What is taken where another type stands.
 _TYPES = {
-    "string_type": ("text", "put it in quotes"),
-    "string_too_short": ("text that is not empty", ""),
-    "int_type": ("an integer", ""),
-    "int_from_float": ("an integer", ""),
-    "bool_type": ("true or false", ""),
-    "list_type": _LIST,
-    "dict_type": _MAPPING,
-    "model_type": _MAPPING,
-    "model_attributes_type": _MAPPING,
+    "text": ("text", "put it in quotes"),
+    "integer": ("an integer", ""),
+    "flag": ("true or false", ""),
+    "list": _LIST,
+    "mapping": _MAPPING,
 }

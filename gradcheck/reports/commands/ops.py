@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 
-import gradcheck.autograd.ops
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
 from gradcheck.autograd.op import ALIASES, Op, whole_table
 from gradcheck.oracles.exact.dual import EXACT_RULES
