@@ -93,6 +93,8 @@ class Op(Signature):
     #: By the kinds of arguments what the short way has prepared, and how often it was asked for.
     plans: dict[Any, Any] = field(init=False, default_factory=dict)
     calls: dict[Any, int] = field(init=False, default_factory=dict)
+    #: The same for its two operands as an operator has them (`fast`).
+    pairs: dict[Any, Any] = field(init=False, default_factory=dict)
     #: What promotion comes to, by the kinds of arguments.
     _forms: dict[tuple[Any, ...], Settled | None] = field(init=False, default_factory=dict)
 
