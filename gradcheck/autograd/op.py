@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
+from gradcheck.autograd.methods import offer
 from gradcheck.autograd.modes import is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
@@ -273,6 +274,8 @@ def _register(entry: Op, aliases: tuple[str, ...]) -> None:
     for alias in aliases:
         if alias in TABLE or ALIASES.setdefault(alias, entry.name) != entry.name:
             raise ValueError(f"the op name {alias!r} is already in the table")
+    for name in (entry.name, *aliases):
+        offer(name)
 
 
 def lookup(name: str) -> Op | None:

@@ -11,6 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from gradcheck.autograd.methods import offer
 from gradcheck.autograd.op import LATER, TABLE, every_name, lookup  # noqa: F401
 from gradcheck.autograd.ops.on_demand import FAMILIES
 
@@ -18,6 +19,8 @@ LATER.update((name, f"{__name__}.on_demand.{family}") for family, names in FAMIL
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
+for _name in LATER:
+    offer(_name)
 
 
 def __getattr__(name: str) -> Any:
