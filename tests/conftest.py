@@ -51,6 +51,7 @@ def forget_plans() -> None:
     for op in TABLE.values():
         op.plans.clear()
         op.calls.clear()
+        op.pairs.clear()
 
 
 @pytest.fixture

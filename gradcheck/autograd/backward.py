@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -134,51 +135,84 @@ def sweep(
     Linear in nodes and uses, and iterative: no graph is too deep. A node used k times by one child receives k
     contributions. `release` frees on the way what the graph saved for its rules. Raises BackwardTwice.
     """
-    pending = count_pending(roots)
+    waiting = count_pending(roots)
+    arrivals = _Arrivals(waiting)
+    ready, arrive = arrivals.ready, arrivals.arrive
+    arrivals.begin(roots, seeds)
     short = pull is pull_shortly
-    sums: dict[N, Any] = {}
-    owned: set[N] = set()  # whose sum is an array that the sweep made, free to be added to in place
-    for root, seed in zip(roots, seeds, strict=True):
-        sums[root] = sums[root] + seed if root in sums else seed
-        pending[root] = -abs(pending[root])  # it has a contribution already
-    ready = [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not pending[root]]
     found: dict[N, Any] = {}
     while ready:
         node, gradient = ready.pop()
-        if node.creation_op is None:
-            found[node] = gradient
-            continue
-        if node.retains_grad or (keep and node in keep):
-            found[node] = gradient
-        shares = node.plan.pull(node, gradient) if short and node.plan is not None else pull(node, gradient)
-        if release:
-            node.freed = True
-        for creator, share in shares:
-            left = pending[creator]
-            if left > 1:  # the first of several
-                sums[creator] = share
-                pending[creator] = 1 - left
-                continue
-            if left < 0:
-                share = _add(sums, creator, share, owned)
-                pending[creator] = left + 1
-                if left < -1:
-                    continue
-                del sums[creator]
-            ready.append((creator, share))
+        while True:
+            plan = node.plan
+            if plan is None and node.creation_op is None:
+                found[node] = gradient
+                break
+            if node.retains_grad or (keep and node in keep):
+                found[node] = gradient
+            if plan is None or not short or plan.one is None:
+                shares = pull(node, gradient) if plan is None or not short else plan.pull(node, gradient)
+                if release:
+                    node.freed = True
+                for creator, share in shares:
+                    left = waiting[creator]
+                    if left == 1:
+                        ready.append((creator, share))
+                    else:
+                        arrive(creator, share, left)
+                break
+            gradient = plan.one(node, gradient)
+            if release:
+                node.freed = True
+            node = node.first
+            left = waiting[node]
+            if left != 1:
+                arrive(node, gradient, left)
+                break
     return found
 
 
-def _add(sums: dict[N, Any], creator: N, share: Any, owned: set[N]) -> Any:
-    """One contribution more, and their sum."""
-    total = sums[creator]
-    if creator in owned:
-        total += share
-        return total
-    total = sums[creator] = total + share
-    if type(total) is np.ndarray:
-        owned.add(creator)
-    return total
+#: How many refer to an object; where that is not counted, too many.
+_references = getattr(sys, "getrefcount", lambda _: 0)
+
+
+class _Arrivals:
+    """What has arrived at nodes that wait for several contributions. `ready` are those that wait no longer.
+
+    waiting  by node how many are missing; negative once there is one
+    """
+
+    __slots__ = ("_sums", "_waiting", "ready")
+
+    def __init__(self, waiting: dict[Any, int]) -> None:
+        self._waiting = waiting
+        self._sums: dict[Any, Any] = {}
+        self.ready: list[tuple[Any, Any]] = []
+
+    def begin(self, roots: Sequence[Any], seeds: Sequence[Any]) -> None:
+        """The incoming gradients are contributions, too."""
+        sums = self._sums
+        for root, seed in zip(roots, seeds, strict=True):
+            sums[root] = sums[root] + seed if root in sums else seed
+            self._waiting[root] = -abs(self._waiting[root])
+        self.ready += [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not self._waiting[root]]
+
+    def arrive(self, node: Any, share: Any, left: int) -> None:
+        """One contribution more. They are added up in place where nobody else holds the sum."""
+        if left > 1:
+            self._sums[node] = share
+            self._waiting[node] = 1 - left
+            return
+        total = self._sums.pop(node)
+        if type(total) is np.ndarray and total.base is None and _references(total) == 2:
+            total += share
+        else:
+            total = total + share
+        if left == -1:
+            self.ready.append((node, total))
+        else:
+            self._sums[node] = total
+            self._waiting[node] = left + 1
 
 
 def count_pending(roots: Sequence[N]) -> dict[N, int]:
@@ -186,29 +220,49 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
 
     Raises BackwardTwice where an earlier pass has freed one of them.
     """
-    pending: dict[Any, int] = dict.fromkeys(roots, 0)
-    stack = list(pending)
-    push = stack.append
+    waiting: dict[Any, int] = dict.fromkeys(roots, 0)
+    stack = list(waiting)
     while stack:
-        node = stack.pop()
-        if node.freed:
-            raise BackwardTwice(
-                "a second backward pass through a graph whose saved values are freed",
-                hint="pass retain_graph=True to the first",
-            )
-        used: Any = node.first
-        if node.plan is None:
-            used = nodes(node.creation_op, used)
-        elif node.second is not None:
-            used = (used, node.second)
-        elif type(used) is not tuple:
-            used = (used,)
-        for creator in used:
-            if creator.requires_grad:
-                if creator in pending:
-                    pending[creator] += 1
-                else:
-                    pending[creator] = 1
-                    if creator.creation_op is not None:
-                        push(creator)
-    return pending
+        node: Any = stack.pop()
+        while node is not None:
+            if node.freed:
+                raise BackwardTwice(
+                    "a second backward pass through a graph whose saved values are freed",
+                    hint="pass retain_graph=True to the first",
+                )
+            plan, creator, second = node.plan, node.first, node.second
+            if (
+                plan is None
+                or plan.one is None
+                or not creator.requires_grad
+                or (second is not None and (type(second) is tuple or second.requires_grad))
+            ):
+                stack += _newly_awaited(node, waiting)
+                break
+            if creator in waiting:
+                waiting[creator] += 1
+                break
+            waiting[creator] = 1
+            if creator.creation_op is None:
+                break
+            node = creator
+    return waiting
+
+
+def _newly_awaited(node: Any, waiting: dict[Any, int]) -> list[Any]:
+    """Count the contributions that a node will pass on; which creators were not awaited before and are no leaves."""
+    plan = node.plan
+    if plan is not None and not plan.stands(node):
+        node.first, node.second, node.plan = plan.arguments(node), None, None
+        plan = None
+    used = nodes(node.creation_op, node.first) if plan is None else plan.tensors(node)
+    found = []
+    for creator in used:
+        if creator.requires_grad:
+            if creator in waiting:
+                waiting[creator] += 1
+            else:
+                waiting[creator] = 1
+                if creator.creation_op is not None:
+                    found.append(creator)
+    return found

@@ -1,132 +1,152 @@
 """The short way for pairs: two operands of one plain dtype, as in `h * 0.5 + x`, which long graphs are made of.
 
 The definition is the general way: `Op.__call__` forward, `pull_arrays` backward. What is here gives the same results
-with less asking, and leaves to the general way whatever it does not know, errors included. All other ops go by `plans`.
+with less asking, from the first call on, and leaves to the general way whatever it does not know, errors included. All
+other ops go by `plans` once they are called often.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.modes import SILENCE, is_recording
-from gradcheck.autograd.node import Node
+from gradcheck.autograd import plans
+from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
+from gradcheck.autograd.node import Form, Node, form_of
 from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.plans import Plan
+from gradcheck.autograd.prepared import spreading
 from gradcheck.autograd.pullback import fit, pull_arrays
 from gradcheck.autograd.settled import constant
 
 #: The dtypes whose arithmetic needs no thought.
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
-#: So many plans for numbers are kept, for each op, dtype and type of number.
-_MOST = 1000
+#: So many pairs are known, for each op.
+_MOST = 3000
 _ARRAY, _new = np.ndarray, object.__new__
-_silence, _silent = SILENCE
+_variable, _silent = SILENCE
+_get_silence, _set_silence, _reset_silence = _variable.get, _variable.set, _variable.reset
 
 
-class _OfTwo:
-    """The plan of pairs of tensors, one for each op."""
+class PairPlan(Plan):
+    """The plan of pairs: what the rules give at once, before it is known whether this is asked often."""
 
-    __slots__ = ("_op",)
+    __slots__ = ("_numbers", "op")
 
-    def __init__(self, op: Op) -> None:
-        self._op = op
+    def __init__(self, op: Op, number: Any, array: np.ndarray | None, wanted: int | None) -> None:
+        """Of two tensors; or of a tensor and a number, which is this array, too."""
+        places: list[tuple[int, int | None]] = [(0, None), (1, None)]
+        super().__init__((None, number), places if array is None else places[:1], wanted)
+        self.op, self._numbers = op, () if array is None else (array,)
 
-    def arguments(self, node: Node) -> tuple[Any, ...]:
-        return (node.first, node.second)
+    def general(self, node: Node, gradient: np.ndarray) -> Any:
+        tensors = self.tensors(node)
+        operands = (*[tensor.array for tensor in tensors], *self._numbers)
+        if self.wanted is not None:
+            return self.share(node, gradient, self.wanted, operands)
+        found = enumerate(tensors)
+        return [(tensor, self.share(node, gradient, i, operands)) for i, tensor in found if tensor.requires_grad]
 
-    def pull(self, node: Node, gradient: np.ndarray) -> Any:
-        op, a, b, y = self._op, node.first, node.second, node.data
-        left, right = a.data, b.data
-        shares = []
-        if a.requires_grad:
-            share = op.rules[0](gradient, y, left, right)  # type: ignore[misc]
-            shares.append((a, share if share.shape == left.shape else fit(op, share, left)))
-        if b.requires_grad:
-            share = op.rules[1](gradient, y, left, right)  # type: ignore[misc]
-            shares.append((b, share if share.shape == right.shape else fit(op, share, right)))
-        return shares
+    def share(self, node: Node, gradient: np.ndarray, place: int, operands: tuple[np.ndarray, ...]) -> np.ndarray:
+        """What the tensor at a place receives."""
+        share: np.ndarray = self.op.rules[place](gradient, node.array, *operands)  # type: ignore[misc]
+        operand = operands[place]
+        return share if share.shape == operand.shape else fit(self.op, share, operand)
 
-
-class _WithNumber:
-    """The plan of pairs of a tensor and a number, one for each number."""
-
-    __slots__ = ("_op", "constant", "number")
-
-    def __init__(self, op: Op, number: float, dtype: np.dtype) -> None:
-        self._op, self.number, self.constant = op, number, constant(number, dtype)
-
-    def arguments(self, node: Node) -> tuple[Any, ...]:
-        return (node.first, self.number)
-
-    def pull(self, node: Node, gradient: np.ndarray) -> Any:
-        a = node.first
-        return ((a, self._op.rules[0](gradient, node.data, a.data, self.constant)),)  # type: ignore[misc]
+    def worth_it(self) -> int:
+        return plans.WORTH_IT
 
 
-#: What pulls pairs back.
-PULLS = (_OfTwo.pull, _WithNumber.pull)
+class _Pair:
+    """What an op comes to for two forms, or a form and a number.
+
+    form      of the result
+    constant  the number as an array; None for two tensors
+    spread    what gives both arrays the result's shape, where that is quicker; or None
+    """
+
+    __slots__ = ("both", "constant", "form", "left", "right", "spread")
+
+    def __init__(self, op: Op, form: Form, number: Any = None, array: np.ndarray | None = None) -> None:
+        self.form, self.constant = form, array
+        self.spread: Callable[[np.ndarray, np.ndarray], Any] | None = None
+        self.left, self.right, self.both = (PairPlan(op, number, array, wanted) for wanted in (0, 1, None))
 
 
-def _plans_of_numbers(op: Op) -> Callable[[Any, np.dtype], _WithNumber]:
-    """The plan for a number, of the op's and a dtype's. 1 is no 1.0, and 0.0 no -0.0."""
-    known: dict[tuple[type, np.dtype], dict[Any, _WithNumber]] = {
-        (kind, dtype): {} for kind in (int, float) for dtype in _PLAIN
-    }
+def _pair(op: Op, a: Node, b: Any) -> _Pair | None:
+    """What is known of these operands; None where the general way has more to do, or a mistake to tell."""
+    left = a.formed()
+    if left.dtype is None or left.dtype not in _PLAIN:
+        return None
+    try:
+        if type(b) is int or type(b) is float:
+            return _Pair(op, left, b, constant(b, left.dtype))
+        right = b.formed()
+        if right.dtype is not left.dtype:
+            return None
+        shape = np.broadcast_shapes(left.shape, right.shape)
+    except (ValueError, OverflowError):
+        return None
+    pair = _Pair(op, form_of(np.broadcast_to(np.empty((), left.dtype), shape)))
+    places = [spreading(form.shape, shape) for form in (left, right)]
+    if not (places[0] is None and places[1] is None):
+        pair.spread = partial(_spread, places[0], places[1])
+    return pair
 
-    def plan_of(number: Any, dtype: np.dtype) -> _WithNumber:
-        plans = known[type(number), dtype]
-        plan = plans.get(number)
-        if plan is None or not number:
-            if len(plans) > _MOST:
-                plans.clear()
-            plan = plans[number] = _WithNumber(op, number, dtype)
-        return plan
 
-    return plan_of
+def _spread(place: Any, other: Any, a: np.ndarray, b: np.ndarray) -> Any:
+    return a if place is None else a.take(place), b if other is None else b.take(other)
 
 
 def _operator(name: str) -> Callable[[Any, Any], Any]:
     """An operator that takes the short way for pairs."""
     op = TABLE[name]
     ufunc: Any = op.ufunc
-    of_two, plan_of = _OfTwo(op), _plans_of_numbers(op)
+    known = op.pairs
+
+    def learned(a: Any, b: Any) -> _Pair | None:
+        pair = _pair(op, a, b)
+        if pair is not None:
+            if len(known) > _MOST:
+                known.clear()
+            known[(a.form, b.form) if pair.constant is None else (a.form, type(b), b or str(b))] = pair
+        return pair
 
     def operator(a: Any, b: Any) -> Any:
-        kind, left, other = type(a), a.data, type(b)
-        dtype = left.dtype
-        if dtype not in _PLAIN:
-            return op(a, b)
+        kind, other = type(a), type(b)
         if other is kind:
-            right = b.data
-            if right.dtype is not dtype:
+            pair = known.get((a.form, b.form)) or learned(a, b)
+            if pair is None:
                 return op(a, b)
-            wanted = a.requires_grad or b.requires_grad
-            plan: Any = of_two
+            right, wants = b.array, b.requires_grad
         elif other is float or other is int:
-            plan = plan_of(b, dtype)
-            right, b = plan.constant, None
-            wanted = a.requires_grad
+            pair = known.get((a.form, other, b or str(b))) or learned(a, b)  # 0.0 equals -0.0
+            if pair is None:
+                return op(a, b)
+            right, wants, b = pair.constant, False, None
         else:
             return op(a, b)
-        token = _silence.set(_silent)
+        state = _get_silence(None)
+        token = None if state is KNOWN.silent else _set_silence(_silent) if state is KNOWN.loud else hush(state)
         try:
-            data = ufunc(left, right)
-        except ValueError:  # shapes that do not broadcast
-            return op(a, b)
+            data = ufunc(a.array, right) if pair.spread is None else ufunc(*pair.spread(a.array, right))
         finally:
-            _silence.reset(token)
+            if token is not None:
+                _reset_silence(token)
         if type(data) is not _ARRAY:  # NumPy makes scalars of 0-d results
             data = np.asarray(data)
-        if not wanted or not is_recording():
+        if not (wants or a.requires_grad) or not is_recording():
             return kind.wrap(data)
         node = _new(kind)
-        node.data = data
-        node.grad = None
-        node.requires_grad = True
-        node.creation_op, node.plan = op, plan
-        node.first, node.second = a, b
+        node.array, node.form = data, pair.form
+        if not a.requires_grad:
+            node.plan, node.first, node.second = pair.right, b, a
+        else:
+            node.plan, node.first, node.second = pair.both if wants else pair.left, a, b
+        node.creation_op, node.requires_grad, node.grad = op, True, None
         node.freed = node.retains_grad = False
         return node
 

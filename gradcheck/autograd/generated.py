@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.modes import SILENCE, is_recording
-from gradcheck.autograd.node import Node
+from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
+from gradcheck.autograd.node import Node, form_of, nodes_in
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.pullback import cotangent_of, fit, pull_arrays
-from gradcheck.autograd.tracing import ArrayTrace, TensorTrace, Traced, TracedArray, Untraceable, flat, nodes_in
+from gradcheck.autograd.pullback import cotangent_of, fit
+from gradcheck.autograd.tracing import ArrayTrace, TensorTrace, Traced, TracedArray, Untraceable
 
 
 @lru_cache(maxsize=4096)
@@ -22,37 +23,70 @@ def _code(source: str) -> CodeType:
 
 
 def _made(name: str, parameters: str, body: list[str], names: dict[str, Any]) -> Any:
-    """The function of this body. Graphs differ in constants and shapes more often than in code."""
+    """The function of this body. Graphs differ in constants and shapes more often than in code; but Python adapts code
+    to what it meets, so each function has a copy of its own."""
     source = f"def {name}({parameters}):\n    " + "\n    ".join(body)
     space = {**names, "ndarray": np.ndarray, "asarray": np.asarray}
     exec(_code(source), space)
-    return space[name]
+    function: Any = space[name]
+    function.__code__ = function.__code__.replace()
+    return function
 
 
-_TAKE_APART = {1: ["a0 = node.first"], 2: ["a0 = node.first", "a1 = node.second"]}
-
-
-def applied(kind: type[Node], op: Op, bound: tuple[Any, ...], plan: Any) -> Callable[..., Any]:
+def applied(kind: type[Node], op: Op, bound: tuple[Any, ...], plan: Callable[[int | None], Any]) -> Callable[..., Any]:
     """A function of an op's tensors that computes it and links the result to them."""
     trace = ArrayTrace()
     leaves = nodes_in(bound)
     given = iter([TracedArray(leaf.data, f"x{i}", trace) for i, leaf in enumerate(leaves)])
     result = trace.apply(op, tuple(_replaced(arg, given) for arg in bound))
+    if result.name.startswith("x"):  # a result is an array of its own
+        raise Untraceable
     count = len(leaves)
-    parameters = ", ".join(f"a{i}" for i in range(count))
-    wants = " or ".join(f"a{i}.requires_grad" for i in range(count))
-    first, second = (parameters, None) if count == 1 else ("a0", "a1") if count == 2 else (f"({parameters})", None)
-    body = [*(f"x{i} = a{i}.data" for i in range(count)), "token = silence.set(silent)", "try:"]
-    body += [f"    {line}" for line in trace.lines]
-    body += ["finally:", "    silence.reset(token)", f"y = {result.name}"]
+    lines = [*(f"x{i} = a{i}.array" for i in range(count)), *_silently(trace.code([result]))]
+    lines += [f"y = {result.name}", "node = new(kind)", "node.array = y", "node.form = form"]
+    names = {"new": object.__new__, "kind": kind, "op": op, "form": form_of(result.data)}
     if op.rules and result.data.dtype.kind == "f":
-        body += [f"if ({wants}) and is_recording():", "    node = new(kind)", "    node.data = y"]
-        body += ["    node.grad = None", "    node.requires_grad = True", "    node.creation_op = op"]
-        body += ["    node.plan = plan", f"    node.first = {first}", f"    node.second = {second}"]
-        body += ["    node.freed = node.retains_grad = False", "    return node"]
-    body.append("return wrap(y)")
-    names = {"silence": SILENCE[0], "silent": SILENCE[1], "new": object.__new__, "kind": kind, "op": op, "plan": plan}
-    return _made("apply", parameters, body, {**trace.names, **names, "wrap": kind.wrap, "is_recording": is_recording})  # type: ignore[no-any-return]
+        floats = [i for i, leaf in enumerate(leaves) if leaf.data.dtype.kind == "f"]
+        lines += _linked(count, floats, names, plan)
+    lines += ["node.grad = node.creation_op = node.plan = node.second = None", "node.first = ()"]
+    lines += ["node.requires_grad = node.freed = node.retains_grad = False", "return node"]
+    parameters = ", ".join(f"a{i}" for i in range(count))
+    variable, silent = SILENCE
+    names |= {"get_silence": variable.get, "set_silence": variable.set, "reset_silence": variable.reset}
+    names |= {"silent": silent, "known": KNOWN, "hush": hush}
+    return _made("apply", parameters, lines, {**trace.names, **names, "is_recording": is_recording})  # type: ignore[no-any-return]
+
+
+def _silently(lines: list[str]) -> list[str]:
+    hushed = "None if state is known.silent else set_silence(silent) if state is known.loud else hush(state)"
+    tried = ["try:", *(f"    {line}" for line in lines), "finally:", "    if token is not None: reset_silence(token)"]
+    return ["state = get_silence(None)", f"token = {hushed}", *tried]
+
+
+def _linked(count: int, floats: list[int], names: dict[str, Any], plan: Callable[[int | None], Any]) -> list[str]:
+    """The lines that link the result to tensors that require a gradient: to one of them, or to all."""
+    every = f"({', '.join(f'a{i}' for i in range(count))})"
+    ways = []
+    for i in floats:
+        names[f"plan{i}"] = plan(i)
+        others = [f"not a{j}.requires_grad" for j in floats if j != i]
+        second = "None" if count == 1 else f"a{1 - i}" if count == 2 else every
+        ways.append((" and ".join([f"a{i}.requires_grad", *others]), f"plan{i}", f"a{i}", second))
+    if len(floats) > 1:
+        names["plan"] = plan(None)
+        pair = ("a0", "a1") if count == 2 else (every, "None")
+        wanting = " or ".join(f"a{i}.requires_grad" for i in floats)
+        ways = [(wanting, "plan", *pair)] if len(floats) > 2 else [*ways, (wanting, "plan", *pair)]
+    lines = ["if is_recording():"]
+    for condition, how, first, second in ways:
+        lines += [f"    if {condition}:", "        node.grad = None", "        node.requires_grad = True"]
+        lines += ["        node.creation_op = op", f"        node.plan = {how}", f"        node.first = {first}"]
+        lines += [
+            f"        node.second = {second}",
+            "        node.freed = node.retains_grad = False",
+            "        return node",
+        ]
+    return lines
 
 
 def _replaced(arg: Any, given: Any) -> Any:
@@ -78,50 +112,74 @@ def composed(
         raise Untraceable
     names = ", ".join(part.name for part in parts)
     parameters = ", ".join(f"a{i}" for i in range(len(leaves)))
-    body = [*trace.lines, f"return ({names},)" if type(made) is tuple else f"return {names}"]
+    body = [*trace.code(parts), f"return ({names},)" if type(made) is tuple else f"return {names}"]
     return _made("compose", parameters, body, trace.names)  # type: ignore[no-any-return]
 
 
-def pulled(node: Node, gradient: np.ndarray, tensors: Sequence[Node]) -> Callable[[Node, np.ndarray], Any]:
-    """A function of a node like this one, and its gradient, that gives what each of its tensors receives."""
+def pulled(node: Node, gradient: np.ndarray, plan: Any) -> Callable[[Node, np.ndarray], Any]:
+    """A function of a node like this one, and its gradient, that gives what its tensors receive, as the plan has it."""
     op: Any = node.creation_op
     trace = ArrayTrace()
-    count = len(tensors)
-    g, y = TracedArray(gradient, "g", trace), TracedArray(node.data, "y", trace)
-    given = iter([TracedArray(tensor.data, f"x{i}", trace) for i, tensor in enumerate(tensors)])
+    tensors = plan.tensors(node)
+    g, y = TracedArray(gradient, "g", trace), TracedArray(node.array, "y", trace)
+    items = [TracedArray(tensor.array, f"x{i}", trace) for i, tensor in enumerate(tensors)]
+    given = iter(items)
     values = [_replaced(arg, given) for arg in node.arguments]
-    body = ["if type(g) is not ndarray:", "    return general(node, g)", "y = node.data"]
-    body += _TAKE_APART.get(count, [f"{', '.join(f'a{i}' for i in range(count))} = node.first"])
-    body += [f"x{i} = a{i}.data" for i in range(count)]
-    body += ["try:", *(f"    {line}" for line in _shares(op, values, (g, y), trace))]
-    body += ["except Exception:", "    return general(node, g)"]  # which has words for it
-    names = {**trace.names, "general": pull_arrays}
-    return _made("pull", "node, g", body, names)  # type: ignore[no-any-return]
+
+    def made(i: int) -> Any:
+        position, index = plan.places[i]
+        share = cotangent_of(op, position, g, y, values)
+        return fit(op, share if index is None else share[index], items[i])
+
+    wanting = [i for i, item in enumerate(items) if item.data.dtype.kind == "f"]
+    if plan.wanted is None:
+        lines = (_both if len(wanting) == 2 else _each)(made, wanting, trace)
+    else:
+        lines = _only(made, plan, trace)
+    head = ["if type(g) is not ndarray:", "    return general(node, g)"] if not node.shape else []
+    head += _taken_apart(len(tensors), plan, lines)
+    body = [*head, "try:", *(f"    {line}" for line in lines), "except Exception:", "    return general(node, g)"]
+    return _made("pull", "node, g", body, {**trace.names, "general": plan.general})  # type: ignore[no-any-return]
 
 
-def _shares(op: Op, values: list[Any], results: tuple[Traced, Traced], trace: ArrayTrace) -> list[str]:
-    """The lines that make each tensor's share, and give a list of those that want one; one alone always does."""
+def _taken_apart(count: int, plan: Any, lines: list[str]) -> list[str]:
+    """The lines that name a node's parts, as far as the others ask for them."""
+    names = [f"a{i}" for i in range(count)]
+    if plan.wanted is None:
+        found = ["a0 = node.first", "a1 = node.second"] if count == 2 else [f"{', '.join(names)} = node.first"]
+    elif count > 2:
+        found = [f"{', '.join(names)} = node.second"]
+    else:
+        found = [f"a{plan.wanted} = node.first", *([f"a{1 - plan.wanted} = node.second"] if count == 2 else [])]
+    found += [f"x{i} = a{i}.array" for i in range(count)]
+    used = set(re.findall(r"\w+", "\n".join(lines)))
+    asked = ["y = node.array"] if "y" in used else []
+    for line in reversed(found):
+        if used & set(line.partition(" = ")[0].split(", ")):
+            used |= set(re.findall(r"\w+", line.partition(" = ")[2]))
+            asked.insert(0, line)
+    return asked
+
+
+def _only(made: Callable[[int], Any], plan: Any, trace: ArrayTrace) -> list[str]:
+    """The lines that make the share of the only tensor that requires a gradient."""
+    share = made(plan.wanted or 0)
+    return [*trace.code([share]), f"return {trace.written(share)}"]
+
+
+def _both(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> list[str]:
+    """The lines that make the shares of the two tensors that do."""
+    shares = [made(i) for i in wanting]
+    pairs = ", ".join(f"(a{i}, {trace.written(share)})" for i, share in zip(wanting, shares, strict=True))
+    asked = " and ".join(f"a{i}.requires_grad" for i in wanting)
+    return [f"if not ({asked}):", "    return general(node, g)", *trace.code(shares), f"return ({pairs})"]
+
+
+def _each(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> list[str]:
+    """The lines that make the shares of those of several tensors that do, in order."""
     body = ["found = []"]
-    floats = [item for item in flat(values) if isinstance(item, Traced) and item.data.dtype.kind == "f"]
-    for position, value in enumerate(values):
-        traced = [item for item in floats if any(item is other for other in flat([value]))]
-        if not traced:
-            continue
-        start = len(trace.lines)
-        made = cotangent_of(op, position, *results, values)
-        pairs = zip(made, value, strict=True) if position == op.sequence else [(made, value)]
-        shares = [(fit(op, share, item), _owner(item)) for share, item in pairs]
-        lines = trace.lines[start:]
-        if len(floats) == 1:
-            share, owner = shares[0]
-            return [*lines, f"return (({owner}, {trace.written(share)}),)"]
-        wanted = " or ".join(f"{_owner(item)}.requires_grad" for item in traced)
-        body += [f"if {wanted}:", *(f"    {line}" for line in lines)]
-        for share, owner in shares:
-            keep = f"found.append(({owner}, {trace.written(share)}))"
-            body.append(f"    {keep}" if len(traced) == 1 else f"    if {owner}.requires_grad: {keep}")
+    for i in wanting:
+        share = made(i)
+        body += [f"if a{i}.requires_grad:", *(f"    {line}" for line in trace.code([share]))]
+        body.append(f"    found.append((a{i}, {trace.written(share)}))")
     return [*body, "return found"]
-
-
-def _owner(item: Traced) -> str:
-    return f"a{item.name[1:]}"

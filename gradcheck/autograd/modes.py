@@ -29,6 +29,27 @@ def _state_of_silence() -> tuple[ContextVar[Any], Any]:
 #: To be set for a moment, in a twentieth of the time that `np.errstate` takes: that variable, and that value.
 SILENCE = _state_of_silence()
 
+
+class _Known:
+    """Values of that variable that others have set: the last one that silences all, and the last that does not."""
+
+    silent: Any = SILENCE[1]
+    loud: Any = None
+
+
+#: What is known of others' settings, that quick code need not ask NumPy.
+KNOWN = _Known()
+
+
+def hush(state: Any) -> Token[Any] | None:
+    """Silence NumPy, whose variable holds `state`, of which nothing is known yet; None where it is silent already."""
+    if set(np.geterr().values()) == {"ignore"}:
+        KNOWN.silent = state
+        return None
+    KNOWN.loud = state
+    return SILENCE[0].set(SILENCE[1])
+
+
 is_recording = _recording.get
 default_dtype = _default_dtype.get
 #: Whether NumPy's warnings are off already.
@@ -71,13 +92,19 @@ def quiet() -> AbstractContextManager[None]:
 class _WithoutWarnings:
     """A class, since a generator's context costs several small ops."""
 
-    __slots__ = ("_state", "_token")
+    __slots__ = ("_silence", "_state", "_token")
 
     def __enter__(self) -> None:
         self._token = _quiet.set(True)
-        self._state = np.errstate(all="ignore")
-        self._state.__enter__()
+        self._state = None if SILENCE[0] is not _quiet else np.errstate(all="ignore")
+        if self._state is None:
+            self._silence = SILENCE[0].set(SILENCE[1])
+        else:
+            self._state.__enter__()
 
     def __exit__(self, *error: object) -> None:
-        self._state.__exit__(None, None, None)
+        if self._state is None:
+            SILENCE[0].reset(self._silence)
+        else:
+            self._state.__exit__(None, None, None)
         _quiet.reset(self._token)

@@ -2,38 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Self, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 
+#: The dtypes that a plan knows: two floats, booleans and integers.
+DTYPES = {np.dtype(char): np.dtype(char) for char in "fd?l"}
 _new = object.__new__
 N = TypeVar("N", bound="Node")
+
+
+#: So many forms are known at a time.
+_MOST = 10_000
+_FORMS: dict[tuple[tuple[int, ...], np.dtype], Form] = {}
+
+
+class Form:
+    """A shape and a dtype: one object for all plain arrays that have them, which tells these by itself."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...] = (), dtype: np.dtype | None = None) -> None:
+        self.shape, self.dtype = shape, dtype
+
+
+#: That of all arrays of other classes or dtypes: nothing is known of these.
+OTHER = Form()
+
+
+def form_of(array: np.ndarray) -> Form:
+    """The form of an array."""
+    dtype = DTYPES.get(array.dtype)
+    if dtype is None or type(array) is not np.ndarray:
+        return OTHER
+    found = _FORMS.get((array.shape, dtype))
+    if found is None:
+        if len(_FORMS) > _MOST:
+            _FORMS.clear()
+        found = _FORMS[array.shape, dtype] = Form(array.shape, dtype)
+    return found
 
 
 class Node(Operators):
     """A value in a graph: what `Tensor` and the formulas of the case language have in common.
 
-    data           the values, an `ndarray`
+    data           the values, an `ndarray`; `array` is where they are kept
+    form           what is known of the array's shape and dtype, once somebody asked (`form_of`); None before
     grad           what backward passes have added up here, a node of the same shape and dtype; None before the first
     requires_grad  whether gradients flow to it
     creation_op    the op that made it; None for a leaf
     plan           what made it the short way (`fast`, `plans`); None where the general way did
-    first, second  without a plan the arguments of that op, and None. With one its nodes, or their tuple if there are
-                   more than two: the fewer containers a long graph is made of, the less there is to collect
+    first, second  without a plan the arguments of that op, and None; with one what its kind of plan says. The fewer
+                   containers a long graph is made of, the less there is to collect
     freed          whether a backward pass has freed what the node saved for it
     retains_grad   whether passes leave a gradient here too, although it is no leaf
     """
 
     __slots__ = (
-        *("data", "grad", "requires_grad", "creation_op", "plan", "first", "second", "freed", "retains_grad"),
+        *("array", "form", "grad", "requires_grad", "creation_op", "plan", "first", "second", "freed", "retains_grad"),
         "__weakref__",
     )
 
-    data: np.ndarray
+    array: np.ndarray
+    form: Form | None
     grad: Self | None
     requires_grad: bool
     creation_op: Op | None
@@ -44,12 +80,18 @@ class Node(Operators):
     retains_grad: bool
 
     def __init__(self, data: np.ndarray, requires_grad: bool = False) -> None:
-        self.data = data
+        self.array = data
+        self.form = None
         self.grad = None
         self.requires_grad = requires_grad
         self.creation_op = self.plan = self.second = None
         self.first = ()
         self.freed = self.retains_grad = False
+
+    def formed(self) -> Form:
+        """Its form, from now on known."""
+        self.form = form_of(self.array)
+        return self.form
 
     @classmethod
     def wrap(cls, data: np.ndarray) -> Self:
@@ -58,23 +100,31 @@ class Node(Operators):
         Node.__init__(node, data)
         return node
 
+    def _exchange(self, data: np.ndarray) -> None:
+        self.array, self.form = data, None
+
+    if TYPE_CHECKING:
+        data: np.ndarray
+    else:
+        data = property(attrgetter("array"), _exchange)
+
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.data.shape
+        return self.array.shape
 
     @property
     def dtype(self) -> np.dtype:
-        return self.data.dtype
+        return self.array.dtype
 
     @property
     def ndim(self) -> int:
-        return self.data.ndim
+        return self.array.ndim
 
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.data, dtype=dtype, copy=copy)
+        return np.array(self.array, dtype=dtype, copy=copy)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -94,8 +144,8 @@ class Node(Operators):
 def recorded(kind: type[N], data: np.ndarray, op: Op, args: tuple[Any, ...]) -> N:
     """The node that `op` made of its arguments; it requires a gradient."""
     node = _new(kind)
-    node.data = data
-    node.grad = None
+    node.array = data
+    node.form = node.grad = None
     node.requires_grad = True
     node.creation_op = op
     node.plan = node.second = None
@@ -135,10 +185,23 @@ def plain_and_wanted(op: Op, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
     values, wanted = list(args), False
     for position, arg in enumerate(args):
         if isinstance(arg, Node):
-            values[position] = arg.data
+            values[position] = arg.array
             wanted = wanted or arg.requires_grad
     if op.sequence is not None:
         items = args[op.sequence]
-        values[op.sequence] = [item.data if isinstance(item, Node) else item for item in items]
+        values[op.sequence] = [item.array if isinstance(item, Node) else item for item in items]
         wanted = wanted or any(isinstance(item, Node) and item.requires_grad for item in items)
     return values, wanted
+
+
+def flat(args: Sequence[Any]) -> list[Any]:
+    """Arguments, and those in lists of them, in their order."""
+    found: list[Any] = []
+    for arg in args:
+        found += flat(arg) if isinstance(arg, (list, tuple)) else [arg]
+    return found
+
+
+def nodes_in(args: Sequence[Any]) -> list[Any]:
+    """The nodes among arguments and in lists of them, in their order."""
+    return [arg for arg in flat(args) if hasattr(arg, "requires_grad")]

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.families import FAMILIES
+from gradcheck.autograd.methods import offer
 from gradcheck.autograd.modes import is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
@@ -28,6 +29,8 @@ Rule = Callable[..., Any]
 _WITHOUT_HANDLER = frozenset((np.ndarray, float, int, bool, str, tuple, list, slice, type(None)))
 #: The names of all ops, and others for the same, to the module that enters them in the table.
 _HOMES = {name: f"gradcheck.autograd.ops.{family}" for family, names in FAMILIES.items() for name in names.split()}
+for _name in _HOMES:
+    offer(_name)
 
 
 class _Table(dict[str, "Op"]):
@@ -106,6 +109,8 @@ class Op(Signature):
     #: By the kinds of arguments what the short way has prepared, and how often it was asked for.
     plans: dict[Any, Any] = field(init=False, default_factory=dict)
     calls: dict[Any, int] = field(init=False, default_factory=dict)
+    #: The same for its two operands as an operator has them (`fast`).
+    pairs: dict[Any, Any] = field(init=False, default_factory=dict)
     #: What promotion comes to, by the kinds of arguments.
     _forms: dict[tuple[Any, ...], Settled | None] = field(init=False, default_factory=dict)
 
@@ -284,6 +289,8 @@ def _register(entry: Op, aliases: tuple[str, ...]) -> None:
     for alias in aliases:
         if alias in TABLE or ALIASES.setdefault(alias, entry.name) != entry.name:
             raise ValueError(f"the op name {alias!r} is already in the table")
+    for name in (entry.name, *aliases):
+        offer(name)
 
 
 def lookup(name: str) -> Op | None:

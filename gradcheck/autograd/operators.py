@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gradcheck.autograd.methods import Methods, Offered
 from gradcheck.autograd.op import SHORT, TABLE, lookup, whole_table
 
 
@@ -29,7 +30,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return operator
 
 
-class Operators:
+class Operators(Methods):
     """Operators, and every op of the table that is a method, looked up by name when they are used."""
 
     __slots__ = ()
@@ -60,13 +61,9 @@ class Operators:
 
     __hash__ = object.__hash__
 
-    def __getattr__(self, name: str) -> Any:
-        entry = lookup(name) if name[:1] != "_" else None
-        if entry is None or not entry.method:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        found = property(entry) if name in PROPERTIES else _method(name, entry)
-        setattr(Operators, name, found)  # the next time it is found at once
-        return getattr(self, name)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __dir__(self) -> list[str]:
         methods = [name for name, entry in whole_table().items() if entry.method and "." not in name]
@@ -85,3 +82,16 @@ def _method(name: str, entry: Any) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"{entry.signature}\n\n{entry.doc}"
     return method
+
+
+def _found(name: str, kind: type) -> Any:
+    """The attribute of this name, from now on of the class. Raises AttributeError."""
+    entry = lookup(name)
+    if entry is None or not entry.method:
+        raise AttributeError(f"{kind.__name__} has no attribute {name!r}")
+    found = property(entry) if name in PROPERTIES else _method(name, entry)
+    setattr(Methods, name, found)
+    return found
+
+
+Offered.find = staticmethod(_found)

@@ -1,7 +1,7 @@
 """Plans: what an op comes to for arguments of one kind, prepared once and then run as a straight line of NumPy calls.
 
 The definition is the general way: `Op.__call__` forward, `pull_arrays` backward. A graph that applies the same op to
-small arrays of the same shapes many times pays mostly for asking: what the arguments are called, who handles them, what
+arrays of the same shapes many times pays mostly for asking: what the arguments are called, who handles them, what
 their dtypes come to, which ops a rule calls with which arguments. A plan has asked all this before. Its forward is the
 op's own, its gradients are the op's own rules, written down as they went (`tracing`); so both ways give the same bits,
 and whatever a plan does not know, errors included, it leaves to the general way.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.modes import default_dtype, quiet
-from gradcheck.autograd.node import Node
+from gradcheck.autograd.node import DTYPES, Node, nodes_in
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import pull_arrays
 
@@ -25,77 +25,118 @@ from gradcheck.autograd.pullback import pull_arrays
 WORTH_IT = 16
 #: Where an op is called in more ways than this, it is no loop that calls it: what is known of them is forgotten.
 MOST_KINDS = 1000
-#: More elements take so long that asking takes no time.
+#: Of larger arrays only elementwise ops have plans: others may hold masks and places as large.
 MOST_ELEMENTS = 1 << 14
 _FLOAT64 = np.dtype(np.float64)
 _PLAIN = frozenset((int, bool, str, NoneType, EllipsisType))
 
 
 class Plan:
-    """How nodes made by one op are pulled back.
+    """How nodes that one op has made of tensors of one kind are pulled back.
 
-    bound   the op's arguments, with None for each node
-    places  where each of its nodes stands: the argument, and the place in it if that is a sequence
+    wanted  the place of the only tensor that requires a gradient; None where several do, or may
+    one     `one(node, gradient)`: the share of that one; None where there may be several
+    pull    `pull(node, gradient)`: pairs of a tensor and its share
+
+    A node holds its tensors. `first` is the wanted one, and `second` the other, or all of them if they are more than
+    two. Where several are wanted, they are the two, or `first` is all of them.
     """
 
-    __slots__ = ("_bound", "_places", "pull")
+    __slots__ = ("_bound", "_calls", "one", "places", "pull", "wanted")
 
-    def __init__(self, bound: tuple[Any, ...], places: list[tuple[int, int | None]]) -> None:
-        self._bound, self._places = bound, places
-        self.pull: Callable[[Node, np.ndarray], Any] = self._first_pull
+    def __init__(self, bound: tuple[Any, ...], places: list[tuple[int, int | None]], wanted: int | None) -> None:
+        """`bound` are the op's arguments, with None for each node, `places` say where each of its nodes stands: the
+        argument, and the place in it if that is a sequence."""
+        self._bound, self.places, self.wanted, self._calls = bound, places, wanted, 0
+        self.one: Callable[[Node, np.ndarray], np.ndarray] | None = None if wanted is None else self._early_one
+        self.pull: Callable[[Node, np.ndarray], Any] = self._early_pull if wanted is None else self._pull_one
+
+    def tensors(self, node: Any) -> tuple[Any, ...]:
+        """The nodes that a node was made of, in their order."""
+        count, first, second = len(self.places), node.first, node.second
+        if self.wanted is None:
+            return (first, second) if count == 2 else first
+        if count > 2:
+            return second  # type: ignore[no-any-return]
+        return (first,) if count == 1 else (second, first) if self.wanted else (first, second)
+
+    def stands(self, node: Any) -> bool:
+        """Whether the tensors that required a gradient when the node was made are those that do now."""
+        if self.wanted is not None:
+            for place, tensor in enumerate(self.tensors(node)):
+                if tensor.requires_grad != (place == self.wanted):
+                    return False
+        return True
 
     def arguments(self, node: Node) -> tuple[Any, ...]:
         """What the op was applied to."""
         found = list(self._bound)
-        for (position, index), tensor in zip(self._places, tensors_of(node), strict=True):
+        for (position, index), tensor in zip(self.places, self.tensors(node), strict=True):
             if index is None:
                 found[position] = tensor
             else:
                 found[position] = [*found[position][:index], tensor, *found[position][index + 1 :]]
         return tuple(found)
 
-    def _first_pull(self, node: Node, gradient: np.ndarray) -> Any:
-        """Write down what the rules do, once the first gradient is here."""
+    def general(self, node: Node, gradient: np.ndarray) -> Any:
+        """What `one` gives, or `pull` where several are wanted, the general way."""
+        shares = pull_arrays(node, gradient)
+        return shares if self.wanted is None else shares[0][1]
+
+    def _early_one(self, node: Node, gradient: np.ndarray) -> Any:
+        self._early(node, gradient)
+        return self.general(node, gradient)
+
+    def _early_pull(self, node: Node, gradient: np.ndarray) -> Any:
+        self._early(node, gradient)
+        return self.general(node, gradient)
+
+    def _pull_one(self, node: Node, gradient: np.ndarray) -> Any:
+        return ((node.first, self.one(node, gradient)),)  # type: ignore[misc]
+
+    def _early(self, node: Node, gradient: np.ndarray) -> None:
+        """Write down what the rules do, once it is worth it."""
+        self._calls += 1
+        if self._calls < self.worth_it():
+            return
         from gradcheck.autograd.generated import pulled  # few processes call any op so often
 
         try:
-            self.pull = pulled(node, gradient, tensors_of(node))
+            made = pulled(node, gradient, self)
         except Exception:  # whatever it is, the general way has words for it
-            self.pull = pull_arrays
-        return pull_arrays(node, gradient)
+            made = self.general
+        if self.wanted is None:
+            self.pull = made
+        else:
+            self.one = made
 
-
-def tensors_of(node: Any) -> tuple[Any, ...]:
-    """The nodes that a node with a plan was made of."""
-    if type(node.first) is tuple:
-        return node.first
-    return (node.first,) if node.second is None else (node.first, node.second)
+    def worth_it(self) -> int:
+        """After how many gradients. Who has a plan has been called often."""
+        return 1
 
 
 def short_way(kind: type[Node]) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]:
     """`op(*args, **kwargs)` on tensors of this kind: by its plan, or the general way."""
-    #: By the types of arguments whether these are a tensor and what is told by its value.
-    leading: dict[tuple[type, ...], bool] = {}
 
     def planned(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensors: Any = args
         if len(args) == 1 and not kwargs and type(args[0]) is kind:
-            data = args[0].data
-            key: Any = (data.shape, data.dtype.char)
+            key: Any = args[0].form or args[0].formed()
         else:
-            types = tuple(map(type, (*args, *kwargs.values()))) if kwargs else tuple(map(type, args))
-            leads = leading.get(types)
-            if leads is None:
-                leads = leading[types] = types[0] is kind and args != () and _PLAIN.issuperset(types[1:])
-            if leads:
-                data = args[0].data
-                tensors = args[:1]
-                key = (types, data.shape, data.dtype.char, args[1:], *kwargs.items())
-            else:
-                told = _all_told(kind, args, kwargs)
-                if told is None:
+            told: list[Any] = []
+            tensors = []
+            for arg in args:
+                given = type(arg)
+                if given is kind:
+                    told.append(arg.form or arg.formed())
+                    tensors.append(arg)
+                elif given in _PLAIN:
+                    told += (given, arg)
+                elif not _told(arg, kind, told, tensors):
                     return op.general(args, kwargs)
-                key, tensors = told
+            if kwargs and not _named(kwargs, kind, told):
+                return op.general(args, kwargs)
+            key = tuple(told)
         found = op.plans.get(key)
         if found is None:
             _count(kind, op, (args, kwargs), key)
@@ -109,29 +150,18 @@ def short_way(kind: type[Node]) -> Callable[[Op, tuple[Any, ...], dict[str, Any]
     return planned
 
 
-def _all_told(
-    kind: type[Node], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], list[Any]] | None:
-    """What a plan must know of all arguments, and the tensors among them; None where it cannot know it."""
-    key: list[Any] = []
+def _named(kwargs: dict[str, Any], kind: type[Node], key: list[Any]) -> bool:
+    """Add to the key what a plan must know of named arguments; whether it can know all. None is a tensor."""
+    key += kwargs
     tensors: list[Any] = []
-    for arg in args:
-        if not _told(arg, kind, key, tensors):
-            return None
-    if kwargs:
-        key += kwargs
-        named: list[Any] = []
-        if not all(_told(arg, kind, key, named) for arg in kwargs.values()) or named:
-            return None
-    return tuple(key), tensors
+    return all(_told(arg, kind, key, tensors) for arg in kwargs.values()) and not tensors
 
 
 def _told(arg: Any, kind: type[Node], key: list[Any], tensors: list[Any]) -> bool:
     """Add to the key what a plan must know of an argument; whether it can know all."""
     given = type(arg)
     if given is kind:
-        data = arg.data
-        key += (data.shape, data.dtype.char)
+        key.append(arg.form or arg.formed())
         tensors.append(arg)
     elif given in _PLAIN:
         key += (given, arg)
@@ -140,10 +170,15 @@ def _told(arg: Any, kind: type[Node], key: list[Any], tensors: list[Any]) -> boo
         return bool(arg == arg)
     elif given is tuple or given is list:
         key += (given, len(arg))
-        return all(_told(item, kind, key, tensors) for item in arg)
+        for item in arg:
+            if type(item) is int:
+                key += (int, item)
+            elif not _told(item, kind, key, tensors):
+                return False
     elif given is slice:
-        key.append(given)
-        return all(_told(part, kind, key, tensors) for part in (arg.start, arg.stop, arg.step))
+        parts = (arg.start, arg.stop, arg.step)
+        key += (given, *parts, *map(type, parts))
+        return _PLAIN.issuperset(map(type, parts))
     elif isinstance(arg, np.dtype):
         key += (np.dtype, arg.char)
     else:
@@ -151,7 +186,7 @@ def _told(arg: Any, kind: type[Node], key: list[Any], tensors: list[Any]) -> boo
     return True
 
 
-def _count(kind: type[Node], op: Op, call: tuple[tuple[Any, ...], dict[str, Any]], key: tuple[Any, ...]) -> None:
+def _count(kind: type[Node], op: Op, call: tuple[tuple[Any, ...], dict[str, Any]], key: Any) -> None:
     """Count the call, and prepare a plan where there are many like it."""
     calls = op.calls
     if len(calls) > MOST_KINDS:
@@ -169,7 +204,6 @@ def prepared(kind: type[Node], op: Op, bound: tuple[Any, ...]) -> Callable[..., 
     """A function of the nodes among an op's arguments, in their order, that gives its result; None where it cannot be
     prepared: one that stands within an index is no creator."""
     from gradcheck.autograd.generated import applied, composed
-    from gradcheck.autograd.tracing import DTYPES, nodes_in
 
     if any(parameter.name == "generator" for parameter in op.parameters):
         return None
@@ -177,15 +211,15 @@ def prepared(kind: type[Node], op: Op, bound: tuple[Any, ...]) -> Callable[..., 
     if len(places) < len(leaves) and not op.composite:
         return None
     arrays = [leaf.data for leaf in leaves]
-    if not leaves or any(type(array) is not np.ndarray or array.dtype.char not in DTYPES for array in arrays):
+    if not leaves or any(type(array) is not np.ndarray or array.dtype not in DTYPES for array in arrays):
         return None
-    if sum(array.size for array in arrays) > MOST_ELEMENTS:
+    if not op.elementwise and sum(array.size for array in arrays) > MOST_ELEMENTS:
         return None
     try:
         with quiet():
             if op.composite:
                 return composed(op, bound, (kind, leaves), partial(prepared, kind))
-            return applied(kind, op, bound, Plan(tuple(map(_without_nodes, bound)), places))
+            return applied(kind, op, bound, partial(Plan, tuple(map(_without_nodes, bound)), places))
     except Exception:  # whatever it is, the general way has words for it
         return None
 

@@ -13,18 +13,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradcheck.autograd.node import Node
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.node import DTYPES, Node, flat
+from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.operators import Operators
-from gradcheck.autograd.prepared import function_of
+from gradcheck.autograd.prepared import are_defaults, asks_for_values, function_of, spreading
+from gradcheck.autograd.prepared.pieces import selection
 from gradcheck.autograd.settled import constant, kinds_of, settled
+from gradcheck.autograd.straight import Line, written
 
-#: The dtypes that a plan knows, by their characters: two floats, booleans and integers.
-DTYPES = frozenset("fd?lq")
 #: Written out where they stand; all other values are named.
 _WRITTEN = (int, bool, type(None))
-
-
 #: Functions that treat a number otherwise than an array that holds it.
 _POWERS = (np.power, np.float_power)
 
@@ -72,21 +70,35 @@ class Trace:
     """The calls so far, and the values of the names in them."""
 
     kind = Traced
+    #: The values are arrays: one that is computed twice need not be.
+    is_plain = False
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
         self.names: dict[str, Any] = {}
+        self._known: dict[int, tuple[str, Any]] = {}
+        self._made: dict[str, Traced] = {}
+        self._count = 0
 
     def named(self, value: Any) -> str:
         """How a value that is no traced one is written."""
         if type(value) in _WRITTEN:
             return repr(value)
-        name = f"c{len(self.names)}"
-        if type(value) is np.ndarray:
-            value = value.copy()
-            value.flags.writeable = False
-        self.names[name] = value
-        return name
+        if id(value) not in self._known:
+            name = f"c{len(self.names)}"
+            self._known[id(value)] = (name, value)  # held, so that no other has its id
+            if type(value) is np.ndarray:
+                value = value.copy()
+                value.flags.writeable = False
+            self.names[name] = value
+            return name
+        return self._known[id(value)][0]
+
+    def code(self, kept: Sequence[Any]) -> list[str]:
+        """The calls since this was last asked, as code that leaves what is `kept`."""
+        lines, self.lines = self.lines, []
+        self._made.clear()
+        return written(lines, frozenset(item.name for item in flat(kept) if isinstance(item, Traced)))
 
     def written(self, arg: Any) -> str:
         """How an argument is written."""
@@ -100,21 +112,34 @@ class Trace:
     def apply(self, op: Op, args: tuple[Any, ...]) -> Traced:
         """Write down one op. Raises Untraceable where what it gives depends on more than shapes."""
         values = [_plain(arg) for arg in args]
-        if any(p.name == "generator" for p in op.parameters) or _asks_for_values(op, values):
+        if any(p.name == "generator" for p in op.parameters) or asks_for_values(op, values):
             raise Untraceable
         data = op.compute(values)
-        if type(data) is not np.ndarray or data.dtype.char not in DTYPES:
+        if type(data) is not np.ndarray or data.dtype not in DTYPES:
             raise Untraceable
-        wanted = bool(op.rules) and any(_wanted(arg) for arg in flat(args))
-        return self.add(data, self.call(op, args, values), wanted)
+        wanted = bool(op.rules) and any(isinstance(arg, Traced) and arg.requires_grad for arg in flat(args))
+        called = self.call(op, args, values)
+        return called if isinstance(called, Traced) else self.add(data, called, args, wanted)
 
-    def add(self, data: Any, code: str, wanted: bool = False, *, is_scalar: bool = False) -> Traced:
-        """Write down what came to this; NumPy makes scalars of 0-d results."""
-        name = f"t{len(self.lines)}"
-        self.lines.append(f"{name} = asarray({code})" if is_scalar else f"{name} = {code}")
-        return self.kind(np.asarray(data), name, self, wanted)
+    def add(self, data: Any, code: str, args: Sequence[Any], wanted: bool = False, call: Sequence[Any] = ()) -> Traced:
+        """Write down what came to this, a call of a ufunc as it and its written operands, too. What is computed twice
+        is written once; NumPy makes scalars of 0-d results."""
+        is_scalar = type(data) is not np.ndarray
+        code = f"asarray({code})" if is_scalar else code
+        made = self._made.get(code)
+        if made is None:
+            self._count += 1
+            made = self.kind(np.asarray(data), f"t{self._count}", self, wanted)
+            sources = frozenset(item.name for item in flat(args) if isinstance(item, Traced))
+            operands = () if is_scalar or len(call) < 2 else (self.named(call[0]), *call[1:])
+            kind = (made.shape, made.dtype.char)
+            self.lines.append(Line(made.name, code, sources, kind, call[0] if call else None, operands))
+            if self.is_plain:
+                self._made[code] = made
+        return made
 
-    def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str:
+    def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str | Traced:
+        """How the op is called, or what it came to if it was written down."""
         raise NotImplementedError
 
 
@@ -154,6 +179,7 @@ _FUNCTIONS = frozenset((np.where, np.zeros_like, np.ones_like))
 
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}
 _INTEGERS = {"floordiv": "//", "mod": "%", "and": "&", "or": "|", "xor": "^"}
+_UFUNCS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 for _name, _symbol in (_ARITHMETIC | _INTEGERS).items():
     _compute = getattr(operators, f"__{_name}__")
@@ -167,34 +193,49 @@ class ArrayTrace(Trace):
     """Ops on arrays: their forwards themselves."""
 
     kind = TracedArray
+    is_plain = True
 
     def operate(self, symbol: str, function: Callable[[Any, Any], Any], pair: tuple[Any, Any]) -> Traced:
         """Write down one of NumPy's operators."""
+        if symbol == "@":
+            return self.apply(TABLE["matmul"], pair)
         data = self._data(function, pair)
-        sides = self._operands(pair, symbol != "**")
-        return self.add(data, f"{sides[0]} {symbol} {sides[1]}", is_scalar=type(data) is not np.ndarray)
+        for one, other in (pair, pair[::-1])[: 1 + (symbol == "*")]:
+            if symbol in "*/" and type(other) in (int, float) and other == 1 and data.dtype == one.dtype:
+                return one  # type: ignore[no-any-return]
+        sides = self._operands(pair, symbol != "**", data)
+        call = (_UFUNCS[symbol], *sides) if symbol in _UFUNCS else ()
+        return self.add(data, f"{sides[0]} {symbol} {sides[1]}", pair, call=call)
 
     def called(self, function: Any, args: tuple[Any, ...]) -> Traced:
         """Write down a call of one of NumPy's functions."""
         data = self._data(function, args)
-        code = f"{self.named(function)}({', '.join(self._operands(args, function not in _POWERS))})"
-        return self.add(data, code, is_scalar=type(data) is not np.ndarray)
+        operands = self._operands(args, function not in _POWERS, data)
+        call = (function, *operands) if isinstance(function, np.ufunc) else (function,)
+        if function is np.where:
+            function = selection(*map(_plain, args)) or function
+        return self.add(data, f"{self.named(function)}({', '.join(operands)})", args, call=call)
 
     def _data(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         data = function(*map(_plain, args))
-        if data is NotImplemented or data.dtype.char not in DTYPES:
+        if data is NotImplemented or data.dtype not in DTYPES:
             raise Untraceable
         return data
 
-    def _operands(self, args: tuple[Any, ...], quick: bool) -> list[str]:
-        """How operands are written: numbers as arrays, which are quicker, where this makes no difference."""
+    def _operands(self, args: tuple[Any, ...], quick: bool, data: Any) -> list[str]:
+        """How operands are written: numbers as arrays, which are quicker, where this makes no difference; what is
+        repeated in a small result spread out before, since NumPy takes long to see how."""
         floats = {arg.dtype for arg in args if isinstance(arg, Traced) and arg.dtype.kind == "f"}
-        if not quick or len(floats) != 1:
-            return [self.written(arg) for arg in args]
-        (dtype,) = floats
-        return [self.named(constant(arg, dtype)) if type(arg) in (int, float) else self.written(arg) for arg in args]
+        dtype = floats.pop() if quick and len(floats) == 1 else None
+        found = []
+        for arg in args:
+            if dtype and type(arg) in (int, float):
+                arg = constant(arg, dtype)
+            places = spreading(arg.shape, data.shape) if isinstance(arg, Traced) else None
+            found.append(self.written(arg) + ("" if places is None else f".take({self.named(places)})"))
+        return found
 
-    def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str:
+    def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str | Traced:
         form = settled(op, kinds_of(values, op.sequence))
         if form is None:
             return f"{self.named(op.compute)}([{', '.join(map(self.written, args))}])"
@@ -203,21 +244,24 @@ class ArrayTrace(Trace):
             operands[position] = form.convert(values)[position]
         function, operands = _function(op, form.convert(values), operands)
         if function is op.forward and op.elementwise:
-            name = self._written_out(op, operands)
-            if name:
-                return name
-        made = f"{self.named(function)}({', '.join(map(self.written, operands))})"
-        return f"asarray({made})" if type(function(*map(_plain, operands))) is not np.ndarray else made
+            made = self._written_out(op, operands)
+            if made is not None:
+                return made
+        code = f"{self.named(function)}({', '.join(map(self.written, operands))})"
+        return f"asarray({code})" if type(function(*map(_plain, operands))) is not np.ndarray else code
 
-    def _written_out(self, op: Op, operands: list[Any]) -> str:
-        """What a forward does instead of its name, if it calls ufuncs alone; "" if it does not."""
-        start = len(self.lines)
+    def _written_out(self, op: Op, operands: list[Any]) -> Traced | None:
+        """What a forward does instead of its name, if it calls ufuncs alone; None if it does not."""
+        start, known = len(self.lines), dict(self._made)
         try:
             made = op.forward(*operands)
-            return made.name if type(made) is TracedArray else ""
         except Exception:  # it is called by its name, then
-            del self.lines[start:]
-            return ""
+            made = None
+        if type(made) is TracedArray:
+            return made
+        del self.lines[start:]
+        self._made = known
+        return None
 
 
 class TensorTrace(Trace):
@@ -241,43 +285,12 @@ def _function(op: Op, values: Sequence[Any], operands: list[Any]) -> tuple[Calla
         function = function_of(op, values)
         if function is not None:
             return function, traced
-    if op.ufunc is not None and _are_defaults(op, values, op.ufunc.nin):
+    if op.ufunc is not None and are_defaults(op, values, op.ufunc.nin):
         return op.ufunc, operands[: op.ufunc.nin]
     return op.forward, operands
-
-
-def _are_defaults(op: Op, values: Sequence[Any], count: int) -> bool:
-    pairs = zip(values[count:], op.parameters[count:], strict=True)
-    return all(type(value) is type(parameter.default) and value == parameter.default for value, parameter in pairs)
-
-
-def _asks_for_values(op: Op, values: list[Any]) -> bool:
-    """Whether the shape of the result depends on values: a mask picks as many as are true."""
-    if op.name == "one_hot":
-        return True
-    if op.name not in ("getitem", "index_adjoint", "index_put"):
-        return False
-    return any(isinstance(value, np.ndarray) and value.dtype.char in "?B" for value in flat(values[1:2]))
-
-
-def flat(args: Sequence[Any]) -> list[Any]:
-    """Arguments, and those in lists of them, in their order."""
-    found: list[Any] = []
-    for arg in args:
-        found += flat(arg) if isinstance(arg, (list, tuple)) else [arg]
-    return found
-
-
-def nodes_in(args: Sequence[Any]) -> list[Any]:
-    """The nodes among arguments and in lists of them, in their order."""
-    return [arg for arg in flat(args) if hasattr(arg, "requires_grad")]
 
 
 def _plain(arg: Any) -> Any:
     if isinstance(arg, (list, tuple)):
         return type(arg)(map(_plain, arg))
     return arg.data if isinstance(arg, Traced) else arg
-
-
-def _wanted(arg: Any) -> bool:
-    return isinstance(arg, Traced) and arg.requires_grad

@@ -16,8 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import gradcheck.autograd.ops
-from gradcheck.autograd.fast import PULLS
-from gradcheck.autograd.node import Node
+from gradcheck.autograd.fast import PairPlan
 from gradcheck.autograd.op import Op, whole_table
 from gradcheck.autograd.pullback import cotangent_of
 from gradcheck.language.evaluation.host import _hand
@@ -56,7 +55,7 @@ def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
     """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
     found = Exercised(of_lines={str(path): lines_of(path) for path in files_of(engines or ("core",))})
     found.lines = {file: set() for file in found.of_lines}
-    notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled} | {one.__code__: _pulled for one in PULLS}
+    notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled} | {PairPlan.share.__code__: _pulled}
 
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         if event == "call" and frame.f_code in notes:
@@ -105,10 +104,7 @@ def _ruled(found: Exercised, names: dict[str, Any]) -> None:
 
 
 def _pulled(found: Exercised, names: dict[str, Any]) -> None:
-    node = names["node"]
-    for position, argument in enumerate((node.first, node.second)):
-        if isinstance(argument, Node) and argument.requires_grad:
-            _note_rule(found, node.creation_op, position)
+    _note_rule(found, names["self"].op, names["place"])
 
 
 def _note_rule(found: Exercised, op: Op, position: int) -> None:

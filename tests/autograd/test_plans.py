@@ -35,6 +35,7 @@ def _forget() -> None:
     for op in TABLE.values():
         op.plans.clear()
         op.calls.clear()
+        op.pairs.clear()
 
 
 def drawn_again(call: Application, seed: int) -> Application:
@@ -199,6 +200,50 @@ def test_no_graph_is_recorded_where_none_is_wanted() -> None:
     assert not ops.exp(constant).requires_grad
     with no_grad():
         assert ops.exp(x).creation_op is None
+
+
+def test_a_tensor_with_another_array_has_another_form() -> None:
+    x = leaf(2, 3)
+    often(lambda: ops.sum(x, 0))
+    x.data = np.ones((5, 2))
+    assert ops.sum(x, 0).tolist() == [5, 5]
+    assert (x * x).shape == (5, 2)
+
+
+def test_arrays_of_another_byte_order_or_class_have_no_plan() -> None:
+    often(lambda: ops.exp(leaf(2)))
+    for array in (np.ones(2, ">f8"), np.ones(2).view(np.recarray)):
+        x = leaf(2)
+        x.data = array
+        assert ops.exp(x).plan is None
+        assert (x * x).plan is None
+
+
+def test_whether_a_gradient_is_required_is_asked_when_it_flows() -> None:
+    for call in (lambda x, y: x * y, lambda x, y: ops.cat([x, y]), lambda x, y: ops.where(x.detach() > 9, x, y)):
+        x, y = leaf(2), Tensor(np.ones(2))
+        made = often(partial(call, x, y))
+        assert made.plan is not None
+        assert made.creators[-2:] == (x, y)
+        y.requires_grad_()
+        x.requires_grad_(False)
+        made.backward(np.ones(made.shape))
+        assert x.grad is None
+        assert y.grad is not None
+
+
+def test_what_is_written_over_was_nobody_elses() -> None:
+    """The incoming gradient, what a retained tensor holds, and the values are as they were."""
+    x, seed = leaf(2, 3), np.full((2, 3), 2.0)
+    for _ in range(3 * WORTH_IT):
+        y = x.tanh().sigmoid()
+        y.retain_grad()
+        z = y + y * y + y
+        z.backward(seed)
+    assert y.grad is not None
+    np.testing.assert_allclose(y.grad.data, 4 + 4 * y.data, rtol=1e-15)
+    np.testing.assert_array_equal(y.data, 1 / (1 + np.exp(-np.tanh(x.data))))
+    assert (seed == 2).all()
 
 
 def test_no_warning_comes_out_of_a_plan() -> None:

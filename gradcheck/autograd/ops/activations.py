@@ -95,7 +95,7 @@ def silu(input: Any) -> Any:
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input > threshold`."""
     scaled = input * beta
-    return np.where(scaled > threshold, input, np.logaddexp(scaled, np.zeros_like(scaled)) / beta)
+    return np.where(scaled > threshold, input, np.logaddexp(scaled, np.zeros((), scaled.dtype)) / beta)
 
 
 @_composed(samples="mish(randn(2, 3)); mish(tensor([-1000.0, 0.0, 1000.0]))")
@@ -243,7 +243,7 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
     """`input` times the standard normal distribution function at it; "tanh" approximates that
     (Hendrycks and Gimpel 2016)."""
     if approximate == "none":
-        return input * (0.5 * (1 + erf.forward(input * math.sqrt(0.5))))
+        return input * (0.5 * (1 + erf(input * math.sqrt(0.5))))
     if approximate != "tanh":
         raise ArgumentError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
     inner = GELU_SLOPE * (input + GELU_CUBE * (input * input * input))

@@ -36,6 +36,41 @@ prepares("squeeze")(_to_shape_of_result("squeeze"))
 prepares("unsqueeze")(_to_shape_of_result("unsqueeze"))
 
 
+def _filled(name: str) -> Callable[..., Function | None]:
+    forward, fill = TABLE[name].forward, getattr(np, name.partition("_")[0])
+
+    def prepare(x: Any, dtype: Any) -> Function:
+        shape, target = x.shape, forward(x, dtype).dtype
+        return lambda x: fill(shape, target)
+
+    return prepare
+
+
+prepares("zeros_like")(_filled("zeros_like"))
+prepares("ones_like")(_filled("ones_like"))
+
+
+@prepares("diagonal")
+def _(x: Any, offset: int, dim1: int, dim2: int) -> Function | None:
+    plane = canonical(dim1, x.ndim), canonical(dim2, x.ndim)
+    return lambda x: x.diagonal(offset, *plane)
+
+
+@prepares("diagonal_scatter")
+def _(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> Function | None:
+    numbers = np.arange(x.size).reshape(x.shape)
+    places = numbers.diagonal(offset, canonical(dim1, x.ndim), canonical(dim2, x.ndim)).copy()
+    if places.shape != src.shape or src.dtype != x.dtype:
+        return None
+
+    def put(x: Any, src: Any) -> Any:
+        out = x.copy()
+        out.put(places, src)
+        return out
+
+    return put
+
+
 @prepares("expand")
 def _(x: Any, size: Any) -> Function | None:
     shape, dtype = np.broadcast_shapes(x.shape, TABLE["expand"].forward(x, size).shape), x.dtype
