@@ -40,6 +40,8 @@ from gradcheck.language.trials import Variation, is_rigid
 #: turn, as a share of what is compared; where that leads nowhere, just beyond it.
 _STEPS = 16
 _PATIENCE = 2
+#: So many times further off than before is back to half of a step.
+_TOO_FAR = 4.0
 _BEYOND = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
 #: A case of more numbers is not searched.
 _MOST = 100_000
@@ -120,7 +122,7 @@ class BranchSearch:
     def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
         arrays, aims = dict(self._start), Aims(self.problem.seed, goals, beyond)
         found: Problem | None = None
-        stuck, before = 0, np.inf
+        stuck, before, last = 0, np.inf, arrays
         for _ in range(_STEPS):
             tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
             leaves, met = self._at(goals, tensors)
@@ -130,7 +132,10 @@ class BranchSearch:
             if are_on(goals, met):
                 found = self._with(leaves, arrays)
             left = float(np.sqrt(sum(np.sum(residual**2) for residual in residuals)))
-            stuck, before = stuck + (left > 0.9 * before), left
+            if arrays is not last and (left > _TOO_FAR * before or not (left or _are_finite(met))):
+                arrays = {part: _halfway(last[part], array) for part, array in arrays.items()}
+                continue
+            stuck, before, last = stuck + (left > 0.9 * before), left, arrays
             moving = [(m.difference, r) for m, r in zip(met, residuals, strict=True) if _has_slope(m.difference)]
             if (found is not None and aims.are_met(residuals)) or not left or stuck == _PATIENCE or not moving:
                 break
@@ -270,6 +275,15 @@ def varies(case: Case, incoming: Value | None) -> bool:
         return is_rigid(case, incoming)
     is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
     return is_free(incoming) or is_drawn or is_rigid(case, incoming)
+
+
+def _halfway(last: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Back from where a step has led too far: of what curves, as `exp(x)` does, its slope says little there."""
+    return array if array.dtype.kind not in "fc" else (last + 0.5 * (array - last)).astype(array.dtype)
+
+
+def _are_finite(met: Sequence[Margin]) -> bool:
+    return all(bool(np.isfinite(margin.numbers).all()) for margin in met)
 
 
 def _has_slope(difference: Any) -> bool:

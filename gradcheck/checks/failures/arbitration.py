@@ -36,7 +36,8 @@ from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeri
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from gradcheck.oracles.numeric.work import Budget
 
-#: How many failures of one point are looked at, and how many elements of each: the worst, or all where one has a kink.
+#: How many of one point are looked at that remain failures, and how many elements of each: the worst, or all where one
+#: has a kink.
 MOST, ELEMENTS, KINKS = 12, 6, 256
 #: The numeric oracle's work for one tensor, and for all of a point: a gradient of a large graph is looked at in fewer
 #: elements, and what is left in the end has no verdict; for all points so many times as much.
@@ -73,7 +74,7 @@ class _Arbitration:
         for place, c in enumerate(self.context.found):
             if looked_at < MOST and not self._budget.is_spent and self._is_mine(c):
                 again = self._again(c)
-                looked_at += again is not c
+                looked_at += again is not c and again.status == "failed"
                 self.context.found[place] = again
 
     def _is_mine(self, c: Comparison) -> bool:
