@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.aims import Aims, Goal, are_on
 from gradcheck.checks.branches.comparison import Margin
 from gradcheck.checks.branches.parts import STATED, Part, Parts
-from gradcheck.checks.branches.sites import claims_of, in_enough_digits, margins
+from gradcheck.checks.branches.sites import ROUNDING, claims_of, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
@@ -66,7 +67,7 @@ class BranchSearch:
         self._fixed = {name: leaves[name] for name in self._values}
         self._bounds: dict[Part, tuple[float, float]] = {}
         self._start = {**self._drawn(), **self._incoming()}
-        self._half = 0
+        self._half, self._follows = 0, False
         self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
         self._reduced: dict[frozenset[str], Problem] = {}
 
@@ -108,7 +109,17 @@ class BranchSearch:
         is_beyond = any(site.sign_of(side) for site, side in goals)  # where all are to be 0, that is one aim
         aims = _BEYOND if is_beyond else _BEYOND[:1]
         found = next((found for beyond in aims if (found := self._search(goals, beyond)) is not None), None)
+        if found is None and self._has_rounding:
+            self._follows = True
+            found = self._search(goals, aims[0])
+            self._follows = False
         return found if found is not None or not is_beyond else self._by_incoming(goals)
+
+    @cached_property
+    def _has_rounding(self) -> bool:
+        case = self.problem.case
+        stated = (*case.graph.values(), *(claim for _, claim in claims_of(case)))
+        return any(not ROUNDING.isdisjoint(ops_in(claim.expr)) for claim in stated)
 
     def _by_incoming(self, goals: Sequence[Goal]) -> Problem | None:
         """The same where incoming gradients alone move: claims are linear in them."""
@@ -174,7 +185,7 @@ class BranchSearch:
         try:
             leaves = self._leaves(tensors)
             owners = frozenset(site.owner for site, _ in goals)
-            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners)
+            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners, self._follows)
         except GradcheckError:
             return {}, []
         met = [found[site] for site, _ in goals if site in found]
