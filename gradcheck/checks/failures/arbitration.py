@@ -17,7 +17,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import positions
-from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.borne_out import bears_out
 from gradcheck.checks.failures.one_sided import at_a_kink
@@ -199,15 +199,6 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
     called = {name for claim in (*formulas, *case.let.values()) for name in ops_in(claim.expr)}
     modules = {op.forward.__module__.rpartition(".")[2] for op in map(lookup, called) if op is not None}
     return not modules.isdisjoint(_ALGORITHMS)
-
-
-def blames(verdict: Fact, reference: str) -> bool:
-    """Whether a verdict is that the reference is wrong, alone or with others, and somebody independent knows better."""
-    if verdict.kind == "oracle_sides_with":
-        return bool(verdict["want"] == reference)
-    if verdict.kind == "wrong_together":
-        return reference in verdict["wrong"]
-    return verdict.kind == "stands_alone" and bool(verdict["wrong"] == reference)
 
 
 def _of_operation(one: WrongOperation) -> NumericGradient:
