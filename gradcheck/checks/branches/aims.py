@@ -23,12 +23,16 @@ class Aims:
         self._targets: list[np.ndarray] = []
 
     def residuals(self, met: Sequence[Margin]) -> list[np.ndarray]:
-        """How far off the elements are."""
+        """How far off the elements are; of several comparisons those that are beyond what they are to be are not,
+        or one would pull back what another pushes."""
         numbers = [margin.numbers for margin in met]
         if [n.shape for n in numbers] != [t.shape for t in self._targets]:
             self._choose(met)
-        rows = zip(numbers, self._chosen, self._targets, strict=True)
-        return [np.where(chosen & np.isfinite(n), n - target, 0.0) for n, chosen, target in rows]
+        found = []
+        for (site, side), n, chosen, target in zip(self.goals, numbers, self._chosen, self._targets, strict=True):
+            is_beyond = (site.sign_of(side) * (n - target) > 0) if len(self.goals) > 1 else False
+            found.append(np.where(chosen & np.isfinite(n) & ~np.asarray(is_beyond), n - target, 0.0))
+        return found
 
     def are_met(self, residuals: Sequence[np.ndarray]) -> bool:
         """Whether they are as close to what they are to be as counts."""

@@ -19,7 +19,7 @@ from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 
-#: So many pairs of sides are looked for; comparisons beyond these are left out.
+#: So many pairs of sides are looked for; comparisons beyond these are left out. What claims spell out comes first.
 _MOST, _SITES = 24, 12
 Margins = Mapping[Site, Margin]
 
@@ -31,7 +31,8 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
     seen = [found for _, found in places]
     if not seen:
         return
-    sites = [site for site in seen[0] if all(site in found for found in seen)][:_SITES]
+    common = (site for site in seen[0] if all(site in found for found in seen))
+    sites = sorted(common, key=lambda site: not seen[0][site].is_stated)[:_SITES]
     searches = [BranchSearch(point.problem, _gradients(point)) for point in points[:2]]
     tried = 0
     for one, other in combinations(sites, 2):
@@ -42,7 +43,20 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
             if tried > _MOST:
                 return
             found = [problem for search in searches if (problem := search.find(*pair)) is not None]
+            if not found and all(seen[0][site].is_stated for site, _ in pair):
+                found = [*_one_by_one(searches[0], points[0], pair)]
             yield from found or _otherwise_incoming(places, pair)
+
+
+def _one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goal]) -> Iterator[Problem]:
+    """Both, from where one of them is met: from elsewhere they may pull in opposite ways, as `abs(x) > 20` and `x < 0`
+    do."""
+    for goal in pair:
+        start = search.find(goal)
+        found = None if start is None else BranchSearch(start, _gradients(point)).find(*pair)
+        if found is not None:
+            yield found
+            return
 
 
 def _otherwise_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goal, Goal]) -> Iterator[Problem]:

@@ -33,6 +33,7 @@ class BranchCoverage:
         self._owners, self._graph, self._settled = branching(case), case.graph, settled
         self.at_kinks: list[Point] = []
         self._visited: dict[Site, set[int]] = {}
+        self._guards: dict[Site, bool] = {}  # whether a comparison only guards against a division by 0
         self._showing: dict[Site, set[int]] = {}  # of what claims state: the sides that have shown
         self._points: list[Point] = []
 
@@ -58,7 +59,10 @@ class BranchCoverage:
                 self.at_kinks.append(point)
             if telling:
                 self._show(point)
+            self._learn_guards(margins)
             for site, signs in sides(margins).items():
+                if self._guards.get(site):
+                    continue
                 found = self._visited.setdefault(site, set())
                 if telling:
                     found |= signs
@@ -66,6 +70,14 @@ class BranchCoverage:
                     found |= signs & _same(margins[goal[0]], margins[site], goal[1])
         is_shown = goal is None or not self.is_hidden(*goal) or not self.is_visited(*goal)
         return telling and is_there and is_shown
+
+    def _learn_guards(self, margins: Mapping[Site, Margin]) -> None:
+        """By the first point at which that can be told: not where what is guarded is 0, or everything is tiny."""
+        for site, margin in margins.items():
+            if site not in self._guards and np.all(margin.scale > 0):
+                self._guards[site] = margin.is_guard
+                if margin.is_guard:
+                    self._visited.pop(site, None)
 
     def _show(self, point: Point) -> None:
         claims = self._owners - {*self._graph, *self._settled}
@@ -75,7 +87,7 @@ class BranchCoverage:
 
     def is_visited(self, site: Site, side: int) -> bool:
         """Whether some point is on this side, whatever it shows there; of an edge nobody asks."""
-        return side in self._visited[site] or (side == 0 and site.op not in EQUAL)
+        return side in self._visited.get(site, {side}) or (side == 0 and site.op not in EQUAL)
 
     def is_hidden(self, site: Site, side: int) -> bool:
         """Whether this side has never shown, where another has: what was compared there did not matter."""
@@ -128,12 +140,12 @@ class BranchCoverage:
             if site.owner in self._settled and (site.op not in EQUAL or site.whole or site.owner in self._graph):
                 continue
             for side in sorted(site.sides, key=abs):
-                if side not in self._visited[site]:
+                if side not in self._visited.get(site, {side}):
                     yield site, side
         for goal in self._hidden()[:_MOST_SITES]:
             if self.is_hidden(*goal):  # still
                 yield goal
-        yield from (goal for goal in self._edges()[:_MOST_SITES] if goal[1] not in self._visited[goal[0]])
+        yield from (goal for goal in self._edges()[:_MOST_SITES] if goal[1] not in self._visited.get(goal[0], goal))
 
     def reach(self, site: Site, side: int) -> Iterator[Problem]:
         """Problems with numbers on this side, from several points; where none of them tells, with half of the numbers

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.aims import Aims, Goal, are_on
 from gradcheck.checks.branches.comparison import Margin
 from gradcheck.checks.branches.parts import STATED, Part, Parts
-from gradcheck.checks.branches.sites import claims_of, in_enough_digits, margins
+from gradcheck.checks.branches.sites import ROUNDING, claims_of, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
@@ -40,6 +41,8 @@ from gradcheck.language.trials import Variation, is_rigid
 #: turn, as a share of what is compared; where that leads nowhere, just beyond it.
 _STEPS = 16
 _PATIENCE = 2
+#: So many times further off than before is back to half of a step.
+_TOO_FAR = 4.0
 _BEYOND = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
 #: A case of more numbers is not searched.
 _MOST = 100_000
@@ -64,7 +67,7 @@ class BranchSearch:
         self._fixed = {name: leaves[name] for name in self._values}
         self._bounds: dict[Part, tuple[float, float]] = {}
         self._start = {**self._drawn(), **self._incoming()}
-        self._half = 0
+        self._half, self._follows = 0, False
         self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
         self._reduced: dict[frozenset[str], Problem] = {}
 
@@ -106,7 +109,17 @@ class BranchSearch:
         is_beyond = any(site.sign_of(side) for site, side in goals)  # where all are to be 0, that is one aim
         aims = _BEYOND if is_beyond else _BEYOND[:1]
         found = next((found for beyond in aims if (found := self._search(goals, beyond)) is not None), None)
+        if found is None and self._has_rounding:
+            self._follows = True
+            found = self._search(goals, aims[0])
+            self._follows = False
         return found if found is not None or not is_beyond else self._by_incoming(goals)
+
+    @cached_property
+    def _has_rounding(self) -> bool:
+        case = self.problem.case
+        stated = (*case.graph.values(), *(claim for _, claim in claims_of(case)))
+        return any(not ROUNDING.isdisjoint(ops_in(claim.expr)) for claim in stated)
 
     def _by_incoming(self, goals: Sequence[Goal]) -> Problem | None:
         """The same where incoming gradients alone move: claims are linear in them."""
@@ -120,7 +133,7 @@ class BranchSearch:
     def _search(self, goals: Sequence[Goal], beyond: Sequence[float]) -> Problem | None:
         arrays, aims = dict(self._start), Aims(self.problem.seed, goals, beyond)
         found: Problem | None = None
-        stuck, before = 0, np.inf
+        stuck, before, last = 0, np.inf, arrays
         for _ in range(_STEPS):
             tensors = {part: _leaf(array, part in self._moving) for part, array in arrays.items()}
             leaves, met = self._at(goals, tensors)
@@ -130,7 +143,10 @@ class BranchSearch:
             if are_on(goals, met):
                 found = self._with(leaves, arrays)
             left = float(np.sqrt(sum(np.sum(residual**2) for residual in residuals)))
-            stuck, before = stuck + (left > 0.9 * before), left
+            if arrays is not last and (left > _TOO_FAR * before or not (left or _are_finite(met))):
+                arrays = {part: _halfway(last[part], array) for part, array in arrays.items()}
+                continue
+            stuck, before, last = stuck + (left > 0.9 * before), left, arrays
             moving = [(m.difference, r) for m, r in zip(met, residuals, strict=True) if _has_slope(m.difference)]
             if (found is not None and aims.are_met(residuals)) or not left or stuck == _PATIENCE or not moving:
                 break
@@ -169,7 +185,7 @@ class BranchSearch:
         try:
             leaves = self._leaves(tensors)
             owners = frozenset(site.owner for site, _ in goals)
-            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners)
+            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners, self._follows)
         except GradcheckError:
             return {}, []
         met = [found[site] for site, _ in goals if site in found]
@@ -270,6 +286,15 @@ def varies(case: Case, incoming: Value | None) -> bool:
         return is_rigid(case, incoming)
     is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
     return is_free(incoming) or is_drawn or is_rigid(case, incoming)
+
+
+def _halfway(last: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Back from where a step has led too far: of what curves, as `exp(x)` does, its slope says little there."""
+    return array if array.dtype.kind not in "fc" else (last + 0.5 * (array - last)).astype(array.dtype)
+
+
+def _are_finite(met: Sequence[Margin]) -> bool:
+    return all(bool(np.isfinite(margin.numbers).all()) for margin in met)
 
 
 def _has_slope(difference: Any) -> bool:

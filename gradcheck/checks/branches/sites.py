@@ -42,6 +42,8 @@ _EDGES = {
 
 
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
+#: What is flat nearly everywhere, and follows its argument from afar.
+ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix"))
 _BRANCHING = _ORDERED | EQUAL | _SIGN | _EDGES.keys()
 
 
@@ -55,6 +57,8 @@ class Log:
     is_in_rule: bool = False
     #: The number of a comparison, and a side of it: what is there is to come out otherwise.
     turned: tuple[int, int] | None = None
+    #: Whether what is rounded has the slope of what it was made of.
+    follows: bool = False
     _together: bool = False
     count: int = 0
 
@@ -116,7 +120,16 @@ class Watched(Operators):
         result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
         if op.kinks and op.elementwise and not log.is_in_rule:
             _ask_rules(log, op, result, given)
+        if log.follows and op.name in ROUNDING and isinstance(result, Tensor):
+            result = _following(result, given[0])
         return _watched(log.turn(before, op.name, result), log)
+
+
+def _following(rounded: Tensor, argument: Tensor) -> Tensor:
+    """The same numbers, with the slope of what was rounded: by it a search finds where `round(x) == 6`."""
+    sloped: Tensor = argument + 0.0
+    sloped.data = rounded.data
+    return sloped
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -190,14 +203,14 @@ def margins(
     leaves: Mapping[str, Any],
     gradients: Mapping[str, Any],
     owners: Container[str],
-    values: Mapping[str, Any] | None = None,
+    follows: bool = False,
 ) -> dict[Site, Margin]:
     """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
-    constants as tensors, and `values` what entries of the graph are known to come to, for claims.
+    constants as tensors; what is rounded `follows` its argument, if that is asked for.
 
     A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
     """
-    return _evaluated(problem, leaves, gradients, owners, values)[0].margins
+    return _evaluated(problem, leaves, gradients, owners, Log(follows=follows))[0].margins
 
 
 def _evaluated(
@@ -205,10 +218,11 @@ def _evaluated(
     leaves: Mapping[str, Any],
     gradients: Mapping[str, Any],
     owners: Container[str],
-    values: Mapping[str, Any] | None,
+    log: Log,
+    values: Mapping[str, Any] | None = None,
 ) -> tuple[Log, dict[str, Any], dict[str, Any]]:
-    """What is logged, and the names and gradients that claims speak of."""
-    log = Log()
+    """What is logged, and the names and gradients that claims speak of; `values` is what entries of the graph are known
+    to come to, for claims."""
     names: dict[str, Any] = {**problem.sizes, **leaves}
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = Watching(names, log), Watching(known, log)
@@ -268,7 +282,7 @@ def logged_at(
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
     problem, gradients = in_enough_digits(problem.latest(), gradients)
     leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-    return _evaluated(problem, leaves, gradients, owners, values)
+    return _evaluated(problem, leaves, gradients, owners, Log(), values)
 
 
 def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:

@@ -15,7 +15,8 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
-from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.claims.tangents import settled
+from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.overflow import leaves_range
@@ -42,6 +43,8 @@ _BLURRED = 1e-5
 _SIDE, _KINK = 2.0**-24, 1e-5
 #: What a difference of first gradients may owe to rounding, relative to the largest of them.
 _ROUNDINGS = 2.0**-50
+#: An error bar shorter than this part of what two differ by tells who of them is right.
+_OF_GAP = 2.0**-4
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -257,7 +260,12 @@ class _Pair:
             return replace(failed, status="passed", mismatched=0).noted(note)
         if self._is_convention(failed, got, want):
             return replace(failed, status="not_differentiable", verdict=fact("convention_at_first_kink"))
-        return replace(failed, verdict=who_is_wrong(got, want, [oracle], allowance))
+        verdict = who_is_wrong(got, want, [oracle], allowance)
+        if verdict is not None and blames(verdict, want.name) and failed.mask is not None:
+            gap = np.nan_to_num(np.abs(got.values - want.values), nan=np.inf)
+            if np.all((oracle.error <= _OF_GAP * gap)[failed.mask.ravel()]):
+                return settled(failed, fact("reference_wrong", reference=want.name, what=verdict))
+        return replace(failed, verdict=verdict)
 
     def _confirmed(
         self, found: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison, Subject
@@ -93,13 +93,6 @@ def settled(failed: Comparison, verdict: Fact | None = None) -> Comparison:
     """A failed comparison, passed after all."""
     kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
     return replace(kept, verdict=verdict)
-
-
-def blames(verdict: Fact, name: str | Fact) -> bool:
-    """Whether a verdict is that this one is wrong, and somebody independent knows better."""
-    if verdict.kind == "oracle_sides_with":
-        return bool(verdict["want"] == name)
-    return verdict.kind == "stands_alone" and bool(verdict["wrong"] == name)
 
 
 def _filled(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:

@@ -70,6 +70,15 @@ def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance:
     return fact("stands_alone", wrong=alone.name, agree=_names(many), closeness=_closeness(many))
 
 
+def blames(verdict: Fact, name: str | Fact) -> bool:
+    """Whether a verdict is that this one is wrong, alone or with others, and somebody independent knows better."""
+    if verdict.kind == "oracle_sides_with":
+        return bool(verdict["want"] == name)
+    if verdict.kind == "wrong_together":
+        return name in verdict["wrong"]
+    return verdict.kind == "stands_alone" and bool(verdict["wrong"] == name)
+
+
 def _nobody_knows(got: Answer, want: Answer, elsewhere: Sequence[Answer], blurred: Sequence[Answer]) -> Fact | None:
     if elsewhere:
         return fact("all_differ", names=_names([got, want, *elsewhere]))

@@ -17,7 +17,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import positions
-from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
+from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.borne_out import bears_out
 from gradcheck.checks.failures.one_sided import at_a_kink
@@ -36,7 +36,8 @@ from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeri
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from gradcheck.oracles.numeric.work import Budget
 
-#: How many failures of one point are looked at, and how many elements of each: the worst, or all where one has a kink.
+#: How many of one point are looked at that remain failures, and how many elements of each: the worst, or all where one
+#: has a kink.
 MOST, ELEMENTS, KINKS = 12, 6, 256
 #: The numeric oracle's work for one tensor, and for all of a point: a gradient of a large graph is looked at in fewer
 #: elements, and what is left in the end has no verdict; for all points so many times as much.
@@ -73,7 +74,7 @@ class _Arbitration:
         for place, c in enumerate(self.context.found):
             if looked_at < MOST and not self._budget.is_spent and self._is_mine(c):
                 again = self._again(c)
-                looked_at += again is not c
+                looked_at += again is not c and again.status == "failed"
                 self.context.found[place] = again
 
     def _is_mine(self, c: Comparison) -> bool:
@@ -198,15 +199,6 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
     called = {name for claim in (*formulas, *case.let.values()) for name in ops_in(claim.expr)}
     modules = {op.forward.__module__.rpartition(".")[2] for op in map(lookup, called) if op is not None}
     return not modules.isdisjoint(_ALGORITHMS)
-
-
-def blames(verdict: Fact, reference: str) -> bool:
-    """Whether a verdict is that the reference is wrong, alone or with others, and somebody independent knows better."""
-    if verdict.kind == "oracle_sides_with":
-        return bool(verdict["want"] == reference)
-    if verdict.kind == "wrong_together":
-        return reference in verdict["wrong"]
-    return verdict.kind == "stands_alone" and bool(verdict["wrong"] == reference)
 
 
 def _of_operation(one: WrongOperation) -> NumericGradient:

@@ -142,12 +142,12 @@ def _spell_index(index: Expr) -> list[Piece]:
     if isinstance(index, Sequence) and index.is_tuple and index.items:
         pieces: list[Piece] = []
         for item in index.items:
-            pieces += [", ", *_spell_entry(item)]
+            pieces += [", ", *spell_entry(item)]
         return [*pieces[1:], "," if len(index.items) == 1 else ""]
-    return _spell_entry(index)
+    return spell_entry(index)
 
 
-def _spell_entry(entry: Expr) -> list[Piece]:
+def spell_entry(entry: Expr) -> list[Piece]:
     """One part of an index, where a slice is written with colons."""
     if not isinstance(entry, Slice):
         return [(entry, 0)]

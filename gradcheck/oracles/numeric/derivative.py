@@ -37,6 +37,8 @@ _STRAY = 1e-9
 _NEAR, _NEIGHBOURS = 2.0**-20, 6
 #: The first difference's step, relative to an element, and the least size of an element, relative to the tensor's.
 _FIRST, _FLOOR = 2.0**-3, 2.0**-10
+#: An element below this share of the largest is moved as far as that, too, where its derivative is known no better.
+_TINY, _VAGUE = 2.0**-6, 2.0**-33
 #: An evaluation of more work than this is not tried in long double, which has no fast matrix products.
 LONG_DOUBLE_WORK = 4_000_000
 #: How much slower complex and long double arithmetic are than float64's.
@@ -119,6 +121,10 @@ class DirectionalDerivative:
 
         size = _size_along(self.objective.point, direction)
         found = slope(share, _FIRST * size, rest.unit)
+        largest = _of_largest(self.objective.point, direction)
+        if not found.kinked and size < _TINY * largest and found.error > _VAGUE * abs(found.value):
+            wider = slope(share, _FIRST * largest, rest.unit)  # so small an element may drown in what it is added to
+            found = wider if not wider.kinked and wider.error < found.error else found
         return self._with_neighbours(found, moved_by, size) if found.kinked else found
 
     def _with_neighbours(self, kink: Slope, direction: np.ndarray, size: float) -> Slope:
@@ -189,5 +195,14 @@ def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
     moving = sizes[direction != 0]
     smallest = float(np.min(moving, initial=np.inf, where=moving > 0)) if moving.size == 1 else float(np.median(moving))
     size = smallest if np.isfinite(smallest) and smallest > 0 else _FLOOR * (largest_finite(point) or 1.0)
+    return _over_length(size, direction)
+
+
+def _of_largest(point: np.ndarray, direction: np.ndarray) -> float:
+    """The size of the tensor's largest element, in the same measure."""
+    return _over_length(largest_finite(point) or 1.0, direction)
+
+
+def _over_length(size: float, direction: np.ndarray) -> float:
     reach = float(np.max(np.abs(direction), initial=0.0)) or 1.0
     return float(2.0 ** np.round(np.log2(max(size, 1e-307)))) / reach

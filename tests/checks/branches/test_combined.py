@@ -30,5 +30,13 @@ def test_between_two_thresholds_that_lie_close_together() -> None:
     assert any(3 < x < 3.0001 for x, _ in found("w * grad(y) * (1 + (x > 3) * (x < 3.0001))"))
 
 
+def test_two_that_pull_in_opposite_ways() -> None:
+    """What is above 0 goes up to 20, and must come down to be below 0."""
+    pairs = found("w * grad(y) * (1 + (abs(x) > 20) * (x < 0).all())")
+    assert any(
+        all(x < 0 for x, _ in pairs[i : i + 3]) and min(pairs[i : i + 3])[0] < -20 for i in range(0, len(pairs), 3)
+    )
+
+
 def test_what_does_not_go_together_is_not_looked_for() -> None:
     assert all(x <= 6 or x > 0 for x, _ in found("w * grad(y) * where(x > 0, 1, where(x > 6, 2, 1))"))

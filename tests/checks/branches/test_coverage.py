@@ -46,3 +46,14 @@ def test_a_point_that_the_core_refuses_is_left_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("gradcheck.checks.branches.coverage.margins_at", refuses)
     coverage.visit([context.points.own])
     assert list(coverage.missing()) == []
+
+
+def test_a_guard_is_none_the_less_where_what_it_guards_is_0() -> None:
+    """Nobody means to derive what a norm below 1e-8 makes of `cosine_similarity`."""
+    case = "{inputs: {x: VALUES, u: [1.0, 2.0]}, graph: {y: 'cosine_similarity(x, u, dim=0)'}, formulas: {x: u}}"
+    zero, own = (context_of(case.replace("VALUES", values)) for values in ("[0.0, 0.0]", "[3.0, 1.0]"))
+    coverage = BranchCoverage(own.case)
+    coverage.visit([zero.points.own])
+    assert any(site.owner == "y" for site, _ in coverage.missing())
+    coverage.visit([own.points.own])
+    assert not any(site.owner == "y" for site, _ in coverage.missing())

@@ -32,6 +32,8 @@ def found(problem: Problem, op: str, side: int) -> Problem | None:
         ("where(x.sum() > 25, x, 2 * x)", "gt", 1, lambda x: x.sum() > 25),
         ("where(x == round(x), x, 2 * x)", "eq", 0, lambda x: (x == np.round(x)).any()),
         ("where((x == 2).all(), x, 2 * x)", "eq", 2, lambda x: (x == 2).all()),
+        ("where(exp(x) > 400, x, 2 * x)", "gt", 1, lambda x: ((x > 5.99) & (x < 9)).any()),  # not far beyond alone
+        ("where(round(x) == 11, x, 2 * x)", "eq", 0, lambda x: (np.round(x) == 11).any()),
         ("x * isfinite(log(x + 9))", "log", -1, lambda x: (x < -9).any()),
     ],
 )

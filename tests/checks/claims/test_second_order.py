@@ -87,3 +87,11 @@ def test_what_leaves_the_range_of_its_dtype_says_nothing(check: Check, stated: s
     found = check(f"{{inputs: {{{stated}}}}}", order=2)
     assert found.status == "passed", failed(found)
     assert any(c.has_note("leaves_range") for c in those(found, "gradient2"))
+
+
+def test_torch_may_be_wrong_about_second_order(check: Check) -> None:
+    """The norm of these numbers underflows, and what torch makes of its second derivative is NaN."""
+    tiny = "inputs: {x: [1.0e-200, 2.0e-200]}, graph: {y: 'normalize(x, dim=0)'}, backward: {y: [1, 2]}"
+    found = check(f"{{{tiny}, generalize: false}}", order=2)
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.tangents import Judge, blames, settled
+from gradcheck.checks.claims.tangents import Judge, settled
+from gradcheck.checks.closeness.agreement import blames
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import Subject
 from gradcheck.facts import fact

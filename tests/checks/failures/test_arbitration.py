@@ -100,3 +100,14 @@ def test_a_formula_made_of_the_references_gradients_is_no_witness(check: Check, 
     found = check(f"{{inputs: {{x: [1, 0.5], u: [-1, -2]}}, {graph}, formulas: {{u: '{formula}'}}}}")
     assert found.status == "passed", failed(found)
     assert found.wrong_references == ("torch",)
+
+
+def test_however_many_gradients_torch_is_wrong_about(check: Check) -> None:
+    """Its 1/6 in the gradient of `hardsigmoid` is in single precision, and so is every gradient behind it."""
+    behind = ", ".join(f"h{i}: sin(h{i - 1})" for i in range(1, 15))
+    found = check(
+        f"{{inputs: {{x: [0.3, -0.8]}}, graph: {{h0: tanh(x), {behind}, y: hardsigmoid(h14)}},"
+        " backward: {y: [1, 2]}, formulas: {x: grad(h0) * (1 - h0 ** 2)}, generalize: false}"
+    )
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)

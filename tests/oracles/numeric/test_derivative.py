@@ -49,6 +49,13 @@ def test_differences_choose_their_steps(x: float) -> None:
     assert abs(found.value - 1 / x) <= found.error <= 1e-9 / x
 
 
+def test_a_small_element_may_drown_in_what_it_is_added_to() -> None:
+    """Steps of its own size are lost beside 3; those of the tensor's size are not."""
+    found = of("hardsigmoid", [1e-11, 1.0]).differences(np.array([1.0, 0.0]))
+    assert not found.kinked
+    assert abs(found.value - 1 / 6) <= found.error <= 1e-10
+
+
 def test_a_complex_direction_of_a_complex_tensor() -> None:
     """The real part of <gradient, direction>, for the real part of z * z: 2 conj(z) is the gradient."""
     z = 3 + 4j

@@ -6,6 +6,7 @@ An edit is small, and need not make sense: whoever asks for it evaluates it, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import combinations, islice
 
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
@@ -30,7 +31,9 @@ _CONFUSED: dict[str, tuple[str, ...]] = {
     "le": ("ge", "lt"),
 }
 #: Operands whose order matters.
-_ORDERED = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide", "where")
+_ORDERED = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
+#: So many pairs of what stands in one list are exchanged.
+_PLACES = 6
 
 Edit = Callable[[Position], Iterator[int]]
 
@@ -46,7 +49,16 @@ def transposed(at: Position) -> Iterator[int]:
 
 
 def swapped(at: Position) -> Iterator[int]:
-    """The operands the other way round; those of a product also each transposed."""
+    """The operands the other way round; those of a product also each transposed. Of `cat([a, b])`, `where(c, a, b)`
+    and the like two that have changed places."""
+    if isinstance(at.node, Sequence):
+        for first, second in islice(combinations(range(len(at.below)), 2), _PLACES):
+            parts = list(at.below)
+            parts[first], parts[second] = parts[second], parts[first]
+            yield at.pool.like(at.node, tuple(parts))
+    if is_op(at.node, "where") and len(at.below) == 3:
+        condition, then, otherwise = at.below
+        yield at.pool.like(at.node, (condition, otherwise, then))
     if is_op(at.node, *_ORDERED) and len(at.below) == 2:
         a, b = at.below
         yield at.pool.like(at.node, (b, a))

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from gradcheck.autograd.op import lookup
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Edit
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.nodes import Call, Expr, Slice
 from gradcheck.language.expr.parser import parse, spans
-from gradcheck.language.expr.printer import INFIX, PREFIX, Spelling, commas, spell, to_text, written
+from gradcheck.language.expr.printer import INFIX, PREFIX, Spelling, commas, spell, spell_entry, to_text, written
 
 Span = tuple[int, int]
 
@@ -126,6 +126,8 @@ def _written(new: Expr, texts: dict[Expr, str], text: str) -> str:
         binds, pieces = spell(node)
         if node in texts:
             return binds, [texts[node]]
+        if isinstance(node, Slice):  # alone, in the place of another
+            return binds, spell_entry(node)
         if isinstance(node, Call) and not _is_infix(node) and node.args and f".{node.op}(" in text:
             entry = lookup(node.op)
             if entry is not None and entry.method and isinstance(pieces[0], str) and pieces[0] == f"{node.op}(":

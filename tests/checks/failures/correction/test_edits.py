@@ -40,6 +40,8 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.swapped, "x - y", (), ["y - x"]),
         (slips.swapped, "x + y", (), []),
         (slips.swapped, "x @ A", (), ["A @ x", "A.T @ x.T"]),
+        (slips.swapped, "cat([x, -y])", (0,), ["[-y, x]"]),
+        (slips.swapped, "where(x > 0, x, y)", (), ["where(x > 0, y, x)"]),
         (slips.confused, "sum(x)", (), ["mean(x)"]),
         (slips.confused, "sum(x, dtype=float64)", (), ["mean(x, dtype=float64)"]),
         (slips.confused, "x * y", (), ["x / y", "x @ y"]),

@@ -23,6 +23,8 @@ from gradcheck.language.expr.parser import parse
         ("x * (1 + H * H)", "x * (1 - H * H)", "(1 + H * H)", "(1 - H * H)"),
         ("exp(a - b)", "exp(b - a)", "a - b", "b - a"),
         ("a.sum() / x.shape[0]", "a.sum() / x.shape[1]", "0", "1"),
+        ("sigmoid(x[:, :d]) * x", "sigmoid(x[:, d:]) * x", ":d", "d:"),
+        ("cat([a, -b])", "cat([-b, a])", "[a, -b]", "[-b, a]"),
         ("x * y.exp()", "x * exp(-y)", "y", "(-y)"),
         ("größe * é", "größe * 2 * é", "größe", "größe * 2"),
     ],
