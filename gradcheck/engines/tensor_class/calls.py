@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op, lookup
+from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import method_of
 from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
@@ -114,7 +115,7 @@ class Calls:
             self._decomposing.discard(op)
         if result is NotImplemented:
             raise lacking
-        return result
+        return convert(result, np.ndarray, self.engine.constant)
 
     def _without_numbers(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """A number beside a tensor, or an array that only NumPy knows, as a tensor: for libraries that know none."""

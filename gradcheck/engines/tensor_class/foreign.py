@@ -61,10 +61,13 @@ class WrappedTensor(Operators):
         return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """What NumPy alone knows, for definitions of ops that count with it. Raises TypeError for the library's own."""
+        """What NumPy alone knows, for definitions of ops that count with it, and may not write to it. Raises TypeError
+        for the library's own."""
         if self.tensor is not None:
             raise TypeError("a tensor of a library is no array")
-        return np.array(self.array, dtype)
+        found = np.array(self.array, dtype)
+        found.flags.writeable = bool(copy)
+        return found
 
     def __repr__(self) -> str:
         return f"WrappedTensor({self.array!r})"
