@@ -107,9 +107,10 @@ def compute(op: Op, bound: Sequence[Any]) -> Any:
 
 
 class Call(NamedTuple):
-    """An op as a library was called for it; `shape` is the result's, for ops in `SHAPED`."""
+    """An op as a library was called for it, which has no result where it raised; `shape` is the result's, for ops in
+    `SHAPED`."""
 
-    result: WrappedTensor
+    result: WrappedTensor | None
     op: Op
     form: Form
     bound: tuple[Any, ...]
@@ -123,7 +124,8 @@ def _application(call: Call, owner: str) -> Application:
     pairs = list(zip(call.op.parameters, map(plain, call.bound), strict=True))
     args = tuple(value for parameter, value in pairs if not parameter.keyword_only)
     kwargs = {parameter.name: value for parameter, value in pairs if parameter.keyword_only}
-    outputs = ((call.result.shape, call.result.dtype),)
+    made = np.asarray(compute(call.op, call.bound)) if call.result is None else call.result
+    outputs = ((made.shape, made.dtype),)
     tensors = [id(tensor) for tensor in tensors_in(call.bound)]
     shared = len(set(tensors)) < len(tensors)
     return Application(call.op, args, kwargs, owner, tracked, outputs=outputs, shared=shared)
@@ -186,6 +188,10 @@ class ForeignEngine(DefineByRun):
 
     def called(self, call: Call) -> None:
         """An op has been called."""
+        self.note(call)
+
+    def note(self, call: Call) -> None:
+        """Note a call for whoever listens, also of an op that raised."""
         if self._heard is not None:
             self._heard.append(call)
 
@@ -302,7 +308,8 @@ class ForeignEngine(DefineByRun):
             methods = methods_called(self.library, lambda: OpRun(self, application, ()))
         if any(call.op is application.op for call in heard):
             heard = []
-        calls = [_application(call, application.owner) for call in heard if call.result.requires_grad]
+        heard = [call for call in heard if call.result is None or call.result.requires_grad]
+        calls = [_application(call, application.owner) for call in heard]
         methods.pop("detach", None)
         code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -13,10 +12,10 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.calls import Calls
+from gradcheck.engines.tensor_class.calls import Calls, as_python
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
 from gradcheck.engines.tensor_class.foreign import WrappedTensor, compute, tensors_in
-from gradcheck.engines.tensor_class.guard import EngineError, is_deliberate, translating
+from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 from gradcheck.errors import Unsupported
 
@@ -66,8 +65,13 @@ class ScalarClassEngine(TensorClassEngine):
         return made
 
     def gathered(self, objects: np.ndarray) -> WrappedTensor:
-        """Numbers that have been computed as one tensor."""
+        """Numbers that have been computed as one tensor; plain ones among them, the zeros beside a diagonal, become the
+        class's own."""
         check_size(objects.size)
+        plain = [index for index in np.ndindex(objects.shape) if not self.api.is_tensor(objects[index])]
+        with translating(f"{self.constructor_name}(number)"):
+            for index in plain if len(plain) < objects.size else ():
+                objects[index] = self.api.make(np.array(float(objects[index])), True)
         with translating("reading values"):
             values = self.values(objects)
             fresh = self.api.resting(self.api.make(np.array(0.0), True))
@@ -195,7 +199,7 @@ class ScalarCalls(Calls):
         given, operands = operands, [np.broadcast_to(operand, shape) for operand in operands]
         first = [self._scalar(operand.reshape(-1)[0]) for operand in operands]
         form, library = self.lookup.form(op, (*first, *bound[count:])), self.engine.library
-        with _as_python(op, bound), translating(f"its {form.label}"):
+        with as_python(op, bound), translating(f"its {form.label}"):
             for index in np.ndindex(shape):
                 numbers = [operand[index] for operand in operands]
                 result[index] = form.call(library, [*numbers, *bound[count:]], ())
@@ -225,21 +229,6 @@ class ScalarCalls(Calls):
         objects[...] = result
         self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
         return self.engine.gathered(objects)
-
-
-@contextmanager
-def _as_python(op: Op, bound: Sequence[Any]) -> Iterator[None]:
-    """Raise Unsupported where Python's own numbers raise, and arrays have infinity or no number: at 1 / 0."""
-    try:
-        yield
-    except EngineError as error:
-        raised = error.__cause__
-        if not isinstance(raised, (ArithmeticError, ValueError)) or is_deliberate(raised):
-            raise
-        with np.errstate(all="ignore"):
-            if np.isfinite(compute(op, bound)).all():
-                raise
-        raise Unsupported(error.message, lacks="infinities, and what is no number") from error
 
 
 def _each(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:

@@ -139,7 +139,8 @@ _STATISTICS = "inputs: {x: [[1, 2], [3, 6]]}\nconstants: {m: [0.0, 0.0], v: [1.0
 
 
 def test_statistics_that_move_in_place_are_not_asked_for(powered: type, check: Check) -> None:
-    graph = "graph: {{y: 'F.batch_norm(x, m, v, training={})', z: 'F.batch_norm(x, m, v) * x'}}\nbackward: {{z: [[1, 2], [3, 4]]}}\n"
+    graph = "graph: {{y: 'F.batch_norm(x, m, v, training={})', z: 'F.batch_norm(x, m, v) * x'}}\n"
+    graph += "backward: {{z: [[1, 2], [3, 4]]}}\n"
     assert check(powered, _STATISTICS + graph.format("False")).status == "passed"
     assert check(powered, _STATISTICS + graph.format("True")).status == "unsupported"
 
@@ -157,3 +158,11 @@ def test_where_pythons_numbers_raise_is_no_failure(powered: type, check: Check) 
     found = check(powered, "inputs: {x: [1, 2]}\ngraph: {y: (x / 0).sum()}\n")
     assert found.status == "unsupported", [c for c in found.comparisons if c.status != "passed"]
     assert {c.lacks for c in found.comparisons if c.engine == "mine"} == {"infinities, and what is no number"}
+
+
+def test_zeros_beside_a_diagonal_are_numbers_of_the_class(
+    powered: type, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(powered, "__radd__")
+    found = check(powered, "inputs: {x: [1, 2]}\ngraph: {d: diag(x), y: d.T + d}\nbackward: {y: [[1, 2], [3, 4]]}\n")
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
