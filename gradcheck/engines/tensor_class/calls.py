@@ -77,7 +77,7 @@ class Calls:
                 return form.call(self.engine.library, *given)
         except EngineError as error:
             if error.__cause__ is None or not is_deliberate(error.__cause__):
-                self.engine.note(Call(None, op, form, bound, given[1]))
+                self.engine.called(Call(None, op, form, bound, given[1]))
                 raise
             compute(op, bound)  # raises what the case may ask for
             raise Unsupported(error.message, lacks=op.name) from error

@@ -127,7 +127,7 @@ class TensorClassEngine(ForeignEngine):
         """Whether those of complex numbers are torch's: asked of one product, when the first such numbers come."""
         if self._complex is None:
             self._complex = True  # while it is asked
-            known = self._spent, self._started
+            known = self._spent, list(self._started)
             self._complex = complex_is_right(self)
             self._spent, self._started = known
         return self._complex
@@ -170,7 +170,7 @@ class TensorClassEngine(ForeignEngine):
         result = form.call(self.library, given, shape)
         if not self.is_tensor(result):
             return
-        known = self._spent, self._started
+        known = self._spent, list(self._started)
         root = self.wrap(result, self.values(result), True)
         try:
             self.backward([root], [np.ones(root.shape, root.dtype)], True)
@@ -195,8 +195,8 @@ class TensorClassEngine(ForeignEngine):
         found = self.raw_gradient(tensor)
         if found is None:
             return None
-        if found.ndim == 0 and tensor.ndim and not found:
-            return np.zeros(tensor.shape, tensor.dtype)  # the 0 that it began with
+        if found.ndim == 0 and tensor.ndim and (not found or any(tensor is one for one in self._started)):
+            return np.full(tensor.shape, found, tensor.dtype)  # the 0 that it began with, or the 1 that a pass did
         found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()

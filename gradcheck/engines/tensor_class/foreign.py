@@ -61,8 +61,7 @@ class WrappedTensor(Operators):
         return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """What NumPy alone knows, for definitions of ops that count with it, and may not write to it. Raises TypeError
-        for the library's own."""
+        """What NumPy alone knows, to be read by definitions of ops. Raises TypeError for the library's own."""
         if self.tensor is not None:
             raise TypeError("a tensor of a library is no array")
         found = np.array(self.array, dtype)
@@ -74,7 +73,6 @@ class WrappedTensor(Operators):
 
     @property
     def grad(self) -> np.ndarray | None:
-        """The gradient that has arrived."""
         return self.engine.gradient(self)
 
     @grad.setter
@@ -107,10 +105,9 @@ def compute(op: Op, bound: Sequence[Any]) -> Any:
 
 
 class Call(NamedTuple):
-    """An op as a library was called for it, which has no result where it raised; `shape` is the result's, for ops in
-    `SHAPED`."""
+    """An op as a library was called for it; the result is None where it raised. `shape` is that of ops in `SHAPED`."""
 
-    result: WrappedTensor | None
+    result: Any
     op: Op
     form: Form
     bound: tuple[Any, ...]
@@ -187,11 +184,7 @@ class ForeignEngine(DefineByRun):
         self._given = []
 
     def called(self, call: Call) -> None:
-        """An op has been called."""
-        self.note(call)
-
-    def note(self, call: Call) -> None:
-        """Note a call for whoever listens, also of an op that raised."""
+        """An op has been called, and may have raised."""
         if self._heard is not None:
             self._heard.append(call)
 
@@ -248,7 +241,6 @@ class ForeignEngine(DefineByRun):
         return made
 
     def array(self, tensor: Any) -> np.ndarray:
-        """The values of a tensor when it was made; a gradient is an array already."""
         return tensor.array if type(tensor) is WrappedTensor else np.asarray(tensor)
 
     def current(self, tensor: WrappedTensor) -> np.ndarray:
@@ -308,8 +300,7 @@ class ForeignEngine(DefineByRun):
             methods = methods_called(self.library, lambda: OpRun(self, application, ()))
         if any(call.op is application.op for call in heard):
             heard = []
-        heard = [call for call in heard if call.result is None or call.result.requires_grad]
-        calls = [_application(call, application.owner) for call in heard]
+        calls = [_application(call, application.owner) for call in heard if getattr(call.result, "requires_grad", True)]
         methods.pop("detach", None)
         code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None

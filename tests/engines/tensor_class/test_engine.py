@@ -196,3 +196,16 @@ def test_gradients_of_complex_numbers_in_another_convention_are_not_judged(varia
     assert check(variant(), text).status == "passed"
     assert check(other, text).status == "unsupported"
     assert check(other, "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 2]}\n").status == "passed"
+
+
+def test_a_pass_may_begin_with_a_plain_number(variant: Variant) -> None:
+    """`self.grad = 1` at a root of several numbers, as at single ones."""
+    seeding = ("if gradient is None and self.data.size != 1:", "if False:")
+    one = ("return np.ones_like(self.data) if gradient is None else np.asarray(gradient)", "return np.asarray(1.0)")
+    kind = variant(NO_SEED, seeding, one)
+    engine = adapt(kind, "mine")
+    assert engine.capabilities.starts_with_ones
+    x = engine.leaf(X, True)
+    y = x * x
+    engine.backward([y], [np.ones(2)], True)
+    assert (y.grad.tolist(), x.grad.tolist()) == ([1, 1], [2, 4])
