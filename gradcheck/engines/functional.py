@@ -90,7 +90,8 @@ class FunctionalEngine(ForeignEngine):
 
     def called(self, call: Call) -> None:
         super().called(call)
-        self._record.append(call)
+        if call.result is not None:
+            self._record.append(call)
 
     def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
         """A form that computes may still be one that the library cannot differentiate."""

@@ -86,13 +86,17 @@ def graph_values(case: Case, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def literal_problem(
-    name: str, inputs: Mapping[str, Sequence[float]], graph: Mapping[str, str], incoming: Mapping[str, Sequence[float]]
+    name: str,
+    inputs: Mapping[str, Sequence[float]],
+    graph: Mapping[str, str],
+    incoming: Mapping[str, Sequence[float]],
+    passes: int = 1,
 ) -> Problem:
-    """A problem of our own: vectors, entries as texts, and the incoming gradient of each root."""
+    """A problem of our own: vectors, entries as texts, the incoming gradient of each root, and how many passes."""
     entries = {entry: Claim(text, parse(text)) for entry, text in graph.items()}
     leaves = {leaf: Value(array=np.array(numbers)) for leaf, numbers in inputs.items()}
-    steps = (Step("backward", roots={root: Value(array=np.array(numbers)) for root, numbers in incoming.items()}),)
-    return draw(Case(id=name, name=name, place=Place(), inputs=leaves, graph=entries, steps=steps))
+    step = Step("backward", roots={root: Value(array=np.array(numbers)) for root, numbers in incoming.items()})
+    return draw(Case(id=name, name=name, place=Place(), inputs=leaves, graph=entries, steps=(step,) * passes))
 
 
 def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:

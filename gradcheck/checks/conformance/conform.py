@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gradcheck.autograd.modes import quiet
@@ -33,7 +33,7 @@ _FROM_BEST: tuple[Standing, ...] = ("lacking", "right", "wrong")
 @dataclass(frozen=True, slots=True)
 class Conformance(Shown):
     """What came of it. `ops` has the worst standing among an op's calls; one that the engine can be asked for in some
-    forms only is right if these are."""
+    forms only is right if these are, and one that was written in wrong ones for it, `made_of` these, is lacking."""
 
     engine: str
     cases: RunResult | None
@@ -42,6 +42,7 @@ class Conformance(Shown):
     properties: tuple[Finding, ...]
     conventions: tuple[Fact, ...] = ()
     cost: Cost | None = None
+    made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -91,7 +92,8 @@ def conform(
         results = run(op_cases(ops), engines=[engine], timeout=timeout, dtype=dtype)
     properties = check_properties(engine, timeout)
     cost = _cost(engine, beside, properties) if beside else None
-    return Conformance(engine.name, found, _by_op(results), results, properties, conventions(engine), cost)
+    ops_of = {case.tags[0]: parts for case in results.cases if (parts := wrong_parts_of(case))}
+    return Conformance(engine.name, found, _by_op(results), results, properties, conventions(engine), cost, ops_of)
 
 
 def _cost(engine: Engine, beside: Sequence[Engine], properties: Sequence[Finding]) -> Cost | None:
@@ -107,8 +109,19 @@ def _by_op(results: RunResult) -> dict[str, Standing]:
     """The worst standing among each op's cases, each of which is tagged with its op."""
     worst: dict[str, Standing] = {}
     for case in results.cases:
-        found = standing(case)
-        if found is not None:
-            (op,) = case.tags
-            worst[op] = max(worst.get(op, "lacking"), found, key=_FROM_BEST.index)
+        (op,) = case.tags
+        parts = wrong_parts_of(case)
+        found: Standing | None = "lacking" if parts else standing(case)
+        told: dict[str, Standing] = dict.fromkeys(parts, "wrong")
+        for name, word in (told | ({} if found is None else {op: found})).items():
+            worst[name] = max(worst.get(name, "lacking"), word, key=_FROM_BEST.index)
     return worst
+
+
+def wrong_parts_of(case: CaseResult) -> tuple[str, ...]:
+    """The ops to which all is due that is wrong with a case, where its own op was written in these."""
+    causes = [c.cause for c in case.comparisons if c.cause is not None]
+    others = [c for c in case.comparisons if c.status == "failed" and c.cause is None and c.consequence_of is None]
+    if standing(case) != "wrong" or others or any(cause.origin.kind != "op_inside" for cause in causes):
+        return ()
+    return tuple(dict.fromkeys(str(cause.origin["op"]) for cause in causes))

@@ -125,8 +125,9 @@ def _latest(graph: _Graph) -> Totals:
     return totals
 
 
-def _left_over(graph: _Graph) -> Totals | None:
-    """In the right order; but what earlier passes have left everywhere is passed on again."""
+def _left_over(graph: _Graph, *, anew: bool = False) -> Totals | None:
+    """In the right order; but what earlier passes have left everywhere is passed on again, at roots unless these are
+    set `anew`."""
     if not graph.earlier:
         return None
     totals: Totals = {}
@@ -134,7 +135,7 @@ def _left_over(graph: _Graph) -> Totals | None:
     for starts in (*graph.earlier, graph.totals()):
         before = dict(totals)
         for root, seed in starts.items():
-            totals[root] = totals.get(root, 0) + seed
+            totals[root] = seed if anew else totals.get(root, 0) + seed
         for tensor in _ordered(graph):
             if tensor in totals:
                 for operand, share in graph.shares(tensor, totals[tensor]):
@@ -159,16 +160,16 @@ def _ordered(graph: _Graph) -> list[Tensor]:
 
 
 _EACH, _FIRST = fact("passed_on_each_arrival"), fact("passed_on_when_first_met")
-#: The kind of mistake, what is told of it, and the pass.
-PASSES: tuple[tuple[str, Fact, Pass], ...] = (
-    ("passed_on_early", _EACH, _at_once),
-    ("passed_on_early", _EACH, lambda graph: _in_turn(graph, once=False, first_in=False)),
-    ("passed_on_early", _EACH, lambda graph: _in_turn(graph, once=False, first_in=True)),
-    ("passed_on_early", _FIRST, lambda graph: _in_turn(graph, once=True, first_in=True)),
-    ("passed_on_early", _FIRST, lambda graph: _in_turn(graph, once=True, first_in=False)),
-    ("stale", fact("stale_everywhere"), _left_over),
-    ("overwritten", fact("overwritten_everywhere"), _latest),
-    ("mutated", fact("passed_on_array_shared"), _in_place),
+#: The kind of mistake, what is told of it, and the pass, in the ways in which it may begin at roots.
+PASSES: tuple[tuple[str, Fact, tuple[Pass, ...]], ...] = (
+    ("passed_on_early", _EACH, (_at_once,)),
+    ("passed_on_early", _EACH, (lambda graph: _in_turn(graph, once=False, first_in=False),)),
+    ("passed_on_early", _EACH, (lambda graph: _in_turn(graph, once=False, first_in=True),)),
+    ("passed_on_early", _FIRST, (lambda graph: _in_turn(graph, once=True, first_in=True),)),
+    ("passed_on_early", _FIRST, (lambda graph: _in_turn(graph, once=True, first_in=False),)),
+    ("stale", fact("stale_everywhere"), (_left_over, lambda graph: _left_over(graph, anew=True))),
+    ("overwritten", fact("overwritten_everywhere"), (_latest,)),
+    ("mutated", fact("passed_on_array_shared"), (_in_place,)),
 )
 
 
@@ -191,7 +192,7 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
         return
     try:
         found = _found(failures.context.points, failures.point, engine, step) or _of_small_graph(
-            engine, failures.reference
+            engine, failures.reference, 2 if _is_second(failures.flow(step)) else 1
         )
     except CANNOT:
         return
@@ -212,30 +213,40 @@ def _found(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis
     right = {flow.tensors[name]: gradient for flow, _ in seen[:1] for name, gradient in flow.follow().expected.items()}
     if _fits(right, *seen[0], inputs):  # but for a dtype, or rounding
         return None
-    for (kind, told, run), backwards in product(PASSES, (False, True)):
-        if all(_fits(_after(flow, run, backwards), flow, gradients, inputs) for flow, gradients in seen):
+    for (kind, told, runs), backwards in product(PASSES, (False, True)):
+        if all(any(_fits(_after(one[0], run, backwards), *one, inputs) for run in runs) for one in seen):
             return Diagnosis(kind, told, "confirmed", fact("computed_at_points", points=len(seen)))
     return None
 
 
-def _of_small_graph(engine: Engine, reference: Engine) -> Diagnosis | None:
-    """The same of a small graph of single numbers, where it is wrong there."""
-    problem = literal_problem("reuse", _INPUTS, _GRAPH, {"f": [1.0]})
+def _of_small_graph(engine: Engine, reference: Engine, passes: int) -> Diagnosis | None:
+    """The same of a small graph of single numbers, where so many passes are wrong there."""
+    problem = literal_problem("reuse", _INPUTS, _GRAPH, {"f": [1.0]}, passes)
     points = Points(problem, Engines((engine,), reference))
     with using_default_dtype(problem.dtype):
         mine, want = points.own.evaluation(engine), points.own.want
         if mine.error is not None or not mine.states:
             return None
-        pairs = [(mine.states[0].gradients.get(name), want.states[0].gradients[name]) for name in _INPUTS]
+        pairs = [(mine.states[-1].gradients.get(name), want.states[-1].gradients[name]) for name in _INPUTS]
         if all(right is not None and _same(got, right) for got, right in pairs):
             return None
-        found = _found(points, points.own, engine, 0)
+        found = _found(points, points.own, engine, passes - 1)
     return None if found is None else replace(found, evidence=fact("shown_by_small_graph"))
 
 
 def _after(flow: GradientFlow, run: Pass, backwards: bool) -> Totals | None:
     with np.errstate(all="ignore"):
         return run(_Graph(*flow.starts(), _earlier(flow), backwards))
+
+
+def _is_second(flow: GradientFlow) -> bool:
+    """Whether an earlier pass went over the same graph, whatever has been forgotten since."""
+    for step in reversed(flow.problem.case.steps[: flow.step]):
+        if step.action == "forward":
+            return False
+        if step.action == "backward" and step.raises is None:
+            return True
+    return False
 
 
 def _earlier(flow: GradientFlow) -> list[Totals]:

@@ -100,6 +100,11 @@ class Form:
             positional += value if argument.spread else [value]
         return positional, {word: argument.value(args, shape) for word, argument in self.keywords}
 
+    def gives_nothing(self, args: Arguments, shape: Shape) -> bool:
+        """Whether None is among what is given: a bound that is not there means something else to others."""
+        positional, keywords = self.given(args, shape)
+        return any(value is None for value in (*positional, *keywords.values()))
+
     def call(self, library: Library, args: Arguments, shape: Shape) -> Any:
         """Call it. `shape` is the result's, for ops in `SHAPED`. Raises Absent where the library has no such thing, and
         whatever the library raises."""
@@ -126,12 +131,22 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[For
     if op.name in OPERATORS and not settings:
         operands = tuple(Argument(index) for index in range(_operands(op)))
         yield Form("operator", op.name, operands, exact=not _is_mixed(op, bound))
+    if op.name == "where":
+        yield from _choosing()
+        return
     if op.name in SHAPED:
         yield from _shaped(op, bound, ndim, library)
         return
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
         yield from _named(op, name, settings, library, exact and op.name not in AMBIGUOUS)
+
+
+def _choosing() -> Iterator[Form]:
+    """torch's method is that of what is chosen where the condition holds: `x.where(condition, y)`."""
+    condition, chosen, other = map(Argument, range(3))
+    yield Form("method", "where", (chosen, condition, other))
+    yield Form("function", "where", (condition, chosen, other))
 
 
 def names_of(op: Op) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op, lookup
+from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import method_of
 from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
@@ -71,10 +73,11 @@ class Calls:
     def _called(self, op: Op, form: Form, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
         """What the library returns. What its author refuses, where it makes sense, is a lack and no failure."""
         try:
-            with translating(f"its {form.label}"):
+            with as_python(op, bound), translating(f"its {form.label}"):
                 return form.call(self.engine.library, *given)
         except EngineError as error:
             if error.__cause__ is None or not is_deliberate(error.__cause__):
+                self.engine.called(Call(None, op, form, bound, given[1]))
                 raise
             compute(op, bound)  # raises what the case may ask for
             raise Unsupported(error.message, lacks=op.name) from error
@@ -114,7 +117,7 @@ class Calls:
             self._decomposing.discard(op)
         if result is NotImplemented:
             raise lacking
-        return result
+        return convert(result, np.ndarray, self.engine.constant)
 
     def _without_numbers(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """A number beside a tensor, or an array that only NumPy knows, as a tensor: for libraries that know none."""
@@ -155,6 +158,21 @@ class Calls:
             return self.engine.constant(wanted)
         message = f"{self.engine.name} is not asked to change dtypes"
         raise Unsupported(message, lacks=f"a change of dtype to {wanted.dtype}")
+
+
+@contextmanager
+def as_python(op: Op, bound: Sequence[Any]) -> Iterator[None]:
+    """Raise Unsupported where Python's own numbers raise, and arrays have infinity or no number: at 1 / 0."""
+    try:
+        yield
+    except EngineError as error:
+        raised = error.__cause__
+        if not isinstance(raised, (ArithmeticError, ValueError)) or is_deliberate(raised):
+            raise
+        with np.errstate(all="ignore"):
+            if np.isfinite(compute(op, bound)).all():
+                raise
+        raise Unsupported(error.message, lacks="infinities, and what is no number") from error
 
 
 # Ops that a library lacks ---------------------------------------------------------------------------

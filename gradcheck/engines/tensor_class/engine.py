@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
 from importlib import import_module
+from math import prod
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,7 @@ from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.dialects import SUBMODULES
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
 from gradcheck.engines.tensor_class.guard import ANYTHING, EngineError, Output, translating
+from gradcheck.engines.tensor_class.hypotheses import complex_is_right
 from gradcheck.engines.tensor_class.learning import capabilities_of
 from gradcheck.errors import GradcheckError, NonScalarBackward, Unsupported
 from gradcheck.facts import Fact
@@ -48,6 +50,7 @@ class TensorClassEngine(ForeignEngine):
         self._started: list[WrappedTensor] = []  # where passes over this graph have begun
         self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
+        self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None until it is asked
         self._bare = False  # whether nothing is asked of the class but what the case takes
 
     @property
@@ -114,7 +117,20 @@ class TensorClassEngine(ForeignEngine):
         """A tensor of the class. Raises Unsupported where the class is not understood."""
         if self.capabilities.misunderstood:
             raise Unsupported(f"not understood: {self.capabilities.misunderstood}")
+        if array.dtype.kind == "c" and not self._has_complex_gradients:
+            message = f"gradients of complex numbers are not torch's in {self.name}: a product's factors are conjugated"
+            raise Unsupported(message, lacks="complex numbers")
         return super().leaf(array, requires_grad)
+
+    @property
+    def _has_complex_gradients(self) -> bool:
+        """Whether those of complex numbers are torch's: asked of one product, when the first such numbers come."""
+        if self._complex is None:
+            self._complex = True  # while it is asked
+            known = self._spent, list(self._started)
+            self._complex = complex_is_right(self)
+            self._spent, self._started = known
+        return self._complex
 
     @property
     def conventions(self) -> tuple[Fact, ...]:
@@ -154,7 +170,7 @@ class TensorClassEngine(ForeignEngine):
         result = form.call(self.library, given, shape)
         if not self.is_tensor(result):
             return
-        known = self._spent, self._started
+        known = self._spent, list(self._started)
         root = self.wrap(result, self.values(result), True)
         try:
             self.backward([root], [np.ones(root.shape, root.dtype)], True)
@@ -179,8 +195,8 @@ class TensorClassEngine(ForeignEngine):
         found = self.raw_gradient(tensor)
         if found is None:
             return None
-        if found.ndim == 0 and tensor.ndim and not found:
-            return np.zeros(tensor.shape, tensor.dtype)  # the 0 that it began with
+        if found.ndim == 0 and tensor.ndim and (not found or any(tensor is one for one in self._started)):
+            return np.full(tensor.shape, found, tensor.dtype)  # the 0 that it began with, or the 1 that a pass did
         found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()
@@ -235,10 +251,12 @@ class TensorClassEngine(ForeignEngine):
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
         """One backward pass of the class from one of its tensors. Raises whatever the class raises."""
-        if incoming is None and (how.seed.startswith("assigned") or not how.starts_alone):
-            incoming = np.ones(np.shape(self.values_of(root)), how.dtype)
+        shape = np.shape(self.values_of(root))
+        alone = how.starts_alone and (how.seed == "none" or prod(shape) != 1 or shape in (how.total, ()))
+        if incoming is None and (how.seed.startswith("assigned") or not alone):
+            incoming = np.ones(shape, how.dtype)
         if incoming is not None and incoming.size == 1:
-            incoming = incoming.reshape(np.shape(self.values_of(root)))
+            incoming = incoming.reshape(shape)
         given = () if incoming is None else seeded(self.api, how.seed, incoming)
         if incoming is not None and (new := assigned(self.api, how.seed, incoming)) is not None:
             self.api.set_gradient(root, new, False)

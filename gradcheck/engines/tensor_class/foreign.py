@@ -61,17 +61,18 @@ class WrappedTensor(Operators):
         return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """What NumPy alone knows, for definitions of ops that count with it. Raises TypeError for the library's own."""
+        """What NumPy alone knows, to be read by definitions of ops. Raises TypeError for the library's own."""
         if self.tensor is not None:
             raise TypeError("a tensor of a library is no array")
-        return np.array(self.array, dtype)
+        found = np.array(self.array, dtype)
+        found.flags.writeable = bool(copy)
+        return found
 
     def __repr__(self) -> str:
         return f"WrappedTensor({self.array!r})"
 
     @property
     def grad(self) -> np.ndarray | None:
-        """The gradient that has arrived."""
         return self.engine.gradient(self)
 
     @grad.setter
@@ -104,9 +105,9 @@ def compute(op: Op, bound: Sequence[Any]) -> Any:
 
 
 class Call(NamedTuple):
-    """An op as a library was called for it; `shape` is the result's, for ops in `SHAPED`."""
+    """An op as a library was called for it; the result is None where it raised. `shape` is that of ops in `SHAPED`."""
 
-    result: WrappedTensor
+    result: Any
     op: Op
     form: Form
     bound: tuple[Any, ...]
@@ -120,7 +121,8 @@ def _application(call: Call, owner: str) -> Application:
     pairs = list(zip(call.op.parameters, map(plain, call.bound), strict=True))
     args = tuple(value for parameter, value in pairs if not parameter.keyword_only)
     kwargs = {parameter.name: value for parameter, value in pairs if parameter.keyword_only}
-    outputs = ((call.result.shape, call.result.dtype),)
+    made = np.asarray(compute(call.op, call.bound)) if call.result is None else call.result
+    outputs = ((made.shape, made.dtype),)
     tensors = [id(tensor) for tensor in tensors_in(call.bound)]
     shared = len(set(tensors)) < len(tensors)
     return Application(call.op, args, kwargs, owner, tracked, outputs=outputs, shared=shared)
@@ -182,7 +184,7 @@ class ForeignEngine(DefineByRun):
         self._given = []
 
     def called(self, call: Call) -> None:
-        """An op has been called."""
+        """An op has been called, and may have raised."""
         if self._heard is not None:
             self._heard.append(call)
 
@@ -239,7 +241,6 @@ class ForeignEngine(DefineByRun):
         return made
 
     def array(self, tensor: Any) -> np.ndarray:
-        """The values of a tensor when it was made; a gradient is an array already."""
         return tensor.array if type(tensor) is WrappedTensor else np.asarray(tensor)
 
     def current(self, tensor: WrappedTensor) -> np.ndarray:
@@ -299,7 +300,7 @@ class ForeignEngine(DefineByRun):
             methods = methods_called(self.library, lambda: OpRun(self, application, ()))
         if any(call.op is application.op for call in heard):
             heard = []
-        calls = [_application(call, application.owner) for call in heard if call.result.requires_grad]
+        calls = [_application(call, application.owner) for call in heard if getattr(call.result, "requires_grad", True)]
         methods.pop("detach", None)
         code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None

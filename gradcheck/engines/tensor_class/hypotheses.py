@@ -38,6 +38,8 @@ class Asked(Protocol):
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None: ...
 
+    def backward(self, roots: list[WrappedTensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None: ...
+
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
 
     def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
@@ -141,6 +143,21 @@ def is_right(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") ->
     except (GradcheckError, *ANYTHING):
         return False
     return taught is not None and factor_of(taught) == 1
+
+
+def complex_is_right(engine: Asked) -> bool:
+    """Whether the factors of a product of complex numbers get its gradient times the other's conjugate; True where
+    there are no products."""
+    given, incoming = [A + 1j * B, B - 2j * A], _INCOMING * (1 - 0.5j)
+    op = TABLE["mul"]
+    try:
+        tensors = [engine.leaf(array, True) for array in given]
+        engine.backward([engine.apply(op, op.bind(tuple(tensors), {}))], [incoming], True)
+        found = [engine.gradient(tensor) for tensor in tensors]
+    except GradcheckError as error:
+        return error.kind == "unsupported" and error.lacks == op.name
+    wanted = [incoming * other.conj() for other in reversed(given)]
+    return all(got is not None and np.allclose(got, want) for got, want in zip(found, wanted, strict=True))
 
 
 def equals_are_one(engine: Asked) -> bool:

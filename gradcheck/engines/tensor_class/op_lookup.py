@@ -106,7 +106,7 @@ class OpLookup:
         elif expected is None:
             trial.fits = trial.right = True
         elif array.shape == expected.shape:
-            trial.fits = True
+            trial.fits = not form.gives_nothing(given, shape)
             trial.right = _close(array, expected)
         else:
             trial.other = _is_of_one_dimension(op, values, array)
@@ -192,6 +192,6 @@ def _is_of_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bo
 
 
 def _close(array: np.ndarray, expected: np.ndarray) -> bool:
-    precise = array.dtype.itemsize >= 8 and expected.dtype.itemsize >= 8
-    tolerance = 1e-9 if precise else 1e-2
+    least = min(array.dtype.itemsize, expected.dtype.itemsize)
+    tolerance = 1e-9 if least >= 8 else 1e-4 if least == 4 else 1e-2
     return bool(np.allclose(np.asarray(array, np.complex128), np.asarray(expected, np.complex128), tolerance, 1e-12))

@@ -12,7 +12,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.calls import Calls
+from gradcheck.engines.tensor_class.calls import Calls, as_python
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
 from gradcheck.engines.tensor_class.foreign import WrappedTensor, compute, tensors_in
 from gradcheck.engines.tensor_class.guard import translating
@@ -38,10 +38,11 @@ class ScalarClassEngine(TensorClassEngine):
         super().__init__(api, name)
         self.calls = ScalarCalls(self)
         self._named: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
+        self._used: dict[int, Any] = {}  # numbers of which others have been made
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._named = {}
+        self._named, self._used = {}, {}
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -64,8 +65,13 @@ class ScalarClassEngine(TensorClassEngine):
         return made
 
     def gathered(self, objects: np.ndarray) -> WrappedTensor:
-        """Numbers that have been computed as one tensor."""
+        """Numbers that have been computed as one tensor; plain ones among them, the zeros beside a diagonal, become the
+        class's own."""
         check_size(objects.size)
+        plain = [index for index in np.ndindex(objects.shape) if not self.api.is_tensor(objects[index])]
+        with translating(f"{self.constructor_name}(number)"):
+            for index in plain if len(plain) < objects.size else ():
+                objects[index] = self.api.make(np.array(float(objects[index])), True)
         with translating("reading values"):
             values = self.values(objects)
             fresh = self.api.resting(self.api.make(np.array(0.0), True))
@@ -111,10 +117,18 @@ class ScalarClassEngine(TensorClassEngine):
                     self.api.set_gradient(tensor.tensor[index], new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """A gradient can be told of numbers that no other named tensor shares."""
+        """A gradient can be told of numbers that no other named tensor shares, and of which nothing has been made on
+        the way: the first of running sums is in all that follow."""
         if tensor.tensor is not None:
-            its_own = self._are_its_own(tensor.tensor)
+            used = not self._used.keys().isdisjoint(map(id, tensor.tensor.flat))
+            its_own = self._are_its_own(tensor.tensor) and not used
             tensor.unread = not its_own or not self.capabilities.keeps_intermediates
+
+    def note_use(self, operands: Sequence[np.ndarray], made: np.ndarray) -> None:
+        """Numbers that are no operands have been made of operands."""
+        given = {id(value): value for operand in operands for value in operand.flat if self.api.is_tensor(value)}
+        if any(id(value) not in given for value in made.flat):
+            self._used |= given
 
     def _are_its_own(self, numbers: np.ndarray) -> bool:
         """Whether these numbers are all of the class, and none has been in another named tensor or twice in this."""
@@ -182,13 +196,14 @@ class ScalarCalls(Calls):
         result = np.empty(shape, object)
         if not result.size:
             return self.engine.gathered(result)
-        operands = [np.broadcast_to(operand, shape) for operand in operands]
+        given, operands = operands, [np.broadcast_to(operand, shape) for operand in operands]
         first = [self._scalar(operand.reshape(-1)[0]) for operand in operands]
         form, library = self.lookup.form(op, (*first, *bound[count:])), self.engine.library
-        with translating(f"its {form.label}"):
+        with as_python(op, bound), translating(f"its {form.label}"):
             for index in np.ndindex(shape):
                 numbers = [operand[index] for operand in operands]
                 result[index] = form.call(library, [*numbers, *bound[count:]], ())
+        self.engine.note_use(given, result)
         return self.engine.gathered(result)
 
     def _scalar(self, value: Any) -> Any:
@@ -212,6 +227,7 @@ class ScalarCalls(Calls):
             raise Unsupported(f"{op.name} cannot be written in its numbers", lacks=op.name)
         objects = np.empty(expected, object)
         objects[...] = result
+        self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
         return self.engine.gathered(objects)
 
 

@@ -107,6 +107,10 @@ def _ops(found: Conformance, look: Look) -> list[str]:
         title = "ops" if not lines else ""
         text = f"{len(names)} {word}" + (f": {', '.join(names)}" if names else "")
         lines += wrap(text, look.width, f"  {title:12}", " " * 16)
+    if found.made_of:
+        made = ", ".join(f"{name} (of {', '.join(parts)})" for name, parts in found.made_of.items())
+        text = f"{len(found.made_of)} not judged, written in what is wrong: {made}"
+        lines += wrap(text, look.width, " " * 14, " " * 16)
     if look.verbosity > 0:
         lines += _wrong(found.op_results, "name", look)
     return lines
@@ -138,6 +142,7 @@ def as_json(found: Conformance) -> str:
         "conforms": found.holds,
         "cases": None if found.cases is None else {case.id: case.status for case in found.cases.cases},
         "ops": found.ops,
+        "made_of": {name: list(parts) for name, parts in found.made_of.items()},
         "conventions": [say(one) for one in found.conventions],
         "properties": [{"name": one.name, "status": one.status, "message": say(one.why)} for one in found.properties],
         "cost": None if found.cost is None else _cost_for_programs(found.cost),

@@ -12,10 +12,11 @@ import pytest
 from gradcheck.checks.conformance.conform import conform, standing
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.core import Core
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import adapt, engine
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
 from tests.conftest import WithRules
+from tests.engines.dialects import sound
 from tests.paths import wrong_engine
 
 shallow = pytest.mark.usefixtures("shallow")
@@ -99,3 +100,17 @@ def test_standings() -> None:
 
     assert (of("passed"), of("failed"), of("crashed"), of("unsupported")) == ("right", "wrong", "wrong", "lacking")
     assert of("skipped") is None
+
+
+@shallow
+def test_what_is_written_in_a_wrong_op_is_not_judged() -> None:
+    """Its product passes on the left operand's gradient for matrices alone."""
+    found = conform(adapt(Slanted, "mine"), ops=["matmul", "mv"])
+    assert found.ops == {"matmul": "wrong", "mv": "lacking"}
+    assert found.made_of == {"mv": ("matmul",)}
+    assert "1 not judged, written in what is wrong: mv (of matmul)" in render(found, Look(width=100))
+
+
+class Slanted(sound.Tensor):
+    def left_of_matmul(self, gradient: Any, other: Any) -> Any:
+        return 2 * super().left_of_matmul(gradient, other)

@@ -63,3 +63,12 @@ def test_what_is_wrong_at_a_single_tensor_is_no_way_through_the_graph() -> None:
     found = judged(Doubles, _PLAIN)
     assert found.status == "failed"
     assert not {"passed_on_early", "mutated", "stale"} & set(kinds(found))
+
+
+def test_left_over_gradients_of_numbers_that_no_name_has_are_told_by_a_small_graph() -> None:
+    class Stale(figures.Value):
+        pass
+
+    steps = "steps: [{backward: s}, {backward: s}, {backward: s}]\n"
+    found = judged(Stale, f"inputs: {{x: [1, 2, 3], y: [4, 5, 6]}}\ngraph: {{s: (x + y).sum()}}\n{steps}")
+    assert (found.status, kinds(found)) == ("failed", ["stale"])

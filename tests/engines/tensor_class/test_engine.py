@@ -174,3 +174,38 @@ def test_what_a_class_prints_while_it_is_looked_at_is_dropped(
 ) -> None:
     adapt(variant(("        self.data =", "        print('made')\n        self.data =")), "mine")
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_class_does_not_refuse_is_a_lack(variant: Variant, check: Check) -> None:
+    seeding = ("if gradient is None and self.data.size != 1:", "if False:")
+    text = "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nsteps: [{backward: y, raises: non_scalar_backward}]\n"
+    assert check(variant(), text).status == "passed"
+    found = check(variant(seeding), text)
+    assert found.status == "unsupported"
+    assert {c.lacks for c in found.comparisons if c.lacks} == {"refusals of what torch refuses"}
+
+
+def test_one_element_of_two_dimensions_may_need_its_gradient(variant: Variant, check: Check) -> None:
+    seeding = ("if gradient is None and self.data.size != 1:", "if gradient is None and self.data.ndim:")
+    assert check(variant(seeding), "inputs: {x: [[2]]}\ngraph: {y: x * x}\n").status == "passed"
+
+
+def test_gradients_of_complex_numbers_in_another_convention_are_not_judged(variant: Variant, check: Check) -> None:
+    other = variant(("np.conj(other.data)", "other.data"), ("np.conj(self.data)", "self.data"))
+    text = "dtype: complex128\ninputs: {x: ['1+2j', '2-1j']}\ngraph: {y: x * x}\nbackward: {y: [1, 2]}\n"
+    assert check(variant(), text).status == "passed"
+    assert check(other, text).status == "unsupported"
+    assert check(other, "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 2]}\n").status == "passed"
+
+
+def test_a_pass_may_begin_with_a_plain_number(variant: Variant) -> None:
+    """`self.grad = 1` at a root of several numbers, as at single ones."""
+    seeding = ("if gradient is None and self.data.size != 1:", "if False:")
+    one = ("return np.ones_like(self.data) if gradient is None else np.asarray(gradient)", "return np.asarray(1.0)")
+    kind = variant(NO_SEED, seeding, one)
+    engine = adapt(kind, "mine")
+    assert engine.capabilities.starts_with_ones
+    x = engine.leaf(X, True)
+    y = x * x
+    engine.backward([y], [np.ones(2)], True)
+    assert (y.grad.tolist(), x.grad.tolist()) == ([1, 1], [2, 4])

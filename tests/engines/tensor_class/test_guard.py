@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcheck.engines.base import Evaluation, State
@@ -13,6 +15,7 @@ from gradcheck.engines.tensor_class.guard import (
     EngineError,
     Output,
     as_asked,
+    is_deliberate,
     said,
     translating,
 )
@@ -90,7 +93,24 @@ def test_an_exception_is_what_its_step_asks_for(steps: str, error: TensorError, 
 
 def test_what_raised_nothing_stays_as_it_is() -> None:
     evaluation = Evaluation("mine", (State({}, {}),))
-    assert as_asked(case("{backward: y, raises: non_scalar_backward}"), evaluation) == evaluation
+    assert as_asked(case("{backward: y}"), evaluation) == evaluation
+
+
+def test_what_should_have_been_refused_is_a_lack_and_ends_there() -> None:
+    state = State({"y": np.ones(2)}, {"x": np.ones(2), "y": None})
+    found = as_asked(case("{backward: y, raises: non_scalar_backward}"), Evaluation("mine", (state,)))
+    assert found.error is found.states[0].error is not None
+    assert (found.error.kind, found.error.lacks) == ("unsupported", "refusals of what torch refuses")
+    assert (found.states[0].gradients, found.states[0].unread) == ({}, {"x", "y"})
+
+
+def test_an_assertion_of_several_lines_is_deliberate() -> None:
+    text = "def check(a):\n    assert (\n        a.shape == (2,)\n    ), 'no'\n"
+    names: dict[str, Any] = {"__name__": "mine"}
+    exec(compile(text, "mine.py", "exec"), names)
+    with pytest.raises(AssertionError) as raised:
+        names["check"](np.ones(3))
+    assert is_deliberate(raised.value)
 
 
 # Printing -----------------------------------------------------------------------------------------

@@ -10,7 +10,14 @@ import pytest
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN
 from gradcheck.engines.tensor_class.discovery import api_of
-from gradcheck.engines.tensor_class.hypotheses import LESSONS, factor_of, hypotheses, is_right, taught_by
+from gradcheck.engines.tensor_class.hypotheses import (
+    LESSONS,
+    complex_is_right,
+    factor_of,
+    hypotheses,
+    is_right,
+    taught_by,
+)
 
 Variant = Callable[..., type]
 ADD, MUL = LESSONS[0], LESSONS[2]
@@ -50,3 +57,9 @@ def test_a_factor_is_one_number_or_none(variant: Variant) -> None:
     taught = taught_by(bent, UNKNOWN, ADD)
     assert taught is not None
     assert factor_of(taught) == float("inf")
+
+
+def test_complex_numbers_are_understood_where_factors_are_conjugated(variant: Variant) -> None:
+    assert complex_is_right(adapt(variant(), "mine"))
+    unconjugated = variant(("np.conj(other.data)", "other.data"), ("np.conj(self.data)", "self.data"))
+    assert not complex_is_right(adapt(unconjugated, "mine"))

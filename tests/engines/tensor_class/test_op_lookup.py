@@ -130,3 +130,18 @@ def test_a_slip_in_the_librarys_own_code_is_no_lack(
     assert (case.status, case.errors[0].kind) == ("failed", "engine_error")
     no_numbers = variant(("return value if isinstance(value, Tensor) else type(self)(value)", "return value"))
     assert check(no_numbers, "inputs: {x: [1, 2]}\ngraph: {y: x * 2 + 1, z: y.sum()}\n").status == "passed"
+
+
+def test_a_method_where_is_that_of_what_is_chosen(variant: Callable[..., type]) -> None:
+    where = "    def where(self, condition, other):\n"
+    where += "        return Tensor(np.where(condition, self.data, other.data))\n\n"
+    engine = adapt(variant((TANH, where + TANH)), "mine")
+    assert form_of(engine, "where", np.array([[True, False], [True, True]]), X, 2 * X) == ".where(…)"
+
+
+def test_a_bound_of_none_means_something_else_to_others(variant: Callable[..., type]) -> None:
+    clip = "    def clip(self, low, high):\n        low = np.nan if low is None else low\n"
+    clip += "        return Tensor(np.minimum(np.maximum(self.data, low), high))\n\n"
+    engine = adapt(variant((TANH, clip + TANH)), "mine")
+    assert form_of(engine, "clamp", X, 1.0, 2.0) == ".clip(…)"
+    assert reason(engine, "clamp", X, None, 2.0).startswith("its clamp does not take these arguments")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,3 +108,61 @@ def test_sums_of_many_terms_are_no_deep_chains(engine: ScalarClassEngine) -> Non
     x = engine.leaf(np.ones(2_000), True)
     engine.backward([x], [np.full(2_000, 3.0)], True)  # the class recurses
     assert set(x.grad.tolist()) == {3}
+
+
+@pytest.mark.parametrize(
+    "graph",
+    ["{y: 'cumsum(x * 2, 0)', z: (y * x).sum()}", "{y: 'cumulative_trapezoid(x)', z: (y * y).sum()}"],
+)
+def test_a_number_of_which_others_are_made_on_the_way_has_no_gradient_of_its_own(
+    number: type, check: Check, graph: str
+) -> None:
+    found = check(number, f"inputs: {{x: [1, 2, 3]}}\ngraph: {graph}\n")
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+    assert {c.tensor for c in found.comparisons if c.what == "gradient"} == {"x", "z"}
+
+
+@pytest.fixture
+def powered(number: Any, monkeypatch: pytest.MonkeyPatch) -> type:
+    """A class whose numbers have powers, and divide by them as micrograd's do."""
+
+    def power(self: Any, exponent: float) -> Any:
+        return number(self.data**exponent, ((self, exponent * self.data ** (exponent - 1)),))
+
+    monkeypatch.setattr(number, "__pow__", power, raising=False)
+    monkeypatch.setattr(number, "__truediv__", lambda self, other: self * other**-1, raising=False)
+    found: type = number
+    return found
+
+
+_STATISTICS = "inputs: {x: [[1, 2], [3, 6]]}\nconstants: {m: [0.0, 0.0], v: [1.0, 1.0]}\n"
+
+
+def test_statistics_that_move_in_place_are_not_asked_for(powered: type, check: Check) -> None:
+    graph = "graph: {{y: 'F.batch_norm(x, m, v, training={})', z: 'F.batch_norm(x, m, v) * x'}}\n"
+    graph += "backward: {{z: [[1, 2], [3, 4]]}}\n"
+    assert check(powered, _STATISTICS + graph.format("False")).status == "passed"
+    assert check(powered, _STATISTICS + graph.format("True")).status == "unsupported"
+
+
+def test_parts_that_are_no_numbers_of_the_class_have_no_gradient(powered: type, check: Check) -> None:
+    graph = (
+        "graph: {r: 'native_batch_norm(x, None, None, m, v, False, 0.1, 3.0)'}\nbackward: {'r[0]': [[1, 2], [3, 4]]}\n"
+    )
+    found = check(powered, _STATISTICS + graph)
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+
+
+def test_where_pythons_numbers_raise_is_no_failure(powered: type, check: Check) -> None:
+    assert check(powered, "inputs: {x: [1, 2]}\ngraph: {y: (x / 4.0).sum()}\n").status == "passed"
+    found = check(powered, "inputs: {x: [1, 2]}\ngraph: {y: (x / 0).sum()}\n")
+    assert found.status == "unsupported", [c for c in found.comparisons if c.status != "passed"]
+    assert {c.lacks for c in found.comparisons if c.engine == "mine"} == {"infinities, and what is no number"}
+
+
+def test_zeros_beside_a_diagonal_are_numbers_of_the_class(
+    powered: type, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(powered, "__radd__")
+    found = check(powered, "inputs: {x: [1, 2]}\ngraph: {d: diag(x), y: d.T + d}\nbackward: {y: [[1, 2], [3, 4]]}\n")
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
