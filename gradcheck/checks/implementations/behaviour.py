@@ -13,6 +13,8 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.context import Context
+from gradcheck.checks.implementations import own_rules
+from gradcheck.checks.implementations.chance import apart, by_chance
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -61,6 +63,7 @@ def check(context: Context, engine: Implementation, rounding: Rounding) -> Itera
     subject = _subject(context, engine)
     changed = list(_changed(engine, subject))
     notes: list[Fact] = list(engine.notes)
+    notes += [fact("keeps_state")] if engine.code.keeps_state else []
     failed: list[Comparison] = changed
     failed += _repeated(context, engine, (subject, rounding), notes)
     if not failed or changed:
@@ -72,7 +75,16 @@ def check(context: Context, engine: Implementation, rounding: Rounding) -> Itera
                 notes.append(found.mismatch)
             else:
                 failed.append(found)
+    if not failed:
+        failed += own_rules.check(context, engine, subject, notes)
     yield from failed or [subject.passed(notes=tuple(notes))]
+
+
+def of_failed(context: Context, engine: Implementation) -> Iterator[Comparison]:
+    """For code that is wrong already: whether it gives the same where it is asked the same again."""
+    size = by_chance(engine, context.points.own)
+    if size:
+        yield _subject(context, engine).failed(fact("not_the_same_again", engine=engine.name, size=size))
 
 
 def _subject(context: Context, engine: Implementation) -> Subject:
@@ -102,7 +114,7 @@ def _repeated(
     first = point.evaluation(engine)
     for _ in range(_REPEATS):
         again = engine.evaluate(point.problem)
-        size = _difference(first, again)
+        size = apart(first, again)
         if size:
             found = [c for c in check_engine(point, again, context.options.tolerance) if c.status == "failed"]
             if found or not np.isfinite(size):
@@ -110,27 +122,6 @@ def _repeated(
             notes.append(fact("nondeterministic", size=size))
             break
     return []
-
-
-def _difference(one: Evaluation, other: Evaluation) -> float:
-    """How far two evaluations are apart at most, relative to what they are; infinite where they have other shapes."""
-    if len(one.states) != len(other.states):
-        return float("inf")
-    largest = 0.0
-    for mine, theirs in zip(one.states, other.states, strict=True):
-        for left, right in ((mine.values, theirs.values), (mine.gradients, theirs.gradients)):
-            for name, a in left.items():
-                b = right.get(name)
-                if a is None or b is None:
-                    largest = max(largest, 0.0 if a is b else float("inf"))
-                elif a.shape != b.shape:
-                    return float("inf")
-                elif dtypes.is_differentiable(a.dtype) and a.tobytes() != b.tobytes():
-                    x, y = dtypes.wide(a), dtypes.wide(b)
-                    with np.errstate(all="ignore"):
-                        part = np.where(x == y, 0.0, np.abs(x - y) / np.maximum(np.abs(x), np.abs(y)))
-                    largest = max(largest, float(np.nanmax(part, initial=0.0)))
-    return largest
 
 
 # Otherwise -------------------------------------------------------------------------------------------------
@@ -141,8 +132,8 @@ def _questions(context: Context, engine: Implementation) -> Iterator[_Question]:
 
     own = context.points.own.problem
     yield _Question("backward_again", _twice(own), PLAIN)
-    other = _moved(own)
-    yield _Question("called_in_between", own, Manner(between=True), in_between=other)
+    if not engine.code.keeps_state:
+        yield _Question("called_in_between", own, Manner(between=True), in_between=_moved(own))
     yield from _subsets(own)
     if len(own.seeds[0]) > 1:
         yield from _roots_alone(own)

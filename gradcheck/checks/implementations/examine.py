@@ -146,6 +146,8 @@ def _through_stages(context: Context, engine: ImplementationEngine) -> None:
     if not _failed(context) and not context.errors:
         context.found += of_second_order_too(context, engine)
         context.found += behaviour.check(context, engine, rounding)
+    elif not context.errors:
+        context.found = [*behaviour.of_failed(context, engine), *context.found]
     explain(context, engine)
 
 

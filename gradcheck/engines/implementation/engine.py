@@ -171,18 +171,21 @@ class Implementation(Torch):
 
     def called(self, names: Mapping[str, Any]) -> Any:
         """What the code makes of the tensors of these names. Raises CodeError."""
-        host = self.host
+        positional = self.arguments(names)
         try:
-            positional = [evaluate(claim.expr, names, host) for claim in self.binding.positional]
-            keywords = {key: evaluate(claim.expr, names, host) for key, claim in self.binding.keywords.items()}
-        except GradcheckError as error:
-            raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
-        try:
+            keywords = {key: evaluate(claim.expr, names, self.host) for key, claim in self.binding.keywords.items()}
             return self._call(positional, keywords, names)
         except (GradcheckError, MemoryError):
             raise
         except ANYTHING as error:
             raise of_code(self.name, error) from None
+
+    def arguments(self, names: Mapping[str, Any]) -> list[Any]:
+        """What the code is called with, in order. Raises CodeError."""
+        try:
+            return [evaluate(claim.expr, names, self.host) for claim in self.binding.positional]
+        except GradcheckError as error:
+            raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
 
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
         code = self.code

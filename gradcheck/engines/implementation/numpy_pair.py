@@ -23,6 +23,12 @@ class NumpyPair:
         """`several` is how many tensors the entry is."""
         self.forward, self.backward, self._several = forward, backward, several
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether both are methods of one object, which keeps what its backward needs: a layer of a course."""
+        owner = getattr(self.forward, "__self__", None)
+        return owner is not None and owner is getattr(self.backward, "__self__", None)
+
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
         """The results and the pull-back."""
         found = self.forward(*arguments)
