@@ -136,19 +136,26 @@ def _through_stages(context: Context, engine: ImplementationEngine) -> None:
         if stage.applies(context):
             found = [c for c in stage.check(context) if c.engine == engine.name]
             context.found += [c for c in found if c.tensor.partition("[")[0] in names or not c.tensor]
+    _settle(context, rounding)
     if not _failed(context) and context.can_be_judged and context.case.generalize is not None:
-        context.found += [c for c in own_branches.check(context, engine) if c.tensor.partition("[")[0] in names]
-    if _failed(context):
-        rounding.allow()
-        excuse_undefined(context)
-    if _failed(context) and kinks.applies(context):
-        kinks.check(context)
+        beyond = (*own_branches.check(context, engine), *own_branches.overflow(context, engine))
+        context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]
+        _settle(context, rounding)
     if not _failed(context) and not context.errors:
         context.found += of_second_order_too(context, engine)
         context.found += behaviour.check(context, engine, rounding)
     elif not context.errors:
         context.found = [*behaviour.of_failed(context, engine), *context.found]
     explain(context, engine)
+
+
+def _settle(context: Context, rounding: OwnRounding) -> None:
+    """What differs, and is explained by the code's own rounding, or by a kink."""
+    if _failed(context):
+        rounding.allow()
+        excuse_undefined(context)
+    if _failed(context) and kinks.applies(context):
+        kinks.check(context)
 
 
 def _inside(context: Context, engine: ImplementationEngine, case: Case) -> list[Comparison]:

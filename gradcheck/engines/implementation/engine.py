@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from gradcheck.engines.implementation.kinds import Code
 from gradcheck.engines.implementation.left_behind import put_back
 from gradcheck.engines.implementation.manner import PLAIN, Manner, laid_out
 from gradcheck.engines.implementation.raised import CodeError, of_code
+from gradcheck.engines.implementation.returned import looked_at
 from gradcheck.engines.implementation.rough import Rough
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.guard import ANYTHING, Output
@@ -51,6 +52,7 @@ class Implementation(Torch):
         self.manner = PLAIN
         self.in_between: Problem | None = None
         self.output = Output()
+        self._given: list[Any] = []  # what it was called with last
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
@@ -68,12 +70,22 @@ class Implementation(Torch):
         self.record.shapes.clear()
         with self.session(problem.dtype):
             run = CodeRun(self, problem)
-            with torch.set_grad_enabled(self.manner.recording):
+            with torch.set_grad_enabled(self.manner.recording), self._looking():
                 found = run.evaluation()
             changed = run.changed()
         if self.record.shapes and found.states:
             found = replace(found, states=(*found.states[:-1], self._misshapen(found.states[-1])))
         return replace(found, changed=changed) if changed else found
+
+    def _looking(self) -> AbstractContextManager[None]:
+        """While it is on, gradients of a `Function` that torch would refuse are kept; of one call at a time, whose
+        arguments are known."""
+        if self.code.function is None or self.manner.between:
+            return nullcontext()
+        return looked_at(self.code.function, lambda: self._given, self._keep)
+
+    def _keep(self, place: int, gradient: torch.Tensor) -> None:
+        self.record.shapes[place] = np.array(self.array(gradient))
 
     def asked(self, manner: Manner, problem: Problem, in_between: Problem | None = None) -> Evaluation:
         """The evaluation where it is asked in some manner."""
@@ -196,6 +208,7 @@ class Implementation(Torch):
             module = code.module.to(torch.get_default_dtype()) if self.binding.unchecked else code.module
             return torch.func.functional_call(module, own, tuple(positional), keywords)
         assert code.call is not None
+        self._given = [*positional, *keywords.values()]
         return code.call(*positional, **keywords)
 
     @property

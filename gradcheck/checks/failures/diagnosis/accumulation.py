@@ -126,10 +126,11 @@ def early(e: Evidence) -> Iterator[Guess]:
 def mixed_up(e: Evidence) -> Iterator[Guess]:
     """Another tensor's gradient, alone or added: identities that collide, or arrays that are shared."""
     for name, gradient in islice(e.others.items(), _MOST_OTHERS):
-        if gradient.shape != e.want.shape or not np.any(gradient):
+        if gradient.shape not in (e.want.shape, e.arrived.shape) or not np.any(gradient):
             continue
         yield Guess((name, "instead"), fact("gradient_of_another", tensor=name), gradient)
-        yield Guess((name, "too"), fact("gradient_of_another_added", tensor=name), e.want + gradient)
+        if gradient.shape == e.want.shape:
+            yield Guess((name, "too"), fact("gradient_of_another_added", tensor=name), e.want + gradient)
 
 
 @hypothesis("path_dropped", covers=("factor",))
