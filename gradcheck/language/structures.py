@@ -113,7 +113,7 @@ def _unit(array: np.ndarray) -> np.ndarray:
 
 def _far(array: np.ndarray) -> np.ndarray:
     """Numbers of the same signs whose exponentials overflow."""
-    largest = np.log(float(finfo(array.dtype).max))
+    largest = np.log(float(finfo(array.dtype).max))  # type: ignore[no-untyped-call]
     return np.asarray(np.sign(array) * _FAR * largest * (1 + 0.2 * np.tanh(np.abs(array))))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def _of_integers(context: Context, engine: Implementation) -> Iterator[Fact]:
     own = context.points.own.problem
     if not context.case.implementations or any(array.dtype.kind not in "fV" for array in own.inputs.values()):
         return
-    whole = {name: np.rint(dtypes.wide(array)).astype(np.int64) for name, array in own.inputs.items()}
+    whole = {name: np.asarray(np.rint(dtypes.wide(array)), np.int64) for name, array in own.inputs.items()}
     problem = replace(own, inputs=whole)
     right = context.engines.reference.evaluate(problem).states
     want = {} if not right else {n: a for n, a in right[0].values.items() if n.partition("[")[0] == engine.entry}

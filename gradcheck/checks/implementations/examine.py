@@ -102,7 +102,7 @@ def _engine_of(context: Context, case: Case, one: Implementation) -> tuple[Imple
     except UsageError as error:
         raise InvalidCase(error.message, place=one.place, hint=error.hint) from error
     listed = [
-        ImplementationEngine(one.name, one.entry, code, binding)
+        ImplementationEngine(one.name, one.entry, code, binding, getattr(context.engines.reference, "device", None))
         for binding in bindings(case, one, code.signature, code.parameters)
     ]
     engine = next((e for e in listed if _is_near(e, context)), listed[0]) if len(listed) > 1 else listed[0]

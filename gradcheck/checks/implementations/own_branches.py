@@ -51,8 +51,8 @@ def check(context: Context, engine: Implementation) -> Iterator[Comparison]:
 
 
 def overflow(context: Context, engine: Implementation) -> Iterator[Comparison]:
-    """Where numbers are so large that their exponentials are none, and the entry is still defined: a gradient that is no
-    number there, of a result that is right, is wrong; a result that is none is told."""
+    """Where numbers are so large that their exponentials are none, and the entry is still defined: a gradient that is
+    no number there, of a result that is right, is wrong; a result that is none is told."""
     point = context.points.sized(context.points.own.problem.sizes, _FAR, 1, "far")
     if point is None or unusable(point) or not is_finite(point):
         return

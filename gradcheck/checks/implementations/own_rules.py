@@ -3,7 +3,7 @@ known to be right by then, and `vmap` to one call after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,8 +91,9 @@ def _mapped(context: Context, engine: Implementation, subject: Subject) -> Itera
         found = compare(one.got, one.want, base(one.want.dtype), subject)
         if found.status == "failed" and manner not in seen and _differs(one.got, one.want):
             seen.add(manner)
-            told: Mapping[str, str] = {"what": "value", "tensor": engine.entry, "detail": one.name}
-            yield replace(found, mismatch=fact("otherwise", engine=engine.name, manner=manner, **told))
+            detail, tensor = one.name, engine.entry
+            told = fact("otherwise", engine=engine.name, manner=manner, detail=detail, what="value", tensor=tensor)
+            yield replace(found, mismatch=told)
 
 
 def _differs(got: np.ndarray, want: np.ndarray) -> bool:

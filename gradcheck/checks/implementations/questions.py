@@ -1,4 +1,4 @@
-"""The manners in which code is asked again: other layouts, subsets of its inputs, tensors without elements or dimensions."""
+"""The manners in which code is asked again: other layouts, subsets of inputs, tensors without elements or shape."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 SUBSETS = ("only_input", "all_but_input")
 #: All names of questions.
 MANNERS = (
-    *("backward_again", "called_in_between", *SUBSETS, "one_output", "incoming_strided", "incoming_expanded"),
-    *("incoming_rows", "inputs_strided", "inputs_expanded", "no_grad", "empty", "no_dimensions"),
+    *("backward_again", "called_in_between", *SUBSETS, "one_output", "no_grad", "no_gradients", "apart"),
+    *("incoming_strided", "incoming_sliced", "incoming_expanded", "incoming_rows"),
+    *("inputs_strided", "inputs_sliced", "inputs_expanded", "empty", "no_dimensions"),
 )
 #: Of so many inputs at most each is tried alone.
 _MOST_INPUTS = 6
@@ -57,11 +58,15 @@ def questions(context: Context, engine: Implementation) -> Iterator[Question]:
         yield from _roots_alone(own)
     if engine.code.is_torch:
         yield Question("incoming_strided", own, Manner(incoming="strided"))
+        yield Question("incoming_sliced", own, Manner(incoming="sliced"))
         yield Question("incoming_expanded", _of_ones(own), Manner(incoming="expanded"))
         yield Question("incoming_rows", _rows_alike_incoming(own), Manner(incoming="expanded"))
         yield Question("inputs_strided", own, Manner(inputs="strided"), may_refuse=True)
+        yield Question("inputs_sliced", own, Manner(inputs="sliced"), may_refuse=True)
         yield Question("inputs_expanded", _rows_alike(own), Manner(inputs="expanded"), may_refuse=True)
         yield Question("no_grad", own, Manner(recording=False), may_refuse=True)
+        yield Question("no_gradients", own, Manner(recording=False, tracked=False), may_refuse=True)
+        yield Question("apart", own, Manner(apart=True), may_refuse=True)
     if context.case.implementations:  # an entry says what is right there
         beyond = (*_without_elements(context), *_without_dimensions(context))
         yield from (replace(one, told=not engine.code.is_torch) for one in beyond)
