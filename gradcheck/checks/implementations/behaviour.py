@@ -16,6 +16,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import own_rules
 from gradcheck.checks.implementations.chance import apart, by_chance
 from gradcheck.checks.implementations.questions import SUBSETS, Question, questions
+from gradcheck.checks.implementations.undefined import is_undefined
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -51,7 +52,8 @@ def check(context: Context, engine: Implementation, rounding: Rounding) -> Itera
             if found is None:
                 continue
             assert found.mismatch is not None
-            if question.told or (question.may_refuse and found.mismatch.kind == "refuses"):
+            is_refusal = found.mismatch.kind == "refuses" or (question.name == "empty" and is_undefined(found))
+            if question.told or (question.may_refuse and is_refusal):
                 notes.append(found.mismatch)
             else:
                 failed.append(found)
