@@ -78,10 +78,10 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. Python that cases name runs only with `allow_code`. What is in the `baseline` is
-    known to fail; what has drifted since it was written is told, and with `fail_on_drift` fails; what is in the `cache`
-    need not be computed again. Where an override is for a case, its choices hold for it; of several, the last. `today`
-    (ISO 8601) is past the date of an `xfail`, or not.
+    Neither changes what is found. Python that cases name runs only with `allow_code`; torch computes on the `device`.
+    What is in the `baseline` is known to fail; what has drifted since it was written is told, and with `fail_on_drift`
+    fails; what is in the `cache` need not be computed again. Where an override is for a case, its choices hold for it;
+    of several, the last. `today` (ISO 8601) is past the date of an `xfail`, or not.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -105,6 +105,7 @@ class Options:
     jobs: int = 1
     executor: str | Callable[[], Executor] | None = None
     allow_code: bool = False
+    device: str = "cpu"
     baseline: Baseline | None = None
     fail_on_drift: bool = False
     overrides: tuple[Override, ...] = ()
@@ -200,6 +201,7 @@ class Options:
         words += [f"--mode {self.mode}"] if self.mode != "reverse" else []
         words += [f"--order {self.order}"] if self.order != 1 else []
         words += ["--allow-code"] if self.allow_code else []
+        words += [f"--device {self.device}"] if self.device != "cpu" else []
         return words
 
 
@@ -250,7 +252,7 @@ def engines_of(options: Options) -> Engines:
         if not isinstance(chosen, str):
             return chosen
         if chosen not in known:
-            known[chosen] = engine(chosen)
+            known[chosen] = _on(options.device, engine(chosen))
         return known[chosen]
 
     def named(names: EngineNames) -> Engines:
@@ -262,6 +264,16 @@ def engines_of(options: Options) -> Engines:
     engines = replace(named(asked[0]), others={names: named(names) for names in asked[1:]})
     _tell_apart(engines, {id(engine): spec for spec, engine in known.items()})
     return engines
+
+
+def _on(device: str, chosen: Engine) -> Engine:
+    """torch on another device than the CPU; any other engine as it is. Raises UsageError where there is no such one."""
+    if device == "cpu":
+        return chosen
+    from gradcheck.engines.torch import Torch
+    from gradcheck.engines.torch_devices import device_of
+
+    return Torch(device_of(device)) if type(chosen) is Torch else chosen
 
 
 def _tell_apart(engines: Engines, specs: Mapping[int, str]) -> None:

@@ -77,7 +77,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     if not engines.only(case.only).tested:
         return result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_theirs(case, options, engines)
-    case = with_incoming(case, options.seed) if case.implementations else case
+    case = with_incoming(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
             context = examine(_alone(case), options, engines)

@@ -55,7 +55,6 @@ _OPTIONS = {
     "--select": "-k",
     "--precision": "--dtype",
     "--max-fail": "--maxfail",
-    "--device": "--engine",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

@@ -231,6 +231,7 @@ RUN: tuple[Option, ...] = (
         "[default: cache]",
     ),
     Option("--allow-code", is_flag=True, help="Run the Python code that cases name under `implementations`."),
+    Option("--device", metavar="NAME", help="Where torch, and torch code, compute: cuda, cuda:1. [default: cpu]"),
     Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
     Option(
         "--coverage", is_flag=True, help="Tell which ops, rules, arguments and lines of an engine the cases came to."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -38,14 +38,15 @@ def _settle(dtype: torch.dtype, threads: int, recording: bool, warning: bool) ->
 
 
 class Torch(DefineByRun):
-    """PyTorch on the CPU, on one thread while a case runs."""
+    """PyTorch, on one thread while a case runs; on the CPU, unless it is given another device."""
 
     name = "torch"
     tensor_type = _Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device | None = None) -> None:
         self.host = TorchHost()
         self.forward_ad = _Duals()
+        self.device = device  # None for the CPU, which is the quickest to ask for
         self._freed: set[Any] = set()
 
     @contextmanager
@@ -61,14 +62,15 @@ class Torch(DefineByRun):
         if mine != known:
             _settle(*mine)
         try:
-            yield
+            with nullcontext() if self.device is None else self.device:
+                yield
         finally:
             self._freed = set()
             if mine != known:
                 _settle(*known)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
-        tensor = _tensor(array)
+        tensor = _tensor(array) if self.device is None else _tensor(array).to(self.device)
         return tensor.requires_grad_() if requires_grad else tensor
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
@@ -77,6 +79,8 @@ class Torch(DefineByRun):
             tensor = tensor.detach()
         if tensor._is_zerotensor():
             tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
+        if self.device is not None:
+            tensor = tensor.cpu()
         if tensor.dtype is torch.bfloat16:
             bits: np.ndarray = tensor.view(torch.int16).numpy()
             return bits.view(dtypes.BFLOAT16)
@@ -155,7 +159,7 @@ class _Duals:
     def dual(self, tensor: torch.Tensor, tangent: np.ndarray) -> torch.Tensor:
         """The tensor with a tangent, of its shape and dtype."""
         make: Any = forward_ad.make_dual  # to which torch gives no types
-        dual: torch.Tensor = make(tensor, _tensor(tangent))
+        dual: torch.Tensor = make(tensor, _tensor(tangent).to(tensor.device))
         return dual
 
     def tangent(self, tensor: torch.Tensor) -> torch.Tensor | None:

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from ml_dtypes import finfo
 
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.autograd.exactness import DIGITS
 
 Structure = Literal[
     "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
-    "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
+    "descending", "equal", "mirrored", "counting", "whole", "unit", "zero", "far",
 ]  # fmt: skip
 #: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
 APART: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
@@ -30,6 +31,8 @@ _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 _CLOSE = 1e-8
 #: By what tiny and huge numbers are multiplied.
 _TINY, _HUGE = 1e-6, 12.0
+#: Far numbers are so many times those whose exponential is the largest number of their dtype.
+_FAR = 1.05
 #: How far from an end of their range numbers are that are at it, as a part of the range.
 _END = 1e-3
 
@@ -108,6 +111,12 @@ def _unit(array: np.ndarray) -> np.ndarray:
     return np.asarray(ones + np.triu(np.rint(array.real), 1))
 
 
+def _far(array: np.ndarray) -> np.ndarray:
+    """Numbers of the same signs whose exponentials overflow."""
+    largest = np.log(float(finfo(array.dtype).max))  # type: ignore[no-untyped-call]
+    return np.asarray(np.sign(array) * _FAR * largest * (1 + 0.2 * np.tanh(np.abs(array))))
+
+
 _SHAPED: Mapping[str, Any] = {"equal": lambda a: np.broadcast_to(a.flat[0], a.shape), "close": _close}
 _SIGNED: Mapping[str, Any] = {
     "lowest": lambda a: -np.abs(a),
@@ -119,4 +128,5 @@ _SIGNED: Mapping[str, Any] = {
     "zero": np.zeros_like,
     "tiny": lambda a: _TINY * a,
     "huge": lambda a: _HUGE * a,
+    "far": lambda a: _far(a),
 }

@@ -56,7 +56,8 @@ def check_function(
     if spec is None:
         from gradcheck.testing.unspecified import check_alone
 
-        found = check_alone(code, _case(given, next(iter(given)), own), list(given))
+        on = chosen.pop("device", "cpu")
+        found = check_alone(code, _case(given, next(iter(given)), own), list(given), on)
     else:
         case = _case(given, spec, own)
         found = run(replace(case, implementations=(code,), generalize=Generalize()), allow_code=True, **chosen)

@@ -12,23 +12,26 @@ from gradcheck.checks.run import environment
 from gradcheck.language.case import Case, Implementation
 
 
-def check_alone(implementation: Implementation, case: Case, names: Sequence[str]) -> RunResult:
-    """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn."""
+def check_alone(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
+    """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn;
+    `on` is the device."""
     from gradcheck.checks.implementations.unspecified import check_alone as check
     from gradcheck.engines.implementation.binding import bind
     from gradcheck.engines.implementation.engine import Implementation as Engine
     from gradcheck.engines.implementation.kinds import code_of
     from gradcheck.engines.implementation.loading import load
     from gradcheck.engines.implementation.own_forward import own_forward
+    from gradcheck.engines.torch_devices import device_of
     from gradcheck.language.case import Claim
     from gradcheck.language.expr.nodes import Name
 
+    device = None if on == "cpu" else device_of(on)
     code = code_of(*load(implementation), implementation.name)
     given = replace(implementation, arguments=tuple(Claim(name, Name(name)) for name in names))
     binding = bind(case, given, code.signature, code.parameters)
-    engine = Engine(implementation.name, implementation.entry, code, binding)
+    engine = Engine(implementation.name, implementation.entry, code, binding, device)
     forward = own_forward(code)
-    witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding)
+    witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding, device)
     options = Options(order=2)
     results = []
     for dtype in implementation.dtypes or (case.dtype,):

@@ -226,6 +226,7 @@ ANOTHER_CHOICE: dict[str, Any] = {
     "derived": True,
     "explained": False,
     "corrected": False,
+    "device": "cpu:0",
 }
 
 

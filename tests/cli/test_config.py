@@ -121,6 +121,7 @@ EVERY = {
     "oracle": ("'none'", "none"),
     "mode": ("'both'", "both"),
     "order": ("2", "2"),
+    "device": ("'cuda:1'", "cuda:1"),
     "cache": ("false", "false"),
     "power": ("true", "true"),
     "coverage": ("true", "true"),

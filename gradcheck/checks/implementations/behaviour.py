@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,25 +13,19 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.context import Context
+from gradcheck.checks.implementations import own_rules
+from gradcheck.checks.implementations.chance import apart, by_chance
+from gradcheck.checks.implementations.questions import SUBSETS, Question, questions
+from gradcheck.checks.implementations.undefined import is_undefined
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import stream
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.engine import Implementation
 
-#: The ways of asking, in the order in which they are tried.
-MANNERS = (
-    *("backward_again", "called_in_between", "only_input", "all_but_input", "one_output"),
-    *("incoming_strided", "incoming_expanded", "inputs_strided", "inputs_expanded", "no_grad"),
-)
-_SUBSETS = ("only_input", "all_but_input")
-#: Of so many inputs at most each is tried alone.
-_MOST_INPUTS = 6
 #: How often code is asked the same.
 _REPEATS = 2
 
@@ -44,35 +38,36 @@ class Rounding(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """One way of asking: its name, the problem, the manner; whether a refusal is a failure."""
-
-    name: str
-    problem: Problem
-    manner: Any
-    in_between: Problem | None = None
-    may_refuse: bool = False
-    detail: str = ""
-
-
 def check(context: Context, engine: Implementation, rounding: Rounding) -> Iterator[Comparison]:
     """A comparison for the code's behaviour: passed with what is told of it, or failed for each thing that is wrong."""
     subject = _subject(context, engine)
     changed = list(_changed(engine, subject))
     notes: list[Fact] = list(engine.notes)
+    notes += [fact("keeps_state")] if engine.code.keeps_state else []
     failed: list[Comparison] = changed
     failed += _repeated(context, engine, (subject, rounding), notes)
     if not failed or changed:
-        for question in _questions(context, engine):
+        for question in questions(context, engine):
             found = _asked(context, engine, question, (subject, rounding))
             if found is None:
                 continue
-            if question.may_refuse and found.mismatch is not None and found.mismatch.kind == "refuses":
+            assert found.mismatch is not None
+            is_refusal = found.mismatch.kind == "refuses" or (question.name == "empty" and is_undefined(found))
+            if question.told or (question.may_refuse and is_refusal):
                 notes.append(found.mismatch)
             else:
                 failed.append(found)
+    if not failed:
+        failed += own_rules.check(context, engine, subject, notes)
+        notes += _of_integers(context, engine)
     yield from failed or [subject.passed(notes=tuple(notes))]
+
+
+def of_failed(context: Context, engine: Implementation) -> Iterator[Comparison]:
+    """For code that is wrong already: whether it gives the same where it is asked the same again."""
+    size = by_chance(engine, context.points.own)
+    if size:
+        yield _subject(context, engine).failed(fact("not_the_same_again", engine=engine.name, size=size))
 
 
 def _subject(context: Context, engine: Implementation) -> Subject:
@@ -102,7 +97,7 @@ def _repeated(
     first = point.evaluation(engine)
     for _ in range(_REPEATS):
         again = engine.evaluate(point.problem)
-        size = _difference(first, again)
+        size = apart(first, again)
         if size:
             found = [c for c in check_engine(point, again, context.options.tolerance) if c.status == "failed"]
             if found or not np.isfinite(size):
@@ -112,50 +107,29 @@ def _repeated(
     return []
 
 
-def _difference(one: Evaluation, other: Evaluation) -> float:
-    """How far two evaluations are apart at most, relative to what they are; infinite where they have other shapes."""
-    if len(one.states) != len(other.states):
-        return float("inf")
-    largest = 0.0
-    for mine, theirs in zip(one.states, other.states, strict=True):
-        for left, right in ((mine.values, theirs.values), (mine.gradients, theirs.gradients)):
-            for name, a in left.items():
-                b = right.get(name)
-                if a is None or b is None:
-                    largest = max(largest, 0.0 if a is b else float("inf"))
-                elif a.shape != b.shape:
-                    return float("inf")
-                elif dtypes.is_differentiable(a.dtype) and a.tobytes() != b.tobytes():
-                    x, y = dtypes.wide(a), dtypes.wide(b)
-                    with np.errstate(all="ignore"):
-                        part = np.where(x == y, 0.0, np.abs(x - y) / np.maximum(np.abs(x), np.abs(y)))
-                    largest = max(largest, float(np.nanmax(part, initial=0.0)))
-    return largest
+def _of_integers(context: Context, engine: Implementation) -> Iterator[Fact]:
+    """What the code makes of whole numbers that are integers, where the entry takes them: to be told."""
+    own = context.points.own.problem
+    if not context.case.implementations or any(array.dtype.kind not in "fV" for array in own.inputs.values()):
+        return
+    whole = {name: np.asarray(np.rint(dtypes.wide(array)), np.int64) for name, array in own.inputs.items()}
+    problem = replace(own, inputs=whole)
+    right = context.engines.reference.evaluate(problem).states
+    want = {} if not right else {n: a for n, a in right[0].values.items() if n.partition("[")[0] == engine.entry}
+    if not want or not all(np.isfinite(dtypes.wide(array)).all() for array in want.values()):
+        return
+    got = engine.values_alone(problem)
+    if not got:
+        yield fact("refuses_integers", engine=engine.name)
+    elif not all(n in got and got[n].shape == a.shape and np.allclose(got[n], a) for n, a in want.items()):
+        yield fact("integers_otherwise", engine=engine.name)
 
 
 # Otherwise -------------------------------------------------------------------------------------------------
 
 
-def _questions(context: Context, engine: Implementation) -> Iterator[_Question]:
-    from gradcheck.engines.implementation.manner import PLAIN, Manner
-
-    own = context.points.own.problem
-    yield _Question("backward_again", _twice(own), PLAIN)
-    other = _moved(own)
-    yield _Question("called_in_between", own, Manner(between=True), in_between=other)
-    yield from _subsets(own)
-    if len(own.seeds[0]) > 1:
-        yield from _roots_alone(own)
-    if engine.code.is_torch:
-        yield _Question("incoming_strided", own, Manner(incoming="strided"))
-        yield _Question("incoming_expanded", _of_ones(own), Manner(incoming="expanded"))
-        yield _Question("inputs_strided", own, Manner(inputs="strided"), may_refuse=True)
-        yield _Question("inputs_expanded", _rows_alike(own), Manner(inputs="expanded"), may_refuse=True)
-        yield _Question("no_grad", own, Manner(recording=False), may_refuse=True)
-
-
 def _asked(
-    context: Context, engine: Implementation, question: _Question, by: tuple[Subject, Rounding]
+    context: Context, engine: Implementation, question: Question, by: tuple[Subject, Rounding]
 ) -> Comparison | None:
     """What is wrong with an answer; None where nothing is, or the entry itself has none. In a manner of asking it is
     what the code answers otherwise; so it is at a kink, where the convention is its own."""
@@ -169,7 +143,7 @@ def _asked(
     if at_kink or question.manner.is_other or is_again:
         own = _one_by_one(engine, question.problem) if is_again else engine.evaluate(question.problem)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
-    elif question.name in _SUBSETS and point.want.states and context.points.own.evaluation(engine).states:
+    elif question.name in SUBSETS and point.want.states and context.points.own.evaluation(engine).states:
         own = _of_subset(context.points.own.evaluation(engine), point.want)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
     engine.record.changed.clear()
@@ -213,76 +187,3 @@ def _one_by_one(engine: Implementation, problem: Problem) -> Evaluation:
         return found[0]
     one, other = (evaluation.states[0] for evaluation in found)
     return replace(found[0], states=(one, replace(one, gradients=dict.fromkeys(one.gradients)), other))
-
-
-def _twice(problem: Problem) -> Problem:
-    """Two backward passes over the same graph, the second under other incoming gradients."""
-    (step,), (seeds,) = problem.case.steps, problem.seeds
-    generator = stream(problem.seed, "backward again")
-    others = {n: None if g is None else _scaled(g, generator.uniform(0.5, 2.0)) for n, g in seeds.items()}
-    steps = (step, Step("zero_grad", place=step.place), step)
-    case = replace(problem.case, steps=steps)
-    return replace(problem, case=case, seeds=(seeds, {}, others), forwards=({}, {}, {}))
-
-
-def _scaled(array: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
-    return np.asarray(array * factor).astype(array.dtype)
-
-
-def _moved(problem: Problem) -> Problem:
-    """The same with other numbers."""
-    generator = stream(problem.seed, "in between")
-    moved = {name: _scaled(array, generator.uniform(0.5, 0.9, array.shape)) for name, array in problem.inputs.items()}
-    return replace(problem, inputs=moved)
-
-
-def _subsets(problem: Problem) -> Iterator[_Question]:
-    """Each input alone that gets a gradient, and each alone that gets none."""
-    from gradcheck.engines.implementation.manner import PLAIN
-
-    names = [name for name, array in problem.inputs.items() if dtypes.is_differentiable(array.dtype)]
-    if 1 < len(names) <= _MOST_INPUTS:
-        for name in names:
-            rest = [other for other in names if other != name]
-            yield _Question("only_input", _with_gradients(problem, [name]), PLAIN, detail=name)
-            if len(names) > 2:
-                yield _Question("all_but_input", _with_gradients(problem, rest), PLAIN, detail=name)
-
-
-def _with_gradients(problem: Problem, names: list[str]) -> Problem:
-    """The same where only these inputs get a gradient."""
-    case = problem.case
-    others = {name: value for name, value in case.inputs.items() if name not in names}
-    kept = {name: value for name, value in case.inputs.items() if name in names}
-    return replace(
-        problem,
-        case=replace(case, inputs=kept, constants={**case.constants, **others}),
-        inputs={name: array for name, array in problem.inputs.items() if name in names},
-        constants={**problem.constants, **{name: problem.inputs[name] for name in others}},
-    )
-
-
-def _roots_alone(problem: Problem) -> Iterator[_Question]:
-    """Of several outputs, each alone that gets an incoming gradient."""
-    from gradcheck.engines.implementation.manner import PLAIN
-
-    (step,), (seeds,) = problem.case.steps, problem.seeds
-    for root in seeds:
-        one = replace(step, roots={root: step.roots[root]})
-        case = replace(problem.case, steps=(one,))
-        yield _Question("one_output", replace(problem, case=case, seeds=({root: seeds[root]},)), PLAIN, detail=root)
-
-
-def _of_ones(problem: Problem) -> Problem:
-    """The same where all that comes in is 1, as from a sum."""
-    (seeds,) = problem.seeds
-    return replace(problem, seeds=({n: None if g is None else np.ones_like(g) for n, g in seeds.items()},))
-
-
-def _rows_alike(problem: Problem) -> Problem:
-    """The same where all rows of an input are its first."""
-    alike = {
-        name: np.broadcast_to(array[:1], array.shape).copy() if array.ndim and array.size else array
-        for name, array in problem.inputs.items()
-    }
-    return replace(problem, inputs=alike)

@@ -55,6 +55,9 @@ def _told(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Eviden
     for place, text in ((-1, "last"), (0, "first")):
         if matches(found[place].astype(evidence.want.dtype), evidence):
             yield Relation("use_dropped", (*key, text), fact("slice_alone", which=text, tensor=tensor, dim=axis))
+        if matches((wide(evidence.want) - found[place]).astype(evidence.want.dtype), evidence):
+            missing = fact("slice_left_out", which=text, tensor=tensor, dim=axis)
+            yield Relation("use_dropped", (*key, "without", text), missing)
 
 
 def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:

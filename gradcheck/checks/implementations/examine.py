@@ -102,7 +102,7 @@ def _engine_of(context: Context, case: Case, one: Implementation) -> tuple[Imple
     except UsageError as error:
         raise InvalidCase(error.message, place=one.place, hint=error.hint) from error
     listed = [
-        ImplementationEngine(one.name, one.entry, code, binding)
+        ImplementationEngine(one.name, one.entry, code, binding, getattr(context.engines.reference, "device", None))
         for binding in bindings(case, one, code.signature, code.parameters)
     ]
     engine = next((e for e in listed if _is_near(e, context)), listed[0]) if len(listed) > 1 else listed[0]
@@ -136,17 +136,26 @@ def _through_stages(context: Context, engine: ImplementationEngine) -> None:
         if stage.applies(context):
             found = [c for c in stage.check(context) if c.engine == engine.name]
             context.found += [c for c in found if c.tensor.partition("[")[0] in names or not c.tensor]
+    _settle(context, rounding)
     if not _failed(context) and context.can_be_judged and context.case.generalize is not None:
-        context.found += [c for c in own_branches.check(context, engine) if c.tensor.partition("[")[0] in names]
+        beyond = (*own_branches.check(context, engine), *own_branches.overflow(context, engine))
+        context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]
+        _settle(context, rounding)
+    if not _failed(context) and not context.errors:
+        context.found += of_second_order_too(context, engine)
+        context.found += behaviour.check(context, engine, rounding)
+    elif not context.errors:
+        context.found = [*behaviour.of_failed(context, engine), *context.found]
+    explain(context, engine)
+
+
+def _settle(context: Context, rounding: OwnRounding) -> None:
+    """What differs, and is explained by the code's own rounding, or by a kink."""
     if _failed(context):
         rounding.allow()
         excuse_undefined(context)
     if _failed(context) and kinks.applies(context):
         kinks.check(context)
-    if not _failed(context) and not context.errors:
-        context.found += of_second_order_too(context, engine)
-        context.found += behaviour.check(context, engine, rounding)
-    explain(context, engine)
 
 
 def _inside(context: Context, engine: ImplementationEngine, case: Case) -> list[Comparison]:

@@ -33,19 +33,25 @@ _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
 def explain(context: Context, engine: Implementation) -> None:
-    """Where the code stands, and for the first gradient of each tensor that is wrong, why."""
+    """Where the code stands, and for the first gradient of each tensor that is wrong, why. Where the code does not give
+    the same when it is asked again, that is why."""
     file, line = engine.code.place
     place = Place(file, line, 1) if file else None
     if not context.options.explained:
         return
+    chance = next((c.mismatch for c in context.found if c.mismatch and c.mismatch.kind == "not_the_same_again"), None)
     done: set[tuple[ClaimKind, str]] = set()
-    formulas = OtherFormulas(context)
+    formulas = OtherFormulas(context, engine.code.constants)
     for number, c in enumerate(context.found):
         if c.status != "failed":
             continue
         context.found[number] = replace(c, code=place)
         if c.what in _EXPLAINED and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
+            if chance is not None:
+                why_not = (Diagnosis("not_deterministic", chance, "confirmed"),)
+                context.found[number] = replace(context.found[number], diagnoses=why_not)
+                continue
             attempt("diagnosis", partial(_diagnose, formulas, engine, c, number), context.lost)
 
 
@@ -53,7 +59,8 @@ def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, nu
     context = formulas.context
     seen = list(_evidence(context, engine, c))
     found = why(evidence for _, evidence in seen)
-    if found[0].kind == "unknown" and len(context.case.steps) == 1:
+    is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
+    if is_unsure and len(context.case.steps) == 1:
         found = _inside(formulas, engine, c, seen) or found
     context.found[number] = replace(context.found[number], diagnoses=found)
 
@@ -64,10 +71,11 @@ def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen
     found = explained_inside(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
     if found:
         return found
-    found = formulas.told(c, [*seen, *_of_other_sizes(formulas.context, engine, c)])
+    everywhere = [*seen, *_of_other_sizes(formulas.context, engine, c)]
+    found = formulas.told(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
-    return of_a_loop(c.tensor, seen) or related(c.tensor, seen)
+    return of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
 
 
 def _of_other_sizes(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:

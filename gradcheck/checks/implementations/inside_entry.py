@@ -98,8 +98,7 @@ def _as_a_part(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) ->
         yield _Found("path_dropped", key, fact("part_not_there", where=where))
     elif abs(factor + 1) < _SAME:
         yield _Found("sign", key, fact("part_negated", where=where))
-    elif abs(factor - 1) > _SAME:
-        rounded = float(f"{factor:.5g}")
+    elif (rounded := float(f"{factor:.5g}")) != 1:
         yield _Found("factor", (key, rounded), fact("part_scaled", where=where, factor=rounded))
 
 

@@ -54,6 +54,7 @@ class OtherFormulas:
     """The formulas of one piece of code, whose case is the context's, and what is left to spend on its slips."""
 
     context: Context
+    written: tuple[float, ...] = ()  # the numbers that the code is written with
     budget: int = _ALL
 
     def told(self, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
@@ -124,7 +125,7 @@ class OtherFormulas:
     def _slips(self, search: Search) -> Iterator[int]:
         """What fits after one slip of code."""
         tried: set[int] = set()
-        for part in slips(search.pool, search.operands, search.root):
+        for part in slips(search.pool, search.operands, search.root, self.written):
             if search.spent > search.budget:
                 return
             if part not in tried and search.fits(part):

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite
+from gradcheck.checks.implementations.undefined import is_undefined
 from gradcheck.checks.points import Point, unusable
 from gradcheck.checks.result import Comparison
+from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 _MOST, _SIZES = 4, (8, 130)
 #: Larger ones stand for infinity, not for what numbers are compared with.
 _LARGEST = 1e4
+#: Which trial the point is at which exponentials overflow.
+_FAR = 3000
 #: No tensor of a point has more numbers.
 _ELEMENTS = 60_000
 
@@ -43,6 +48,24 @@ def check(context: Context, engine: Implementation) -> Iterator[Comparison]:
         for sizes in _sizes(context, constant):
             number += 1
             yield from _at(context, engine, context.points.sized(sizes, number, 1))
+
+
+def overflow(context: Context, engine: Implementation) -> Iterator[Comparison]:
+    """Where numbers are so large that their exponentials are none, and the entry is still defined: a gradient that is
+    no number there, of a result that is right, is wrong; a result that is none is told."""
+    point = context.points.sized(context.points.own.problem.sizes, _FAR, 1, "far")
+    if point is None or unusable(point) or not is_finite(point):
+        return
+    found = check_engine(point, point.evaluation(engine), context.options.tolerance)
+    bad = [c for c in found if c.status == "failed" and is_undefined(c)]
+    if any(c.what is ClaimKind.VALUE for c in bad):
+        size = max(float(np.max(np.abs(a), initial=0.0)) for a in point.problem.inputs.values())
+        first = next(c for c in bad if c.what is ClaimKind.VALUE)
+        told = fact("overflows_far", engine=engine.name, size=size)
+        yield first.subject.passed(shape=first.shape, dtype=first.dtype, elements=first.elements).noted(told)
+    elif bad:
+        context.points.others.append(point)
+        yield from bad
 
 
 def _at(context: Context, engine: Implementation, point: Point | None) -> Iterator[Comparison]:

@@ -13,6 +13,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.implementations.chance import by_chance
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
@@ -45,7 +46,7 @@ class OwnNoise:
     def at(self, point: Point, name: str, what: ClaimKind = ClaimKind.GRADIENT, step: int = 0) -> np.ndarray | None:
         """What is allowed of each element; None where nothing can be said."""
         if id(point) not in self._known:
-            self._known[id(point)] = (point, self._measured(point))
+            self._known[id(point)] = (point, {} if by_chance(self.engine, point) else self._measured(point))
         return self._known[id(point)][1].get((what, step, name))
 
     def judged(self, c: Comparison, point: Point) -> Comparison:

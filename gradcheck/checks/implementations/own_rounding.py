@@ -20,6 +20,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
+from gradcheck.checks.implementations.chance import by_chance
 from gradcheck.checks.implementations.own_noise import OwnNoise
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
@@ -71,7 +72,8 @@ class OwnRounding:
         if self._is_less_precise:
             return c
         if id(point) not in self._noises:
-            self._noises[id(point)] = (point, _noise(point, self.engine))
+            noises = {} if by_chance(self.engine, point) else _noise(point, self.engine)
+            self._noises[id(point)] = (point, noises)
         noise = self._noises[id(point)][1].get((c.what, c.step, c.tensor))
         if noise is None or noise.shape != got.shape:
             return c

@@ -82,4 +82,9 @@ def _is_no_rounding(c: Comparison) -> bool:
         return True
     with np.errstate(all="ignore"):
         off, size = np.max(np.abs(wide(got) - wide(want))), np.max(np.abs(wide(want)), initial=0.0)
-    return not off <= max(_PART, _ROOTS * float(np.sqrt(epsilon(want.dtype)))) * size
+    return no_rounding(float(off), float(size), want.dtype)
+
+
+def no_rounding(off: float, size: float, dtype: np.dtype) -> bool:
+    """Whether what is off is more, beside what it is a part of, than rounding twice may make of it."""
+    return not off <= max(_PART, _ROOTS * float(np.sqrt(epsilon(dtype)))) * size

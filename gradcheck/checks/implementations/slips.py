@@ -6,14 +6,15 @@ once and used twice is wrong twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.edits import EDITS
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
 from gradcheck.checks.failures.correction.position import Operands, Position
-from gradcheck.language.expr.nodes import Call, Gradient, Literal, Name, Sequence
+from gradcheck.language.expr.nodes import Call, Gradient, Literal, Name
+from gradcheck.language.expr.nodes import Sequence as ListOfExprs
 from gradcheck.language.expr.traverse import rewrite
 
 _FAMILIES = (
@@ -34,6 +35,9 @@ _OPTIONS: dict[str, tuple[bool | int | float | str, ...]] = {
     "approximate": ("none", "tanh"),
     "eps": (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3),
 }
+
+#: So many numbers of the code are tried in place of those of a formula.
+_MOST_WRITTEN = 8
 
 Slip = Callable[[Position], Iterator[int]]
 
@@ -110,7 +114,7 @@ def a_part_alone(at: Position) -> Iterator[int]:
     """A part of what stands here, of its shape, without all that is around it."""
     array = at.pool.array(at.part)
     if array is not None and array.ndim:
-        for part in dict.fromkeys(part for path, part, _ in at.pool.positions(at.part) if len(path) > 1):
+        for part in dict.fromkeys(part for path, part, _ in at.pool.positions(at.part) if path):
             inner = at.pool.array(part)
             if inner is not None and inner.shape == array.shape:
                 yield part
@@ -127,7 +131,7 @@ def another_number(at: Position) -> Iterator[int]:
 
 def moved_numbers(at: Position) -> Iterator[int]:
     """Whole numbers that stand together: in another order, or moved by one, or from one to another."""
-    if not isinstance(at.node, Sequence) or not 2 <= len(at.below) <= 6:
+    if not isinstance(at.node, ListOfExprs) or not 2 <= len(at.below) <= 6:
         return
     numbers = [at.pool.value(part) for part in at.below]
     if not all(type(number) is int for number in numbers):
@@ -154,11 +158,14 @@ SLIPS: tuple[Slip, ...] = (
 )
 
 
-def slips(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[int]:
-    """Every formula with one slip, made at one place or wherever the same part occurs."""
+def slips(pool: ExpressionPool, operands: Operands, root: int, written: Sequence[float] = ()) -> Iterator[int]:
+    """Every formula with one slip, made at one place or wherever the same part occurs; `written` are numbers that may
+    stand for those of the formula."""
     places = list(pool.positions(root))
     for path, part, parent in places:
         at = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
+        if isinstance(at.node, Literal) and isinstance(at.node.value, (int, float)):
+            yield from (pool.replace(root, path, pool.literal(number)) for number in written[:_MOST_WRITTEN])
         for slip in SLIPS:
             for other in slip(at):
                 yield pool.replace(root, path, other)

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import pulled
 from gradcheck.engines.implementation.binding import Binding
+from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.kinds import Code
 from gradcheck.engines.implementation.left_behind import put_back
 from gradcheck.engines.implementation.manner import PLAIN, Manner, laid_out
+from gradcheck.engines.implementation.precisions import Precisions
 from gradcheck.engines.implementation.raised import CodeError, of_code
+from gradcheck.engines.implementation.returned import looked_at
 from gradcheck.engines.implementation.rough import Rough
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.guard import ANYTHING, Output
 from gradcheck.engines.torch import Torch, nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
-
-#: How precise a floating dtype is, to tell which of two is wider.
-_BITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
-_REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
 class Implementation(Torch):
@@ -44,13 +41,15 @@ class Implementation(Torch):
     in_between  the problem that it is called with between forward and backward, where the manner says so
     """
 
-    def __init__(self, name: str, entry: str, code: Code, binding: Binding) -> None:
-        super().__init__()
+    def __init__(self, name: str, entry: str, code: Code, binding: Binding, device: torch.device | None = None) -> None:
+        super().__init__(device)
         self.name, self.entry, self.code, self.binding = name, entry, code, binding
         self.record = pulled.Record()
         self.manner = PLAIN
         self.in_between: Problem | None = None
         self.output = Output()
+        self._leaves: list[torch.Tensor] = []
+        self._given: list[Any] = []  # what it was called with last
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
@@ -68,12 +67,23 @@ class Implementation(Torch):
         self.record.shapes.clear()
         with self.session(problem.dtype):
             run = CodeRun(self, problem)
-            with torch.set_grad_enabled(self.manner.recording):
+            self._leaves = list(run.leaves.values())
+            with torch.set_grad_enabled(self.manner.recording), self._looking():
                 found = run.evaluation()
             changed = run.changed()
         if self.record.shapes and found.states:
             found = replace(found, states=(*found.states[:-1], self._misshapen(found.states[-1])))
         return replace(found, changed=changed) if changed else found
+
+    def _looking(self) -> AbstractContextManager[None]:
+        """While it is on, gradients of a `Function` that torch would refuse are kept; of one call at a time, whose
+        arguments are known."""
+        if self.code.function is None or self.manner.between:
+            return nullcontext()
+        return looked_at(self.code.function, lambda: self._given, self._keep)
+
+    def _keep(self, place: int, gradient: torch.Tensor) -> None:
+        self.record.shapes[place] = np.array(self.array(gradient))
 
     def asked(self, manner: Manner, problem: Problem, in_between: Problem | None = None) -> Evaluation:
         """The evaluation where it is asked in some manner."""
@@ -85,14 +95,20 @@ class Implementation(Torch):
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
         """A new tensor with a copy of the array, laid out as the manner says."""
+        requires_grad = requires_grad and self.manner.tracked
         if self.manner.inputs == "plain":
             return super().leaf(array, requires_grad)
         made = laid_out(super().leaf(array, False), self.manner.inputs)
         return made.requires_grad_() if requires_grad else made
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
-        found = super()._incoming(roots, seeds)
-        return [None if g is None else laid_out(g, self.manner.incoming) for g in found]
+        manner = self.manner
+        self.manner = replace(manner, inputs="plain")
+        try:
+            found = super()._incoming(roots, seeds)
+        finally:
+            self.manner = manner
+        return [None if g is None else laid_out(g, manner.incoming) for g in found]
 
     def _misshapen(self, state: Any) -> Any:
         gradients = dict(state.gradients)
@@ -150,14 +166,17 @@ class Implementation(Torch):
 
     def uses_less_precision(self, problem: Problem) -> bool:
         """Whether some tensor is less precise than the problem's dtype while the code runs."""
-        with _Precisions(self.host.dtype(problem.dtype.name)) as seen:
+        with Precisions(self.host.dtype(problem.dtype.name)) as seen:
             self.evaluate(problem)
         return bool(seen.is_less)
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         kept = [None if g is None else g.clone() for g in gradients]
         try:
-            super()._sweep(roots, gradients)
+            if self.manner.apart:
+                self._sweep_apart(roots, gradients)
+            else:
+                super()._sweep(roots, gradients)
         except (GradcheckError, MemoryError):
             raise
         except ANYTHING as error:
@@ -166,23 +185,33 @@ class Implementation(Torch):
             if now is not None and before is not None and not _same(now, before):
                 self.record.changed.add("incoming")
 
+    def _sweep_apart(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
+        """The same by `torch.autograd.grad`, which accumulates nothing by itself."""
+        leaves = [one for one in self._leaves if one.requires_grad]
+        found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
+        for leaf, gradient in zip(leaves, found, strict=True):
+            leaf.grad = gradient
+
     def _meaning(self, error: Exception) -> GradcheckError:
         return of_code(self.name, error)
 
     def called(self, names: Mapping[str, Any]) -> Any:
         """What the code makes of the tensors of these names. Raises CodeError."""
-        host = self.host
+        positional = self.arguments(names)
         try:
-            positional = [evaluate(claim.expr, names, host) for claim in self.binding.positional]
-            keywords = {key: evaluate(claim.expr, names, host) for key, claim in self.binding.keywords.items()}
-        except GradcheckError as error:
-            raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
-        try:
+            keywords = {key: evaluate(claim.expr, names, self.host) for key, claim in self.binding.keywords.items()}
             return self._call(positional, keywords, names)
         except (GradcheckError, MemoryError):
             raise
         except ANYTHING as error:
             raise of_code(self.name, error) from None
+
+    def arguments(self, names: Mapping[str, Any]) -> list[Any]:
+        """What the code is called with, in order. Raises CodeError."""
+        try:
+            return [evaluate(claim.expr, names, self.host) for claim in self.binding.positional]
+        except GradcheckError as error:
+            raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
 
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
         code = self.code
@@ -191,8 +220,10 @@ class Implementation(Torch):
         if code.module is not None:
             own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
             module = code.module.to(torch.get_default_dtype()) if self.binding.unchecked else code.module
+            module = module if self.device is None else module.to(self.device)
             return torch.func.functional_call(module, own, tuple(positional), keywords)
         assert code.call is not None
+        self._given = [*positional, *keywords.values()]
         return code.call(*positional, **keywords)
 
     @property
@@ -203,79 +234,6 @@ class Implementation(Torch):
         found += [fact("once_differentiable")] if self.record.once else []
         found += [fact("wider_dtype", dtypes=tuple(sorted(self.record.wider)))] if self.record.wider else []
         return tuple(found)
-
-
-class CodeRun(GraphRun):
-    """A problem's graph, with somebody's code in place of an entry."""
-
-    engine: Implementation
-
-    def run_graph(self) -> None:
-        """Every entry; then, where the manner says so, the code is called with other numbers."""
-        super().run_graph()
-        other = self.engine.in_between
-        if self.engine.manner.between and other is not None:
-            GraphRun.run_graph(CodeRun(self.engine, other))
-
-    def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
-        """The entry by the code; any other by torch."""
-        if name != self.engine.entry:
-            return super().computed(name, claim, names)
-        found = self.engine.called(names)
-        operands = [one for one in names.values() if isinstance(one, torch.Tensor)]
-        several = isinstance(found, (tuple, list))
-        made = [self._result(one, operands) for one in (found if several else [found])]
-        return tuple(made) if several else made[0]
-
-    def _result(self, found: Any, operands: list[torch.Tensor]) -> Any:
-        if not isinstance(found, torch.Tensor):
-            if found is None or not isinstance(found, (int, float, complex, np.ndarray, np.generic)):
-                raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
-            found = torch.as_tensor(found)
-        if any(found is one for one in operands):
-            found = found.view_as(found)
-        return self._narrowed(found)
-
-    def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
-        """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
-        wanted = self.engine.host.dtype(self.problem.dtype.name)
-        wide, case = _REAL.get(found.dtype, found.dtype), _REAL.get(wanted, wanted)
-        if wide not in _BITS or wide == case:
-            return found
-        self.engine.record.wider.add(str(found.dtype).removeprefix("torch."))
-        if found.is_complex():
-            return found.to(torch.complex64 if case is torch.float32 else torch.complex128)
-        return found.to(case)
-
-    def changed(self) -> dict[str, np.ndarray]:
-        """Inputs and constants whose values are no longer what they were given."""
-        given = {**self.problem.inputs, **self.problem.constants}
-        if any(self.problem.forwards):
-            return {}
-        found = {}
-        for name, tensor in (*self.leaves.items(), *self.constants.items()):
-            now = self.engine.array(tensor)
-            known = given[name]
-            if now.shape != known.shape or now.tobytes() != np.ascontiguousarray(known).tobytes():
-                found[name] = now.copy()
-        return found
-
-
-class _Precisions(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Looks whether anything that torch computes is less precise than a dtype."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._bits = _BITS[_REAL.get(dtype, dtype)]
-        self.is_less = False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        found = func(*args, **(kwargs or {}))
-        for one in found if isinstance(found, (tuple, list)) else (found,):
-            if isinstance(one, torch.Tensor):
-                bits = _BITS.get(_REAL.get(one.dtype, one.dtype))
-                self.is_less |= bits is not None and bits < self._bits
-        return found
 
 
 def _is_once_differentiable(node: Any) -> bool:

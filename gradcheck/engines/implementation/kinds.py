@@ -41,6 +41,12 @@ class Code:
         return self.pulled is None
 
     @property
+    def keeps_state(self) -> bool:
+        """Whether it is a layer that keeps in itself what its backward needs: one call at a time is all that it
+        promises."""
+        return bool(getattr(self.pulled, "keeps_state", False))
+
+    @property
     def constants(self) -> tuple[float, ...]:
         """The numbers that its code, and what that mentions, is written with."""
         parts = [

@@ -8,20 +8,23 @@ from typing import Literal
 
 import torch
 
-#: How a tensor lies in memory: as it comes, with its dimensions the other way round and a gap between numbers, or as
-#: one number, or row, that stands for all.
-Layout = Literal["plain", "strided", "expanded"]
+#: How a tensor lies in memory: as it comes; with its dimensions the other way round and a gap between numbers; as a
+#: part of a larger one, whose rows are further apart; or as one number, or row, that stands for all.
+Layout = Literal["plain", "strided", "sliced", "expanded"]
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
     """`between` has the code called with other numbers between its forward and its backward; `recording` is off where
-    no gradient is wanted."""
+    no gradient is wanted, `tracked` where no input asks for one; `apart` asks for gradients without accumulating any
+    (`torch.autograd.grad`)."""
 
     inputs: Layout = "plain"
     incoming: Layout = "plain"
     between: bool = False
     recording: bool = True
+    tracked: bool = True
+    apart: bool = False
 
     @property
     def is_other(self) -> bool:
@@ -38,6 +41,9 @@ def laid_out(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
         wide = torch.zeros((*reversed(tensor.shape), 2), dtype=tensor.dtype)
         view = wide[..., 0].permute(*reversed(range(tensor.dim())))
         return view.copy_(tensor)
+    if layout == "sliced" and tensor.dim():
+        wide = torch.zeros((*tensor.shape[:-1], 2 * tensor.shape[-1] + 1), dtype=tensor.dtype)
+        return wide[..., 1 : 1 + tensor.shape[-1]].copy_(tensor)
     if layout == "expanded" and tensor.dim() and tensor.numel():
         first = tensor[:1]
         if torch.equal(first.expand_as(tensor), tensor):

@@ -23,6 +23,12 @@ class NumpyPair:
         """`several` is how many tensors the entry is."""
         self.forward, self.backward, self._several = forward, backward, several
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether both are methods of one object, which keeps what its backward needs: a layer of a course."""
+        owner = getattr(self.forward, "__self__", self.forward)
+        return owner is getattr(self.backward, "__self__", None)
+
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
         """The results and the pull-back."""
         found = self.forward(*arguments)
@@ -43,11 +49,11 @@ class NumpyPair:
         if not isinstance(found, tuple):
             return (list(found), []) if isinstance(found, list) and self._several > 1 else ([found], [])
         if self._several > 1:
+            inner = found[0]
+            if len(found) == 2 and isinstance(inner, (tuple, list)) and len(inner) == self._several:
+                return list(inner), [found[1]]
             if len(found) == self._several:
                 return list(found), []
-            inner = found[0]
-            if len(found) == 2 and isinstance(inner, (tuple, list)):
-                return list(inner), [found[1]]
             return list(found[: self._several]), list(found[self._several :])
         return [found[0]], list(found[1:])
 

@@ -80,7 +80,8 @@ class _Call:
         for place in places:
             if not _is_same(given[place], kept[place]):
                 self.record.changed.add(f"argument {place}")
-        return [torch.from_numpy(np.array(one)) for one in results], several, pull
+        device = tensors[0].device if tensors else torch.get_default_device()
+        return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
 
 
 class _Node(torch.autograd.Function):
@@ -124,4 +125,4 @@ def _fitted(gradient: Any, tensor: torch.Tensor, place: int, record: Record) -> 
     made = torch.from_numpy(np.array(array))
     if made.dtype != tensor.dtype:
         record.wider.add(array.dtype.name)
-    return made.to(tensor.dtype)
+    return made.to(tensor.device, tensor.dtype)

@@ -52,7 +52,8 @@ class Rough(TorchDispatchMode):  # type: ignore[no-untyped-call]
         is_view = kind.alias_info is not None and not kind.alias_info.is_write
         if is_view or found.layout is not torch.strided:
             return found
-        factors = torch.rand(found.shape, generator=self._generator, dtype=torch.float64).mul_(2).sub_(1)
+        factors = torch.rand(found.shape, generator=self._generator, dtype=torch.float64, device="cpu").mul_(2).sub_(1)
+        factors = factors.to(found.device)
         eps = torch.finfo(found.dtype).eps
         moved = (found.to(torch.complex128 if found.is_complex() else torch.float64) * (1 + eps * factors)).to(
             found.dtype

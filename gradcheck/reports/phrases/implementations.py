@@ -14,9 +14,20 @@ _MANNERS = {
     "one_output": "where {detail} alone has an incoming gradient",
     "incoming_strided": "for an incoming gradient that is not contiguous",
     "incoming_expanded": "for an incoming gradient that is expanded, as that of a sum is",
+    "incoming_rows": "for an incoming gradient whose rows are one, as that of a sum over them is",
     "inputs_strided": "for inputs that are not contiguous",
     "inputs_expanded": "for inputs that are expanded",
     "no_grad": "under no_grad",
+    "no_gradients": "where no input gets a gradient",
+    "apart": "where gradients are asked for by torch.autograd.grad, which accumulates none",
+    "incoming_sliced": "for an incoming gradient that is a part of a larger one, as below a cat",
+    "inputs_sliced": "for inputs that are a part of larger ones",
+    "empty": "for tensors without elements ({detail} = 0)",
+    "no_dimensions": "for tensors without dimensions",
+    "forward_mode": "in forward mode (`jvp`), with respect to {detail},",
+    "vmap": "under vmap, all arguments mapped over their first dimension",
+    "vmap_last": "under vmap, all arguments mapped over their last dimension",
+    "vmap_one": "under vmap, {detail} alone mapped over its first dimension",
 }
 #: A formula that is longer is cut off in a line of a report, and not shown beside a part of it.
 _MOST_SHOWN = 100
@@ -24,6 +35,15 @@ _MOST_SHOWN = 100
 
 def _manner(found: Fact) -> str:
     return _MANNERS[found["manner"]].format(detail=found["detail"])
+
+
+def _off(factor: float | None) -> str:
+    """By what forward mode is off, where that has a name."""
+    if factor is None:
+        return ""
+    return {0.0: ": nothing moves", -1.0: ": it has the wrong sign"}.get(
+        factor, f": it is off by the factor {factor:g}"
+    )
 
 
 def _short(formula: str) -> str:
@@ -43,6 +63,15 @@ phrases(
         "argument_changed": "{engine} changes its argument {name} in place",
         "refuses": lambda found: f"{_manner(found)} {found['text']}",
         "otherwise": lambda found: f"the {found['what']} of {found['tensor']} is wrong {_manner(found)}",
+        "jvp_wrong": lambda found: (
+            f"forward mode (`jvp`) is wrong with respect to {found['tensor']}: along a direction the results change by "
+            f"{found['got']:.6g}, by the gradient, which is right, by {found['want']:.6g}{_off(found['factor'])}"
+        ),
+        "keeps_state": "it keeps what its backward needs in itself: each call is pulled back before the next",
+        "refuses_integers": "it refuses integers, which its entry takes",
+        "integers_otherwise": "given integers it computes something else than its entry: they stay integers on the way",
+        "overflows_far": "{engine} overflows for numbers about {size:.0f}, where its entry does not",
+        "rules_right": "its own {rules:commas} {rules:one is|are} right",
         "inside_the_graph": "inside the whole graph, with the case's own passes; alone it is right",
         "along_a_direction": "it is not what the results change by, moved at random",
         "between_the_sides": "no derivative there, and {engine} stays between the two sides",
@@ -68,6 +97,7 @@ phrases(
         "signs_in_a_part": "right in size everywhere, and in a part of the wrong sign",
         "comes_with_factor": "off by a factor that is no constant: {factor}",
         "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
+        "slice_left_out": "the {which} slice of {tensor} along dim {dim} is left out",
         "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",
         "computed_with": "computed with {tensor}",
         "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "

@@ -175,3 +175,63 @@ def sine_forward(x: Any) -> Any:
 
 def sine_backward(incoming: Any, x: Any) -> Any:
     return incoming * np.cos(x)
+
+
+class Doubled(torch.autograd.Function):
+    """Twice the tangent and twice what is mapped, by rules of its own."""
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return 2 * x.sum(0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.shape = inputs[0].shape
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return (2 * g).expand(ctx.shape)
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return 2 * t.sum(0)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, x: torch.Tensor) -> Any:
+        return 2 * x.movedim(dims[0], 0).sum(1), 0
+
+
+class WrongRules(Doubled):
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return -2 * t.sum(0)
+
+    @staticmethod
+    def vmap(info: Any, dims: Any, x: torch.Tensor) -> Any:
+        return 2 * x.sum(1), 0
+
+
+class Chancy(Tanh):
+    """Of the wrong sign in a third of its passes."""
+
+    passes = 0
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        Chancy.passes += 1
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y) * (-1 if Chancy.passes % 3 == 0 else 1)
+
+
+class Summing:
+    """A layer as courses have it, which keeps in itself what its backward needs."""
+
+    def __init__(self) -> None:
+        self.shape: tuple[int, ...] = ()
+
+    def forward(self, x: Any) -> Any:
+        self.shape = x.shape
+        return 2 * x.sum(0)
+
+    def backward(self, incoming: Any) -> Any:
+        return np.broadcast_to(2 * incoming, self.shape).copy()

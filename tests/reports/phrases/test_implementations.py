@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.implementations.behaviour import MANNERS
+from gradcheck.checks.implementations.questions import MANNERS
 from gradcheck.facts import fact
 from gradcheck.reports.phrases import say
 

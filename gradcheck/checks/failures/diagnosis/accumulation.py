@@ -126,10 +126,19 @@ def early(e: Evidence) -> Iterator[Guess]:
 def mixed_up(e: Evidence) -> Iterator[Guess]:
     """Another tensor's gradient, alone or added: identities that collide, or arrays that are shared."""
     for name, gradient in islice(e.others.items(), _MOST_OTHERS):
-        if gradient.shape != e.want.shape or not np.any(gradient):
+        is_possible = gradient.shape == e.want.shape or (
+            gradient.shape == e.arrived.shape and not _is_broadcast(e.want.shape, gradient.shape)
+        )
+        if not is_possible or not np.any(gradient):
             continue
         yield Guess((name, "instead"), fact("gradient_of_another", tensor=name), gradient)
-        yield Guess((name, "too"), fact("gradient_of_another_added", tensor=name), e.want + gradient)
+        if gradient.shape == e.want.shape:
+            yield Guess((name, "too"), fact("gradient_of_another_added", tensor=name), e.want + gradient)
+
+
+def _is_broadcast(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether one shape is broadcast to another: then nothing may be mixed up but a sum missing."""
+    return len(shape) <= len(to) and all(m in (1, n) for m, n in zip(reversed(shape), reversed(to), strict=False))
 
 
 @hypothesis("path_dropped", covers=("factor",))

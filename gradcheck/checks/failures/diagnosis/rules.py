@@ -161,7 +161,8 @@ def index_off_by_one(e: Evidence) -> Iterator[Guess]:
 
 def _moved(application: Application, step: int) -> Iterator[tuple[int, Application]]:
     for where, arg in enumerate(application.args):
-        changed = _step(arg, step)
+        is_number = application.op.elementwise and isinstance(arg, int)  # no index: a bound, an exponent
+        changed = None if is_number else _step(arg, step)
         if changed is not None:
             args = (*application.args[:where], changed, *application.args[where + 1 :])
             yield where, replace(application, args=args, recorded=None)

@@ -1,0 +1,70 @@
+"""A problem's graph on its way through torch, with somebody's code in place of an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.implementation.precisions import BITS, REAL
+from gradcheck.engines.implementation.raised import CodeError
+from gradcheck.language.case import Claim
+
+
+class CodeRun(GraphRun):
+    """A problem's graph, with somebody's code in place of an entry."""
+
+    engine: Any  # the `Implementation` that runs it, which imports this
+
+    def run_graph(self) -> None:
+        """Every entry; then, where the manner says so, the code is called with other numbers."""
+        super().run_graph()
+        other = self.engine.in_between
+        if self.engine.manner.between and other is not None:
+            GraphRun.run_graph(CodeRun(self.engine, other))
+
+    def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
+        """The entry by the code; any other by torch."""
+        if name != self.engine.entry:
+            return super().computed(name, claim, names)
+        found = self.engine.called(names)
+        operands = [one for one in names.values() if isinstance(one, torch.Tensor)]
+        several = isinstance(found, (tuple, list))
+        made = [self._result(one, operands) for one in (found if several else [found])]
+        return tuple(made) if several else made[0]
+
+    def _result(self, found: Any, operands: list[torch.Tensor]) -> Any:
+        if not isinstance(found, torch.Tensor):
+            if found is None or not isinstance(found, (int, float, complex, np.ndarray, np.generic)):
+                raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
+            found = torch.as_tensor(found)
+        if any(found is one for one in operands):
+            found = found.view_as(found)
+        return self._narrowed(found)
+
+    def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
+        """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
+        wanted = self.engine.host.dtype(self.problem.dtype.name)
+        wide, case = REAL.get(found.dtype, found.dtype), REAL.get(wanted, wanted)
+        if wide not in BITS or wide == case:
+            return found
+        self.engine.record.wider.add(str(found.dtype).removeprefix("torch."))
+        if found.is_complex():
+            return found.to(torch.complex64 if case is torch.float32 else torch.complex128)
+        return found.to(case)
+
+    def changed(self) -> dict[str, np.ndarray]:
+        """Inputs and constants whose values are no longer what they were given."""
+        given = {**self.problem.inputs, **self.problem.constants}
+        if any(self.problem.forwards):
+            return {}
+        found = {}
+        for name, tensor in (*self.leaves.items(), *self.constants.items()):
+            now = self.engine.array(tensor)
+            known = given[name]
+            if now.shape != known.shape or now.tobytes() != np.ascontiguousarray(known).tobytes():
+                found[name] = now.copy()
+        return found
