@@ -1,6 +1,6 @@
 """What a run of cases has exercised: ops of the table, gradient rules, arguments, and lines of an engine's own source.
 
-Noted from outside, by Python's hooks for profilers and tracers, so that a run that nobody asks this of pays nothing.
+Noted from outside, by Python's hook for tracers, so that a run that nobody asks this of pays nothing.
 A branch that no case takes shows as lines that none runs. Only this thread is looked at.
 """
 
@@ -53,33 +53,32 @@ class Exercised:
 @contextmanager
 def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
     """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
-    found = Exercised(of_lines={str(path): lines_of(path) for path in files_of(engines or ("core",))})
-    found.lines = {file: set() for file in found.of_lines}
+    left = {str(path): _functions_of(path) for path in files_of(engines or ("core",))}
+    found = Exercised(of_lines={file: set().union(*functions.values()) for file, functions in left.items()})
     notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled} | {PairPlan.share.__code__: _pulled}
 
-    def profile(frame: FrameType, event: str, arg: Any) -> None:
-        if event == "call" and frame.f_code in notes:
-            notes[frame.f_code](found, frame.f_locals)
-
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
-        seen = found.lines.get(frame.f_code.co_filename)
-        if seen is None:
+        code = frame.f_code
+        if code in notes:
+            notes[code](found, frame.f_locals)
+        owned = left.get(code.co_filename)
+        missing = owned.get((code.co_firstlineno, code.co_name)) if owned else None
+        if not missing:  # none of an engine's own, or all of it has run
             return None
-        seen.add(frame.f_lineno)
 
         def note(frame: FrameType, event: str, arg: Any) -> Any:
-            seen.add(frame.f_lineno)
-            return note
+            missing.discard(frame.f_lineno)
+            return note if missing else None
 
-        return note
+        return note(frame, event, arg)
 
-    sys.setprofile(profile)
     sys.settrace(trace)
     try:
         yield found
     finally:
         sys.settrace(None)
-        sys.setprofile(None)
+        for file, functions in left.items():
+            found.lines[file] = found.of_lines[file].difference(*functions.values())
 
 
 def _applied(found: Exercised, names: dict[str, Any]) -> None:
@@ -133,15 +132,20 @@ def files_of(engines: Sequence[str]) -> list[Path]:
 
 def lines_of(path: Path) -> set[int]:
     """The lines inside functions that can run."""
-    found: set[int] = set()
+    return set().union(*_functions_of(path).values())
+
+
+def _functions_of(path: Path) -> dict[tuple[int, str], set[int]]:
+    """By the first line and the name of a function, those of its lines that can run."""
+    found: dict[tuple[int, str], set[int]] = {}
     stack = [compile(path.read_text(encoding="utf-8"), str(path), "exec")]
     while stack:
         code = stack.pop()
-        inside = [one for one in code.co_consts if isinstance(one, CodeType)]
-        stack += inside
+        stack += [one for one in code.co_consts if isinstance(one, CodeType)]
         if code.co_name != "<module>" and not _is_class(code):
             lines = {line for _, _, line in code.co_lines() if line}
-            found |= lines - {code.co_firstlineno} or lines
+            inside = lines - {code.co_firstlineno} or lines
+            found[code.co_firstlineno, code.co_name] = found.get((code.co_firstlineno, code.co_name), set()) | inside
     return found
 
 
