@@ -57,7 +57,7 @@ def structured(array: np.ndarray, structure: Structure, is_bounded: bool = False
         return _whole(array, int(array.min()), int(array.max()), structure)
     if structure in _SHAPED:
         made = np.asarray(_SHAPED[structure](array)).reshape(array.shape).astype(array.dtype)
-        return np.clip(made, array.min(), array.max()) if is_bounded else made
+        return np.asarray(np.clip(made, array.min(), array.max())) if is_bounded else made
     if is_bounded and structure in ("lowest", "highest") and array.dtype.kind == "f":
         return _at_an_end(array, structure)
     if array.dtype.kind == "c" or is_bounded or structure not in _SIGNED:

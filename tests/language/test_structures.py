@@ -41,6 +41,12 @@ def test_nothing_is_made_of_nothing() -> None:
     assert structured(np.zeros((0, 2)), "equal").shape == (0, 2)
 
 
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_one_number_stays_an_array(structure: str) -> None:
+    for bounded in (False, True):
+        assert type(structured(np.array(0.5), structure, is_bounded=bounded)) is np.ndarray
+
+
 def test_integers_reach_both_ends() -> None:
     drawn = np.array([2, 2, 2, 2])
     assert of_creator("randint", drawn, (0, 9, [4]), "lowest").tolist() == [0, 0, 0, 0]
