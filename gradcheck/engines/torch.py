@@ -174,8 +174,8 @@ def _load_decompositions() -> None:
         import_module("torch._decomp.decompositions_for_jvp")
 
 
-#: What `torch.autograd.backward` calls, once it has imported a computer algebra system to compare shapes: half a second of
-#: every run. None where this version of torch has it elsewhere.
+#: What `torch.autograd.backward` calls, once it has imported a computer algebra system to compare shapes, half a second
+#: of every run. None where this version of torch has it elsewhere.
 _run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
 
 
