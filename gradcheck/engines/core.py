@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.backward import backward, grad
 from gradcheck.autograd.fast import PAIRED, pull
+from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, Pullback, as_tensor_error
@@ -47,7 +48,7 @@ class Core(DefineByRun):
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """As any define-by-run engine does, but through its rules at once what was recorded as one primitive op."""
-        with np.errstate(all="ignore"):
+        with quiet():
             found = [_through_rules(*one) for one in zip(applications, cotangents, strict=True)]
         rest = [index for index, pullback in enumerate(found) if pullback is None]
         if not rest:

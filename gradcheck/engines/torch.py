@@ -104,9 +104,8 @@ class Torch(DefineByRun):
             self._free(roots)
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
-        above: Any = _Above  # whose `apply` torch gives no types
-        if all(_fits(root, gradient) for root, gradient in zip(roots, gradients, strict=True)):
-            torch.autograd.backward(above.apply(gradients, *roots), retain_graph=True)
+        if _run_backward is not None and all(map(_fits, roots, gradients)):
+            _run_backward(tuple(roots), tuple(gradients), True, False, (), allow_unreachable=True, accumulate_grad=True)
         else:
             torch.autograd.backward(roots, gradients, retain_graph=True)
 
@@ -119,7 +118,9 @@ class Torch(DefineByRun):
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
-            None if seed is None else _cast(seed if isinstance(seed, _Tensor) else self.leaf(seed, False), root.dtype)
+            _one(root)
+            if seed is None
+            else _cast(seed if isinstance(seed, _Tensor) else self.leaf(seed, False), root.dtype)
             for root, seed in zip(roots, seeds, strict=True)
         ]
 
@@ -177,21 +178,9 @@ def _load_decompositions() -> None:
         import_module("torch._decomp.decompositions_for_jvp")
 
 
-class _Above(torch.autograd.Function):
-    """One scalar above several roots, whose gradient is what each of them is to receive.
-
-    `torch.autograd.backward(roots, gradients)` does the same, but first imports a computer algebra system to compare
-    shapes: half a second, on every run.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, gradients: list[torch.Tensor], *roots: torch.Tensor) -> torch.Tensor:
-        ctx.gradients = gradients
-        return torch.zeros(())
-
-    @staticmethod
-    def backward(ctx: Any, *incoming: Any) -> Any:
-        return (None, *ctx.gradients)
+#: What `torch.autograd.backward` calls, once it has imported a computer algebra system to compare shapes, half a second
+#: of every run. None where this version of torch has it elsewhere.
+_run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
@@ -206,6 +195,11 @@ def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if gradient.is_complex() and not dtype.is_complex:
         raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
     return gradient.to(dtype)
+
+
+def _one(root: torch.Tensor) -> torch.Tensor | None:
+    """What torch takes where no gradient comes in; None where it may refuse to."""
+    return torch.ones_like(root) if root.dim() == 0 and root.is_floating_point() else None
 
 
 def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:

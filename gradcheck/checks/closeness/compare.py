@@ -51,7 +51,7 @@ def compare_quietly(
     if got.shape != want.shape or got.dtype != want.dtype:
         return _unlike(got, want, subject)
     if slack is None and not tolerance.measured and agree(got, want, tolerance):
-        return Comparison(subject, "passed", want.shape, _name(want), want.size)
+        return subject.passed(shape=want.shape, dtype=_name(want), elements=want.size)
     return _examine(got, want, tolerance, subject, slack)
 
 
@@ -67,10 +67,11 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
             return bool((got == want).all())
         got, want = wide(got), wide(want)
     error = got - want
-    if not error.any():  # neither is infinite: the difference of two infinities is no number
+    if not np.count_nonzero(error):  # neither is infinite: the difference of two infinities is no number
         return True
     error = np.abs(error)
-    return bool((error <= tolerance.allowed(np.abs(want))).all() and error.max() < _INFINITY)
+    near = np.count_nonzero(error <= tolerance.allowed(np.abs(want))) == error.size
+    return near and bool(np.maximum.reduce(error, axis=None) < _INFINITY)
 
 
 @lru_cache(maxsize=64)
