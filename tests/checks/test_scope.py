@@ -50,9 +50,8 @@ def test_a_formula_is_one_tensor() -> None:
 
 def test_one_that_waits_computes_the_steps_that_are_asked_for() -> None:
     let = "".join(f", s{i}: s{i - 1} + 1" for i in range(1, 1500))
-    point = point_of(
-        f"inputs: {{x: [1, 2]}}\ngraph: {{y: x.sum()}}\nlet: {{s0: x{let}, b: x @ k, c: b + 1}}\nconstants: {{k: [1, 2, 3]}}\n"
-    )
+    leaves = "inputs: {x: [1, 2]}\nconstants: {k: [1, 2, 3]}\ngraph: {y: x.sum()}\n"
+    point = point_of(f"{leaves}let: {{s0: x{let}, b: x @ k, c: b + 1}}\n")
     scope = Scope(point.problem, point.want.states[0], waits=True)
     assert "s0" not in scope
     assert scope["s3"].tolist() == [4, 5]

@@ -184,8 +184,8 @@ class Conditioning:
     def rough(self) -> RoughLook:
         """What two runs tell at once of what is far beyond rounding. What less than double precision has lost is always
         measured."""
-        problem = None if self.is_of_low_precision else self._problem
-        return RoughLook(problem, self._of_graph and self._of_graph.rough)
+        known = None if self._of_graph is None else self._of_graph.rough
+        return RoughLook(None if self.is_of_low_precision else self._problem, known)
 
     def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """For a VALUE or a GRADIENT after a step: what each element may be off by. None where that is unknown."""
