@@ -28,6 +28,9 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield _linear(folder, "`--power` with 120 formulas", 12, formulas, lambda case: run(case, power=True))
+        yield _linear(
+            folder, "`--power` with 60 formulas and a step each", 6, steps, lambda case: run(case, power=True)
+        )
         yield _linear(folder, "`explain` of a product of 160 tensors", 16, factors, explain)
         yield _linear(folder, "`explain` of 1,000 entries", 100, entries, explain)
         yield _linear(folder, "failing case of 1,600 entries", 160, wrong, run)
@@ -66,6 +69,15 @@ def formulas(number: int) -> str:
     total = " + ".join(f"y{i}.sum()" for i in range(number))
     claims = "".join(f"  x{i}: 2 * x{i}\n" for i in range(number))
     return f"inputs:\n{inputs}graph:\n{graph}  loss: {total}\nformulas:\n{claims}"
+
+
+def steps(number: int) -> str:
+    """The same with a step of a derivation for each formula."""
+    inputs, _, rest = formulas(number).partition("graph:")
+    graph, _, _ = rest.partition("formulas:")
+    let = "".join(f"  d{i}: 2 * grad(y{i})\n" for i in range(number))
+    claims = "".join(f"  x{i}: d{i} * x{i}\n" for i in range(number))
+    return f"{inputs}graph:{graph}let:\n{let}formulas:\n{claims}"
 
 
 def factors(number: int) -> str:

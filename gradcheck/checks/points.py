@@ -64,6 +64,7 @@ class Point:
         self._applications: list[Application] | None = None
         self._scopes: dict[int, Scope] = {}
         self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
+        self._of_graph: Point | None = None  # the same point of a case with the same graph
 
     def evaluation(self, engine: Engine) -> Evaluation:
         """What an engine makes of the problem."""
@@ -89,7 +90,8 @@ class Point:
         """What rounding explains here."""
         if self._same is not None:
             return self._same.conditioning
-        return Conditioning(self.engines.reference, self.problem, self.want)
+        known = None if self._of_graph is None else self._of_graph.conditioning
+        return Conditioning(self.engines.reference, self.problem, self.want, known)
 
     @property
     def applications(self) -> list[Application]:
@@ -110,6 +112,7 @@ class Point:
         made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
         if case.let == self.problem.case.let:
             made._same, made._scopes = self, self._scopes
+        made._of_graph = self
         return made
 
     @property

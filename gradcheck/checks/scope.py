@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,8 @@ class Scope(dict[str, Any]):
     A step of a derivation that cannot be computed raises its GradcheckError when something asks for it.
     """
 
-    def __init__(self, problem: Problem, state: State, host: Host = NUMPY) -> None:
+    def __init__(self, problem: Problem, state: State, host: Host = NUMPY, *, waits: bool = False) -> None:
+        """One that `waits` computes a step when something asks for it, and so holds not all of them to begin with."""
         super().__init__(problem.sizes)
         self._problem, self.host = problem, host
         self.state = state
@@ -35,16 +36,29 @@ class Scope(dict[str, Any]):
             if gradient is not None or name in state.values
         }
         self._broken: dict[str, GradcheckError] = {}
-        for name, claim in problem.case.let.items():
-            try:
-                self[name] = self.value_of(claim.expr)
-            except GradcheckError as error:
-                self._broken[name] = error
+        self._waiting = set(problem.case.let)
+        if not waits:
+            self._compute(problem.case.let)
+
+    def _compute(self, steps: Iterable[str]) -> None:
+        """Those of these that wait; each comes after those that it is made of."""
+        for name in steps:
+            if name in self._waiting:
+                self._waiting.remove(name)
+                try:
+                    self[name] = self.value_of(self._problem.case.let[name].expr)
+                except GradcheckError as error:
+                    self._broken[name] = error
 
     def __missing__(self, name: str) -> Any:
+        if name in self._waiting:
+            case = self._problem.case
+            self._compute((*case.steps_of(case.let[name].expr), name))
         if name in self._broken:
             raise self._broken[name]
-        raise KeyError(name)
+        if name not in self:
+            raise KeyError(name)
+        return self[name]
 
     def evaluated_by(self, host: Host, expr: Expr) -> np.ndarray:
         """`array_of` an expression and the steps of the derivation that lead to it, as another host has them."""

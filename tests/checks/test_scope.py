@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.language.expr.parser import parse
 from tests.checks.build import point_of
@@ -45,3 +46,19 @@ def test_a_formula_is_one_tensor() -> None:
     with pytest.raises(GradcheckError, match="2 tensors where one is expected"):
         scope.array_of(parse("m"))
     assert isinstance(scope.array_of(parse("n")), np.ndarray)
+
+
+def test_one_that_waits_computes_the_steps_that_are_asked_for() -> None:
+    let = "".join(f", s{i}: s{i - 1} + 1" for i in range(1, 1500))
+    leaves = "inputs: {x: [1, 2]}\nconstants: {k: [1, 2, 3]}\ngraph: {y: x.sum()}\n"
+    point = point_of(f"{leaves}let: {{s0: x{let}, b: x @ k, c: b + 1}}\n")
+    scope = Scope(point.problem, point.want.states[0], waits=True)
+    assert "s0" not in scope
+    assert scope["s3"].tolist() == [4, 5]
+    assert "s4" not in scope
+    assert scope["s1499"].tolist() == [1500, 1501]  # and nothing recurses
+    for name in ("c", "b"):
+        with pytest.raises(GradcheckError):
+            scope[name]
+    with pytest.raises(KeyError):
+        scope["z"]

@@ -89,8 +89,9 @@ class _Run(NamedTuple):
 class RoughLook:
     """A few runs of one problem in double precision with large roundings; nothing is known without one."""
 
-    def __init__(self, problem: Problem | None) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem | None, of_graph: RoughLook | None = None) -> None:
+        """`of_graph` is of the same graph and numbers, whose runs these are, too."""
+        self._problem, self._of_graph = problem, of_graph
 
     def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
         """Whether rounding moves such a claim wherever it is off, if by far less than that; None where it is not known
@@ -115,6 +116,8 @@ class RoughLook:
         problem = self._problem
         if problem is None:
             return []
+        if self._of_graph is not None:
+            return [run._replace(problem=problem) for run in self._of_graph._runs]
         try:
             return [_Run(core, problem, core.evaluate(problem).states) for core in _cores(problem.seed)]
         except GradcheckError:
@@ -134,7 +137,7 @@ class RoughLook:
                 return None
             try:
                 with run.core.session(run.problem.dtype):
-                    found.append(differences(Scope(run.problem, run.states[step], run.core.host))[0])
+                    found.append(differences(Scope(run.problem, run.states[step], run.core.host, waits=True))[0])
             except (GradcheckError, ValueError):
                 return None
         return _farthest(found)

@@ -162,9 +162,11 @@ def _with_lost(noise: np.ndarray | None, still: np.ndarray | None, truth: np.nda
 class Conditioning:
     """What rounding explains of one problem at its point; measured when first asked for."""
 
-    def __init__(self, reference: Engine, problem: Problem, evaluation: Evaluation) -> None:
-        """`evaluation` is the reference's, of this problem."""
-        self._reference, self._problem, self._evaluation = reference, problem, evaluation
+    def __init__(
+        self, reference: Engine, problem: Problem, evaluation: Evaluation, of_graph: Conditioning | None = None
+    ) -> None:
+        """`evaluation` is the reference's, of this problem; `of_graph` is of the same graph, with other claims."""
+        self._reference, self._problem, self._evaluation, self._of_graph = reference, problem, evaluation, of_graph
         self._measured: dict[Key, np.ndarray | None] | None = None
         self._precise: dict[Key, np.ndarray | None] | None = None
         self.why_not: Fact | None = None  # why there is no measurement, if there is none
@@ -182,7 +184,8 @@ class Conditioning:
     def rough(self) -> RoughLook:
         """What two runs tell at once of what is far beyond rounding. What less than double precision has lost is always
         measured."""
-        return RoughLook(None if self.is_of_low_precision else self._problem)
+        known = None if self._of_graph is None else self._of_graph.rough
+        return RoughLook(None if self.is_of_low_precision else self._problem, known)
 
     def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """For a VALUE or a GRADIENT after a step: what each element may be off by. None where that is unknown."""
@@ -211,7 +214,7 @@ class Conditioning:
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
             with core.session(problem.dtype):
-                return differences(Scope(problem, states[step], core.host))
+                return differences(Scope(problem, states[step], core.host, waits=True))
 
         return self.measure(run)
 
@@ -227,7 +230,7 @@ class Conditioning:
             return None
         try:
             with using_default_dtype(dtypes.real_of(self._problem.dtype)):
-                return differences(Scope(self._problem, states[step], RaisedHost(NUMPY)))[0]
+                return differences(Scope(self._problem, states[step], RaisedHost(NUMPY), waits=True))[0]
         except (GradcheckError, ValueError):
             return None
 

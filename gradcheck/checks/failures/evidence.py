@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -186,10 +187,31 @@ def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
     return replace(
         plain,
         scale=followed.scale(flow.tensors[name]),
-        cut=dict(islice(_cut(flow, followed, name), _MOST_PATHS)),
-        reseeded=dict(islice(_reseeded(flow, followed, name), _MOST_PATHS)),
+        cut=_WhenAsked(_cut(flow, followed, name)),
+        reseeded=_WhenAsked(_reseeded(flow, followed, name)),
         rule=only_use(point, flow, name, gradients),
     )
+
+
+class _WhenAsked(Mapping[Fact, np.ndarray]):
+    """The first so many of these, each a backward pass, worked out where some explanation needs them: at most points
+    none that is left does."""
+
+    def __init__(self, found: Iterator[tuple[Fact, np.ndarray]]) -> None:
+        self._found = found
+
+    @cached_property
+    def _known(self) -> dict[Fact, np.ndarray]:
+        return dict(islice(self._found, _MOST_PATHS))
+
+    def __getitem__(self, what: Fact) -> np.ndarray:
+        return self._known[what]
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def _cut(flow: GradientFlow, followed: Followed, name: str) -> Iterator[tuple[Fact, np.ndarray]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -35,6 +35,7 @@ from gradcheck.checks.result import UNSETTLED, CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.problem import Problem
 from gradcheck.language.trials import trials
 from gradcheck.oracles.exact.prove import prove
 
@@ -180,18 +181,33 @@ def formula_mutants(points: PointSet) -> Iterator[Mutant | None]:
         yield None if caught_by is None else Mutant(kind, where, caught_by)
 
 
-def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, Case]]:
-    """What is done, where, and the case with it."""
+def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, list[Case]]]:
+    """What is done, where, and the case with it: one for each claim that this may show in."""
     case = points.case
     for name, claims in case.formulas.items():
         for claim in claims:
             for kind, wrong in mutations_of(claim.expr, _factor(points, name)):
                 where = fact("in_formula", tensor=name, formula=to_text(wrong))
-                yield kind, where, replace(case, formulas={name: (Claim.of(wrong),)}, checks=())
+                yield kind, where, [replace(case, formulas={name: (Claim.of(wrong),)}, checks=())]
+    led_to = _led_to(case)
     for name, claim in case.let.items() if case.formulas or case.checks else ():
         for kind, wrong in mutations_of(claim.expr, _factor(points, "")):
             where = fact("in_step", name=name, formula=to_text(wrong))
-            yield kind, where, replace(case, let={**case.let, name: Claim.of(wrong)})
+            yield kind, where, [replace(one, let={**one.let, name: Claim.of(wrong)}) for one in led_to[name]]
+
+
+def _led_to(case: Case) -> dict[str, list[Case]]:
+    """For each step the claims that it leads to, each as a case of that claim and its steps alone, so that a mutant
+    costs what depends on it; the nearest first, which tells most."""
+    alone = [replace(case, formulas={n: (c,)}, checks=()) for n, listed in case.formulas.items() for c in listed]
+    alone += [replace(case, formulas={}, checks=(check,)) for check in case.checks]
+    found: dict[str, list[Case]] = {name: [] for name in case.let}
+    for one in alone:
+        (claim,) = (*one.checks, *(claim for listed in one.formulas.values() for claim in listed))
+        steps = case.steps_of(claim.expr)
+        for name in steps:
+            found[name].append(replace(one, let={step: case.let[step] for step in steps}))
+    return {name: sorted(cases, key=lambda one: len(one.let)) for name, cases in found.items()}
 
 
 def _factor(points: PointSet, name: str) -> float:
@@ -203,19 +219,22 @@ def _factor(points: PointSet, name: str) -> float:
     return 1 + max(FACTOR, TOLERANCES * (tolerance.rtol + tolerance.atol / (scale or 1.0)))
 
 
-def formula_evidence(points: PointSet, mutated: Case) -> str | None:
-    """What shows that the case's formulas, or checks, are wrong: its own numbers, a trial, or a proof. Empty where
-    nothing does; None where nothing is wrong at unseen points either."""
-    if _fails(points, points.own, mutated):
+def formula_evidence(points: PointSet, mutated: Sequence[Case]) -> str | None:
+    """What shows that a formula, or a check, of one of the cases is wrong: its own numbers, a trial, or a proof. Empty
+    where nothing does; None where nothing is wrong at unseen points either."""
+    if any(_fails(points, points.own, one) for one in mutated):
         return "formula"
-    if any(_fails(points, point, mutated) for point in points.trials):
+    if any(_fails(points, point, one) for point in points.trials for one in mutated):
         return "trial"
-    if not any(_fails(points, point, mutated) for point in points.unseen):
+    if not any(_fails(points, point, one) for point in points.unseen for one in mutated):
         return None
-    own = points.own.problem
+    return "proof" if any(_is_refuted(points.own.problem, one) for one in mutated) else ""
+
+
+def _is_refuted(own: Problem, mutated: Case) -> bool:
+    """Whether exact arithmetic refutes a formula of the case."""
     claims = [(name, claim) for name, listed in mutated.formulas.items() for claim in listed]
-    proofs = prove(replace(own, case=mutated), claims, own.seed)
-    return "proof" if any(proof.status == "refuted" for proof in proofs) else ""
+    return any(proof.status == "refuted" for proof in prove(replace(own, case=mutated), claims, own.seed))
 
 
 def _fails(points: PointSet, point: Point, mutated: Case) -> bool:

@@ -16,7 +16,7 @@ from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.host import NUMPY, Application, Host, apply, operate
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation import constant
-from gradcheck.language.expr.traverse import postorder, with_children
+from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.suggest import did_you_mean
 
 #: A kind of node; its op, name, constant or form; and how many values it takes from the stack, to push one.
@@ -96,16 +96,22 @@ def evaluate(
     return pop()
 
 
-_over_parts: dict[tuple[type[Expr], tuple[Any, ...]], Expr] = {}
+_instructions: dict[tuple[type[Expr], tuple[Any, ...]], Instruction] = {}
 
 
 def evaluate_node(node: Expr, parts: list[Any], *, max_elements: int = MAX_ELEMENTS) -> Any:
     """The value of a node whose children have the values `parts`. Raises what `evaluate` does."""
     key = (type(node), node.label)
-    if key not in _over_parts:  # the same object each time, so that it is compiled once
-        _over_parts[key] = with_children(node, [Name(str(index)) for index in range(len(parts))])
-    names = {str(index): part for index, part in enumerate(parts)}
-    return evaluate(_over_parts[key], names, max_elements=max_elements)
+    known = _instructions.get(key)
+    if known is None:
+        known = _instructions[key] = _instruction(node)
+    kind, what, _ = known
+    with quiet():
+        if kind is not Call:
+            return _plain(kind, what, parts, NUMPY)
+        if what.infix:
+            return operate(what, parts[0], parts[1], NUMPY, max_elements)
+        return apply(what, parts, NUMPY, max_elements)
 
 
 def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:

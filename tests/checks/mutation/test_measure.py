@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ from gradcheck.checks.result import CaseResult, Subject
 from gradcheck.engines.core import Core
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, StatedTolerance
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from tests.checks.build import point_of
@@ -323,7 +325,7 @@ def test_a_mistake_that_changes_no_number_is_none() -> None:
 def test_a_formula_is_wrong_or_not(formula: str, expected: str | None) -> None:
     text = "{{inputs: {{x: [1, 2]}}, graph: {{y: (x * x).sum()}}, formulas: {{x: {0}}}}}"
     points = points_of(text.format("2 * x"))
-    assert formula_evidence(points, case_of(text.format(formula))) == expected
+    assert formula_evidence(points, [case_of(text.format(formula))]) == expected
 
 
 def test_the_smallest_factor_is_one_that_the_tolerance_lets_show() -> None:
@@ -361,3 +363,45 @@ def test_a_gradient_without_a_finite_element_has_none() -> None:
     point = point_of("{inputs: {x: [0, 0], y: [1, 2]}, graph: {loss: log(x * 0).sum() + y.sum()}}")
     with quiet():
         assert set(smallest_errors(point, None)) == {"y", "loss"}
+
+
+def derivation(steps: int) -> str:
+    """So many formulas, each with a step of its own; the last one's is made of two."""
+    numbers = range(steps)
+    inputs, graph, let, formulas = (
+        ", ".join(text.format(i=i) for i in numbers)
+        for text in ("x{i}: [1, 2]", "y{i}: x{i} * x{i}", "d{i}: 2 * grad(y{i})", "x{i}: d{i} * x{i}")
+    )
+    total = " + ".join(f"y{i}.sum()" for i in numbers)
+    return f"inputs: {{{inputs}}}\ngraph: {{{graph}, loss: {total}}}\nlet: {{{let}}}\nformulas: {{{formulas}}}\n"
+
+
+def test_a_mutant_of_a_step_costs_what_depends_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evaluations of claims and steps are counted: three times as many steps are looked at in three times as many."""
+    counted = [0]
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        counted[0] += 1
+        return evaluate(*args, **kwargs)
+
+    monkeypatch.setattr("gradcheck.checks.scope.evaluate", counting)
+    costs, caught = [], []
+    for steps in (3, 9):
+        counted[0] = 0
+        with quiet():
+            caught.append([mutant.caught_by for mutant in formula_mutants(points_of(derivation(steps))) if mutant])
+        costs.append(counted[0])
+    assert set(caught[1]) == {"formula"}
+    assert len(caught[1]) == 3 * len(caught[0])
+    assert costs[1] <= 3.5 * costs[0]
+
+
+def test_a_step_shows_in_any_claim_that_it_leads_to() -> None:
+    """Also where the nearest hides it, and in checks."""
+    text = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nlet: {a: 2 * x, b: a * 1}\n"
+    for claims in ("formulas: {x: [a + 0 * x, 2 * x + 0 * a]}", "checks: [grad(x) == b]", "formulas: {x: b}"):
+        with quiet():
+            mutants = list(formula_mutants(points_of(f"{text}{claims}\n")))
+        of_steps = [m for m in mutants if m and m.where.kind == "in_step" and m.where["name"] == "a"]
+        assert of_steps
+        assert {m.caught_by for m in of_steps} == {"formula"}

@@ -45,15 +45,25 @@ class ExpressionPool:
         key = (type(node), node.label, children)
         number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self.exprs)
-            self.exprs.append(with_children(node, [self.exprs[child] for child in children]) if children else node)
-            self.children.append(children)
+            made = with_children(node, [self.exprs[child] for child in children]) if children else node
+            number = self._enter(key, made, children)
+        return number
+
+    def _enter(self, key: object, node: Expr, children: tuple[int, ...]) -> int:
+        number = self._numbers[key] = len(self.exprs)
+        self.exprs.append(node)
+        self.children.append(children)
         return number
 
     def call(self, op: str, *args: int, **kwargs: int) -> int:
         """An op applied to parts."""
-        pairs = tuple((name, self.exprs[part]) for name, part in kwargs.items())
-        return self.like(Call(op, tuple(self.exprs[arg] for arg in args), pairs), (*args, *kwargs.values()))
+        children = (*args, *kwargs.values()) if kwargs else args
+        key = (Call, (op, len(args), *kwargs), children)
+        number = self._numbers.get(key)
+        if number is None:
+            pairs = tuple([(name, self.exprs[part]) for name, part in kwargs.items()])
+            number = self._enter(key, Call(op, tuple([self.exprs[arg] for arg in args]), pairs), children)
+        return number
 
     def literal(self, value: Any) -> int:
         """A number, or True."""
