@@ -124,8 +124,8 @@ class Op(Signature):
         IndexOutOfRange, ShapeMismatch.
         """
         for arg in args:
-            if type(arg) in SHORT:
-                return SHORT[type(arg)](self, args, kwargs)
+            if short := SHORT.get(type(arg)):
+                return short(self, args, kwargs)
         return self.general(args, kwargs)
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -62,11 +62,12 @@ class Plan:
 
     def stands(self, node: Any) -> bool:
         """Whether the tensors that required a gradient when the node was made are those that do now."""
-        if self.wanted is not None:
-            for place, tensor in enumerate(self.tensors(node)):
-                if tensor.requires_grad != (place == self.wanted):
-                    return False
-        return True
+        if self.wanted is None:
+            return True
+        for tensor in node.second if type(node.second) is tuple else (node.first, node.second):
+            if tensor is not None and tensor.requires_grad != (tensor is node.first):
+                return False
+        return bool(node.first.requires_grad)
 
     def arguments(self, node: Node) -> tuple[Any, ...]:
         """What the op was applied to."""
@@ -119,24 +120,18 @@ def short_way(kind: type[Node]) -> Callable[[Op, tuple[Any, ...], dict[str, Any]
     """`op(*args, **kwargs)` on tensors of this kind: by its plan, or the general way."""
 
     def planned(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        first = args[0] if args and not kwargs else None
         tensors: Any = args
-        if len(args) == 1 and not kwargs and type(args[0]) is kind:
-            key: Any = args[0].form or args[0].formed()
+        if type(first) is kind and len(args) == 1:
+            key: Any = first.form or first.formed()
+        elif type(first) is kind and len(args) == 2 and type(args[1]) in _PLAIN:
+            key = (first.form or first.formed(), type(args[1]), args[1])
+            tensors = (first,)
         else:
-            told: list[Any] = []
-            tensors = []
-            for arg in args:
-                given = type(arg)
-                if given is kind:
-                    told.append(arg.form or arg.formed())
-                    tensors.append(arg)
-                elif given in _PLAIN:
-                    told += (given, arg)
-                elif not _told(arg, kind, told, tensors):
-                    return op.general(args, kwargs)
-            if kwargs and not _named(kwargs, kind, told):
+            told = _all_told(kind, args, kwargs)
+            if told is None:
                 return op.general(args, kwargs)
-            key = tuple(told)
+            key, tensors = told
         found = op.plans.get(key)
         if found is None:
             _count(kind, op, (args, kwargs), key)
@@ -150,11 +145,27 @@ def short_way(kind: type[Node]) -> Callable[[Op, tuple[Any, ...], dict[str, Any]
     return planned
 
 
-def _named(kwargs: dict[str, Any], kind: type[Node], key: list[Any]) -> bool:
-    """Add to the key what a plan must know of named arguments; whether it can know all. None is a tensor."""
-    key += kwargs
+def _all_told(
+    kind: type[Node], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """What a plan must know of all arguments, and the tensors among them; None where it cannot know it."""
+    key: list[Any] = []
     tensors: list[Any] = []
-    return all(_told(arg, kind, key, tensors) for arg in kwargs.values()) and not tensors
+    for arg in args:
+        given = type(arg)
+        if given is kind:
+            key.append(arg.form or arg.formed())
+            tensors.append(arg)
+        elif given in _PLAIN:
+            key += (given, arg)
+        elif not _told(arg, kind, key, tensors):
+            return None
+    if kwargs:
+        key += kwargs
+        named: list[Any] = []
+        if not all(_told(arg, kind, key, named) for arg in kwargs.values()) or named:
+            return None
+    return tuple(key), tensors
 
 
 def _told(arg: Any, kind: type[Node], key: list[Any], tensors: list[Any]) -> bool:

@@ -9,8 +9,6 @@ of float32, float64, booleans or integers. The definition is the op's forward; o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ import numpy as np
 from gradcheck.autograd.node import flat
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.prepared import pieces, reductions, shapes
-from gradcheck.autograd.prepared.entries import PREPARED, Function
+from gradcheck.autograd.prepared.entries import PREPARED, Function, spreading
 
 __all__ = ["are_defaults", "asks_for_values", "function_of", "pieces", "reductions", "shapes", "spreading"]
 
@@ -27,19 +25,6 @@ def function_of(op: Any, args: Any) -> Function | None:
     """The forward of an op with these arguments as a function of the arrays among them; None if it is not prepared."""
     prepare = PREPARED.get(op.forward)
     return None if prepare is None else prepare(*args)
-
-
-#: Of larger arrays the numbers take longer than what is to be said of them.
-SMALL = 1024
-
-
-@lru_cache(maxsize=1024)
-def spreading(shape: tuple[int, ...], target: tuple[int, ...]) -> np.ndarray | None:
-    """For each element of a small array of the target's shape, which one of an array of this shape it repeats; None
-    where that need not be said."""
-    if shape == target or not shape or not 0 < prod(target) <= SMALL:
-        return None
-    return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).copy()
 
 
 def asks_for_values(op: Op, values: list[Any]) -> bool:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, canonical, count
-from gradcheck.autograd.prepared.entries import Function, is_float, prepares
+from gradcheck.autograd.prepared.entries import PREPARED, Function, is_float, prepares, spreading
 
 _sum: Any = np.add.reduce
 _max: Any = np.maximum.reduce
 _min: Any = np.minimum.reduce
+_max_at: Any = np.maximum.reduceat
 _product: Any = np.multiply.reduce
 _divide, _subtract, _exp, _log = np.true_divide, np.subtract, np.exp, np.log
 
@@ -55,35 +57,103 @@ def _(x: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Functi
         correction = 1 if unbiased is None or unbiased else 0
     run, number = axes(dim, x.ndim), count(x, dim)
     freedom = max(0, number - correction)
+    places = spreading(_sum(x, run, None, None, True).shape, x.shape)
 
     def variance(x: Any) -> Any:
-        distance = np.abs(x - _divide(_sum(x, run, None, None, True), number))
-        return _divide(_sum(np.square(distance), run, None, None, keepdim), freedom)
+        centre = _divide(_sum(x, run, None, None, True), number)
+        distance = _subtract(x, centre if places is None else centre.take(places))
+        np.abs(distance, distance)
+        return _divide(_sum(np.square(distance, distance), run, None, None, keepdim), freedom)
 
     return variance if x.dtype == np.float64 else None
 
 
+def _rows(x: Any, axis: int) -> tuple[Any, Function]:
+    """Which place of a row's number each element takes, if the array is small, else None; and what finds the largest
+    of each row along `axis`."""
+    places = spreading((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.shape)
+    if axis < x.ndim - 1:
+        return places, lambda x: _max(x, axis)
+    starts = np.arange(0, x.size, x.shape[axis])
+    return places, lambda x: _max_at(x.reshape(-1), starts)
+
+
 @prepares("softmax")
 def _(x: Any, dim: int, dtype: Any) -> Function | None:
+    if not (x.size and x.ndim and is_float(x, dtype)):
+        return None
     axis = canonical(dim, x.ndim)
+    places, largest = _rows(x, axis)
 
     def softmax(x: Any) -> Any:
         scores = _subtract(x, _max(x, axis, None, None, True))
         raised = _exp(scores, scores)
         return _divide(raised, _sum(raised, axis, None, None, True), raised)
 
-    return softmax if x.size and x.ndim and is_float(x, dtype) else None
+    def of_few(x: Any) -> Any:
+        scores = largest(x).take(places)
+        raised = _exp(_subtract(x, scores, scores), scores)
+        return _divide(raised, _sum(raised, axis).take(places), raised)
+
+    return softmax if places is None else of_few
 
 
 @prepares("log_softmax")
 def _(x: Any, dim: int, dtype: Any) -> Function | None:
+    if not (x.size and x.ndim and is_float(x, dtype)):
+        return None
     axis = canonical(dim, x.ndim)
+    places, largest = _rows(x, axis)
 
     def log_softmax(x: Any) -> Any:
         scores = _subtract(x, _max(x, axis, None, None, True))
         return _subtract(scores, _log(_sum(_exp(scores), axis, None, None, True)), scores)
 
-    return log_softmax if x.size and x.ndim and is_float(x, dtype) else None
+    def of_few(x: Any) -> Any:
+        scores = largest(x).take(places)
+        _subtract(x, scores, scores)
+        return _subtract(scores, _log(_sum(_exp(scores), axis)).take(places), scores)
+
+    return log_softmax if places is None else of_few
+
+
+@prepares("logsumexp")
+def _(x: Any, dim: Any, keepdim: bool) -> Function | None:
+    if not (x.size and x.ndim and is_float(x)) or type(dim) is not int:
+        return None
+    axis = canonical(dim, x.ndim)
+    kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    places = spreading(kept, x.shape)
+    shape = kept if keepdim else (*kept[:axis], *kept[axis + 1 :])
+
+    def logsumexp(x: Any) -> Any:
+        shift = _max(x, axis, None, None, True)
+        np.putmask(shift, ~np.isfinite(shift), 0)
+        scores = _subtract(x, shift if places is None else shift.take(places))
+        sums = _sum(_exp(scores, scores), axis, None, None, True)
+        return np.add(_log(sums, sums), shift, sums).reshape(shape)
+
+    return logsumexp
+
+
+@prepares("std")
+def _(x: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Function | None:
+    variance = PREPARED[TABLE["var"].forward](x, dim, unbiased, keepdim, correction)
+    return variance and (lambda x: np.sqrt(variance(x)))
+
+
+@prepares("cumprod")
+def _(x: Any, dim: int, dtype: Any) -> Function | None:
+    axis = canonical(dim, x.ndim)
+    return (lambda x: np.multiply.accumulate(x, axis)) if x.ndim and is_float(x, dtype) else None
+
+
+@prepares("argmax")
+def _(x: Any, dim: Any, keepdim: bool) -> Function | None:
+    if type(dim) is not int or not x.ndim or not x.size:
+        return None
+    axis = canonical(dim, x.ndim)
+    return lambda x: x.argmax(axis, keepdims=keepdim)
 
 
 @prepares("cumsum")
