@@ -31,6 +31,7 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
+from gradcheck.engines.two_ways import ways_differ
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
 
@@ -217,7 +218,9 @@ class _Pair:
         truth: Sequence[np.ndarray | None] = ()
         if is_low(unit) and isinstance(self.reference, DefineByRun):
             truth = precise(self.reference)
-        return allow(failed, _at(found, index), limit, _at(truth, index))
+        again = allow(failed, _at(found, index), limit, _at(truth, index))
+        differ = ways_differ(application) if again.status == "undecided" else None
+        return again if differ is None else failed.noted(differ)
 
 
 def _at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray | None:

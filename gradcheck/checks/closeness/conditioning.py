@@ -33,6 +33,7 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import RaisedHost, raise_precision, raised
 from gradcheck.engines.rounding_core import RoundingCore
+from gradcheck.engines.two_ways import where_ways_differ
 from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.host import NUMPY
@@ -160,7 +161,7 @@ def _with_lost(noise: np.ndarray | None, still: np.ndarray | None, truth: np.nda
 
 
 class Conditioning:
-    """What rounding explains of one problem at its point; measured when first asked for."""
+    """What rounding explains of one problem at its point, where a reference has this `evaluation`."""
 
     def __init__(
         self, reference: Engine, problem: Problem, evaluation: Evaluation, of_graph: Conditioning | None = None
@@ -179,6 +180,11 @@ class Conditioning:
             return False
         error = np.abs(wide(got) - wide(want))[mask]
         return bool((~(error > self.limit + (failed.atol or 0.0)) | np.isinf(error)).all())
+
+    @cached_property
+    def two_ways(self) -> Fact | None:
+        """Where the core's two ways differ, which only looks like rounding: what rounds goes the general one."""
+        return where_ways_differ(self._problem)
 
     @cached_property
     def rough(self) -> RoughLook:
@@ -233,10 +239,6 @@ class Conditioning:
                 return differences(Scope(self._problem, states[step], RaisedHost(NUMPY), waits=True))[0]
         except (GradcheckError, ValueError):
             return None
-
-    def value_of(self, c: Comparison) -> np.ndarray | None:
-        """The gradient that a formula is about."""
-        return self.gradient(c.step, c.tensor)
 
     def gradient(self, step: int, tensor: str) -> np.ndarray | None:
         """A tensor's gradient after a step; None where there is none."""

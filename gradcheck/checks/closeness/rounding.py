@@ -44,7 +44,10 @@ def _allowed(failed: Comparison, conditioning: Conditioning) -> Comparison:
     if known is not None:
         return known
     allowance = conditioning.allowance(measured_as(failed), failed.step, failed.tensor)
-    return judged(failed, allowance, conditioning)
+    found = judged(failed, allowance, conditioning)
+    if found.status == "undecided" and conditioning.two_ways is not None:
+        return failed.noted(conditioning.two_ways)
+    return found
 
 
 def roughly_judged(failed: Comparison, noise: np.ndarray | None, conditioning: Conditioning) -> Comparison | None:
@@ -102,7 +105,7 @@ def allow_in_double_precision(
 ) -> Comparison:
     """A formula that failed in low precision again: a claim about numbers, which holds if it does in double precision,
     wherever its own steps overflow or lose their digits in less."""
-    gap, want = conditioning.plain(failed.step, difference), conditioning.value_of(failed)
+    gap, want = conditioning.plain(failed.step, difference), conditioning.gradient(failed.step, failed.tensor)
     explained = conditioning.of_claim(failed.step, difference)
     if gap is None or want is None or not explained or explained[0] is None or gap.shape != want.shape:
         return failed

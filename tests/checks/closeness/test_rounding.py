@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.autograd import fast
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
@@ -102,6 +103,15 @@ def test_an_error_that_is_larger_than_the_noise_of_an_ill_conditioned_graph_fail
     case = check(HILBERT.format(n=4))
     assert case.status == "failed"
     assert "failed" in {c.status for c in failed(case)}
+
+
+def test_what_the_general_way_does_not_do_is_no_rounding(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the core's short way alone: what rounds at random is right, and far from it."""
+    true: Any = fast.PairPlan.share
+    monkeypatch.setattr(fast.PairPlan, "share", lambda self, *rest: true(self, *rest) * (1.5 if rest[2] == 0 else 1))
+    case = check("{inputs: {x: [0.5, 2], w: [3, -1]}, graph: {y: x * w, loss: y.sum()}}")
+    assert {c.status for c in failed(case)} == {"failed"}
+    assert any(note.kind == "two_ways_differ" and note["op"] == "mul" for c in failed(case) for note in c.notes)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
