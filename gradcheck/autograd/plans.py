@@ -3,8 +3,9 @@
 The definition is the general way: `Op.__call__` forward, `pull_arrays` backward. A graph that applies the same op to
 arrays of the same shapes many times pays mostly for asking: what the arguments are called, who handles them, what
 their dtypes come to, which ops a rule calls with which arguments. A plan has asked all this before. Its forward is the
-op's own, its gradients are the op's own rules, written down as they went (`tracing`); so both ways give the same bits,
-and whatever a plan does not know, errors included, it leaves to the general way.
+op's own, its gradients are the op's own rules, written down as they went (`tracing`); so both ways give the same bits
+(of arrays that lie row by row; how others lie may decide in which order they are added up), and whatever a plan does
+not know, errors included, it leaves to the general way.
 """
 
 from __future__ import annotations
