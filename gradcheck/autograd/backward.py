@@ -203,15 +203,15 @@ class _Arrivals:
             self._sums[node] = share
             self._waiting[node] = 1 - left
             return
-        total = self._sums.pop(node)
-        if type(total) is np.ndarray and total.base is None and _references(total) == 2:
+        sums = self._sums
+        total = sums[node]
+        if type(total) is np.ndarray and total.base is None and _references(total) == 3:  # sums, total, an argument
             total += share
         else:
-            total = total + share
+            sums[node] = total + share
         if left == -1:
-            self.ready.append((node, total))
+            self.ready.append((node, sums.pop(node)))
         else:
-            self._sums[node] = total
             self._waiting[node] = left + 1
 
 
@@ -230,13 +230,9 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
                     "a second backward pass through a graph whose saved values are freed",
                     hint="pass retain_graph=True to the first",
                 )
-            plan, creator, second = node.plan, node.first, node.second
-            if (
-                plan is None
-                or plan.one is None
-                or not creator.requires_grad
-                or (second is not None and (type(second) is tuple or second.requires_grad))
-            ):
+            plan, creator, other = node.plan, node.first, node.second
+            several = plan is None or plan.one is None or type(other) is tuple or not creator.requires_grad
+            if several or (other is not None and other.requires_grad):
                 stack += _newly_awaited(node, waiting)
                 break
             if creator in waiting:
@@ -251,13 +247,8 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
 
 def _newly_awaited(node: Any, waiting: dict[Any, int]) -> list[Any]:
     """Count the contributions that a node will pass on; which creators were not awaited before and are no leaves."""
-    plan = node.plan
-    if plan is not None and not plan.stands(node):
-        node.first, node.second, node.plan = plan.arguments(node), None, None
-        plan = None
-    used = nodes(node.creation_op, node.first) if plan is None else plan.tensors(node)
     found = []
-    for creator in used:
+    for creator in _used(node):
         if creator.requires_grad:
             if creator in waiting:
                 waiting[creator] += 1
@@ -266,3 +257,16 @@ def _newly_awaited(node: Any, waiting: dict[Any, int]) -> list[Any]:
                 if creator.creation_op is not None:
                     found.append(creator)
     return found
+
+
+def _used(node: Any) -> Any:
+    """The nodes that a node was made of, one for each use, as its plan has them as long as that stands."""
+    plan = node.plan
+    if plan is None:
+        return nodes(node.creation_op, node.first)
+    if plan.wanted is None:
+        return node.first if type(node.first) is tuple else (node.first, node.second)
+    if plan.stands(node):
+        return (node.first,)
+    node.first, node.second, node.plan = plan.arguments(node), None, None
+    return nodes(node.creation_op, node.first)

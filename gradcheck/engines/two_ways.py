@@ -1,7 +1,7 @@
 """Where the core's two ways differ: its short one (plans) and its general one, which is the definition.
 
-They give the same bits of arrays that lie row by row, and a test holds them to that. Where a failure looks like rounding, since what rounds goes the
-general way, it is asked whether they do here.
+They give the same bits of arrays that lie row by row, and a test holds them to that. Where a failure looks like
+rounding, since what rounds goes the general way, it is asked whether they do here.
 """
 
 from __future__ import annotations
