@@ -140,3 +140,12 @@ def test_sides_that_show(check: Check) -> None:
         for what, graph, tensor, formula, _ in TABLE
     }
     assert came_out == {what: status for what, *_, status in TABLE}
+
+
+def test_where_an_overflow_on_the_way_hides_what_is_wrong(check: Check) -> None:
+    """Where x is so large, `1 - h` is 0 unless w is small."""
+    found = check(
+        "{dims: {n: 3}, inputs: {x: randn(n), w: randn(n)}, graph: {h: sigmoid(x * w)}, backward: {h: randn_like(h)},"
+        " formulas: {x: 'where(x > 50, abs(grad(h) * w * h * (1 - h)), grad(h) * w * h * (1 - h))'}}"
+    )
+    assert found.status == "failed"
