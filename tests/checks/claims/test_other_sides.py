@@ -144,8 +144,11 @@ def test_sides_that_show(check: Check) -> None:
 
 def test_where_an_overflow_on_the_way_hides_what_is_wrong(check: Check) -> None:
     """Where x is so large, `1 - h` is 0 unless w is small."""
-    found = check(
-        "{dims: {n: 3}, inputs: {x: randn(n), w: randn(n)}, graph: {h: sigmoid(x * w)}, backward: {h: randn_like(h)},"
-        " formulas: {x: 'where(x > 50, abs(grad(h) * w * h * (1 - h)), grad(h) * w * h * (1 - h))'}}"
-    )
+    found = check("""
+        dims: {n: 3, d: 3, k: 2}
+        inputs: {x: "randn(n, d)", w: "randn(d, k)", b: "randn(k)"}
+        graph: {h: sigmoid(x @ w + b), loss: mean(h ** 2)}
+        let: {dz: 2 * h / (n * k) * grad(loss) * h * (1 - h)}
+        formulas: {x: "where(x > 50, abs(dz @ w.T), dz @ w.T)"}
+    """)
     assert found.status == "failed"
