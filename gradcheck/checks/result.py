@@ -19,6 +19,9 @@ from gradcheck.shown import Shown
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
+#: In place of a reference, where a step of a derivation is held against itself without a slip: nobody computes what has
+#: no name.
+MEANT = "meant"
 #: What differs at a trial from the case's own numbers: what it draws, its literal inputs, its incoming gradients, or
 #: what it takes to come to the other side of a branch.
 TrialKind = Literal["drawn", "moved", "incoming", "branch"]

@@ -48,7 +48,7 @@ def _says_nothing(context: Context, c: Comparison) -> bool:
     way makes of it; whether a check cannot be asked at these numbers, for a matrix in it is singular."""
     if c.status not in UNSETTLED or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
         return False
-    return is_undefined(c) or (c.what is ClaimKind.FORMULA and _is_unstable(context, c))
+    return is_undefined(c) or (c.what is ClaimKind.FORMULA and is_unstable(context, c))
 
 
 def is_undefined(c: Comparison) -> bool:
@@ -60,7 +60,7 @@ def is_undefined(c: Comparison) -> bool:
     return differ is not None and bool(np.isnan(differ[0]).all())
 
 
-def _is_unstable(context: Context, c: Comparison) -> bool:
+def is_unstable(context: Context, c: Comparison) -> bool:
     """Whether a formula differs only where it is NaN or one of its steps leaves the range of its dtype, and the
     gradient does not."""
     differ = _differing(c)
@@ -104,7 +104,7 @@ def _where(context: Context, undefined: Sequence[Comparison], listed: Sequence[C
     points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
     where = region(list(_seen([*points, *passed], shown.tensor)))
-    overflows = any(_is_unstable(context, c) for c in undefined)
+    overflows = any(is_unstable(context, c) for c in undefined)
     return fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None,
                 overflows=overflows)  # fmt: skip
 

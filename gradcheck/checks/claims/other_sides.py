@@ -95,7 +95,8 @@ class OtherSides:
 
     def _from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """From numbers so small that nothing is saturated but by what is compared, where nothing has shown."""
-        if coverage.is_hidden(*goal) and coverage.is_visited(*goal):
+        is_stated = goal[0].owner not in self.case.graph and not goal[0].whole
+        if is_stated and (coverage.is_hidden(*goal) or not coverage.is_visited(*goal)):
             sizes = self.points.own.problem.sizes
             point = self.points.sized(sizes, self._count + 1, 1, "tiny")
             if point is not None and not unusable(point):

@@ -12,6 +12,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.domains import is_undefined, is_unstable
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated import Claims, check_identity
@@ -241,10 +242,16 @@ class _Elsewhere:
         if self._hopeless(point, found, before) is not None:
             return False
         self.count += 1
-        point.is_blurred = any(c.what is ClaimKind.FORMULA and c.has_note("within_rounding") for c in found)
         (self.points.trials if of_trials else self.points.others).append(point)
+        point.is_blurred = any(c.what is ClaimKind.FORMULA and self._is_blurred(c) for c in found)
         self.found += found
         return True
+
+    def _is_blurred(self, c: Comparison) -> bool:
+        """Whether a formula may be right for all that is known here: by rounding, or by an overflow on the way."""
+        if c.has_note("within_rounding"):
+            return True
+        return c.status in UNSETTLED and not is_undefined(c) and is_unstable(self.context, c)
 
     # Incoming gradients -----------------------------------------------------------------------------
 

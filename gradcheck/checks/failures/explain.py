@@ -14,6 +14,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
 from gradcheck.checks.failures.composition import parts, taken_apart
+from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.doubts import contradict
@@ -75,6 +76,8 @@ def _find_causes(context: Context, explaining: ExplainingPoints) -> None:
     point = _telling_point(context)
     if point is not None:
         blame_steps(context, explaining)
+        if context.options.corrected:
+            blame_slips_in_steps(context, explaining)
         _explain_at(PointFailures(context, point))
         explain_formulas(context, explaining)
 

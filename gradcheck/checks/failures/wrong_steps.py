@@ -17,12 +17,13 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
-from gradcheck.checks.result import Cause, Comparison, Diagnosis
+from gradcheck.checks.result import MEANT, Cause, Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Gradient
+from gradcheck.language.expr.parser import parse
 
 #: So many steps of one case are told, and so many tensors are looked at for each.
 MOST, MOST_TENSORS = 3, 24
@@ -100,13 +101,13 @@ def _first(
     case: Case, let: Mapping[str, Claim], waiting: Sequence[tuple[str, Claim]], claims: Sequence[Claims]
 ) -> WrongStep | None:
     """The first step with which some formulas become right."""
-    scopes = [_scope(case, let, one) for one in claims]
+    scopes = [scope_with(case, let, one) for one in claims]
     for step in let:
         using = [(name, claim) for name, claim in waiting if step in case.steps_of(claim.expr)]
         for tensor in _tensors(step, scopes) if using else ():
             gradient = Claim.of(Gradient(tensor))
-            mended = [_scope(case, {**let, step: gradient}, one) for one in claims]
-            right = [(name, claim.text) for name, claim in using if _holds(name, claim, mended)]
+            mended = [scope_with(case, {**let, step: gradient}, one) for one in claims]
+            right = [(name, claim.text) for name, claim in using if holds(name, claim, mended)]
             if right:
                 return WrongStep(step, tensor, tuple(right))
     return None
@@ -118,12 +119,12 @@ def _chain(case: Case, let: Mapping[str, Claim], found: WrongStep, claims: Seque
     right = dict(let)
     before: list[WrongStep] = []
     for step in case.steps_of(let[found.name].expr):
-        scopes = [_scope(case, right, one) for one in claims]
+        scopes = [scope_with(case, right, one) for one in claims]
         tensor = next((t for t in scopes[0].gradients if _is_named_for(step, t)), "")
         if tensor and not (_is_gradient(step, tensor, scopes) or _is_gradient(step, tensor, scopes, turned=True)):
             right[step] = Claim.of(Gradient(tensor))
             before.append(WrongStep(step, tensor, found.mended))
-    scopes = [_scope(case, right, one) for one in claims]
+    scopes = [scope_with(case, right, one) for one in claims]
     own = () if before and _is_gradient(found.name, found.tensor, scopes) else (found,)
     return (*before, *own)
 
@@ -134,7 +135,7 @@ def _is_named_for(step: str, tensor: str) -> bool:
     return rest != step and rest.strip("_").lower() in _NAMED
 
 
-def _scope(case: Case, let: Mapping[str, Claim], claims: Claims) -> Scope:
+def scope_with(case: Case, let: Mapping[str, Claim], claims: Claims) -> Scope:
     """What names stand for, with other steps."""
     return claims.point.claiming(replace(case, let=dict(let))).scope(claims.step)
 
@@ -171,7 +172,7 @@ def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, turned: boo
     )
 
 
-def _holds(name: str, claim: Claim, scopes: Sequence[Scope]) -> bool:
+def holds(name: str, claim: Claim, scopes: Sequence[Scope]) -> bool:
     """Whether a formula comes to its tensor's gradient everywhere."""
     try:
         return all(nearly(scope.array_of(claim.expr), scope.gradients[name]) for scope in scopes)
@@ -224,13 +225,21 @@ def mended(context: Context, c: Comparison) -> Case:
     case, right = context.case, {}
     for other in context.found:
         if is_step(other) and other.cause is not None:
-            right[other.cause.origin["name"]] = Claim.of(Gradient(other.tensor))
+            right[other.cause.origin["name"]] = _meant_by(other)
     before = list(case.let)
     if is_step(c) and c.cause is not None:
         before = before[: before.index(c.cause.origin["name"])]
     if right.keys().isdisjoint(before):
         return case
     return replace(case, let={**case.let, **{name: right[name] for name in before if name in right}})
+
+
+def _meant_by(c: Comparison) -> Claim:
+    """What a wrong step should be: the gradient of a tensor, or what it is without a slip."""
+    if c.reference == MEANT:
+        text = c.diagnoses[0].formula
+        return Claim(text, parse(text))
+    return Claim.of(Gradient(c.tensor))
 
 
 def claim_of(case: Case, c: Comparison) -> Claim | None:
@@ -247,7 +256,7 @@ def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
     case = context.case
     found: dict[int, tuple[int, Comparison, Claim]] = {}
     for place, c in enumerate(context.found):
-        if c.what is ClaimKind.FORMULA and c.status == "failed" and needs_reason(c):
+        if c.what is ClaimKind.FORMULA and c.status == "failed" and needs_reason(c) and c.reference != MEANT:
             claim = claim_of(case, c)
             if claim is not None:
                 found.setdefault(id(claim), (place, c, claim))

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ulp
-from gradcheck.checks.result import Comparison
+from gradcheck.checks.result import MEANT, Comparison
 from gradcheck.reports.phrases.table import say
 from gradcheck.reports.text import brief, count, pair, plain
 
@@ -24,7 +24,8 @@ def parties(c: Comparison) -> tuple[str, str]:
     if c.what is ClaimKind.CHECK:
         return "left", "right"
     stated = "formula" if c.what in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA) else "expected"
-    got, want = (stated if name in ("case", "") else plain(name) for name in (c.engine, c.reference))
+    known = {"case": stated, "": stated, MEANT: "what was meant"}
+    got, want = (known.get(name) or plain(name) for name in (c.engine, c.reference))
     return got, want
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.claims import trials
 from gradcheck.reports.phrases import say
+from tests.checks.build import context_of
 from tests.checks.conftest import Check, failed, those
 from tests.conftest import WithRules
 
@@ -218,3 +220,16 @@ def test_literals_whose_squares_are_0_become_ordinary(check: Check) -> None:
     graph = "inputs: {x: [1e-200, 2e-200, -3e-200]}, graph: {loss: x.norm()}"
     for formula, status in (("x / x.norm()", "passed"), ("x.norm() / x", "failed"), ("x", "failed")):
         assert check(f"{{{graph}, formulas: {{x: {formula}}}}}", explained=False).status == status
+
+
+def test_where_an_overflow_excuses_a_formula_nothing_is_known_of_it() -> None:
+    """Sides of comparisons are not seen there, and looked for elsewhere."""
+    context = context_of("""
+        inputs: {x: [1.0e+200, 1.0]}
+        constants: {one: [1.0, 1.0]}
+        graph: {y: "hypot(x, one)"}
+        backward: {y: [1.0, 1.0]}
+        formulas: {x: grad(y) * x / sqrt(x * x + 1)}
+    """)
+    list(trials.check(context))
+    assert context.points.others[0].is_blurred

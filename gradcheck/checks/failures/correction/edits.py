@@ -15,6 +15,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Na
 
 _FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))
 _PAIRS = (*_FUNCTIONS, ("add", "sub"), ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
+_COMPARISONS = {"gt": ("lt", "ge"), "lt": ("gt", "le"), "ge": ("le", "gt"), "le": ("ge", "lt")}
 #: Ops that are taken for one another.
 _CONFUSED: dict[str, tuple[str, ...]] = {
     **{one: (other,) for pair in _PAIRS for one, other in (pair, pair[::-1])},
@@ -25,10 +26,7 @@ _CONFUSED: dict[str, tuple[str, ...]] = {
     "log2": ("log",),
     "log10": ("log",),
     "exp": ("log",),
-    "gt": ("lt", "ge"),
-    "lt": ("gt", "le"),
-    "ge": ("le", "gt"),
-    "le": ("ge", "lt"),
+    **_COMPARISONS,
 }
 #: Operands whose order matters.
 _ORDERED = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
@@ -126,6 +124,8 @@ def other_sign(at: Position) -> Iterator[int]:
     """A minus added, or taken away."""
     if is_op(at.node, "neg"):
         yield at.below[0]
+    elif at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
+        return
     elif at.is_tensor and at.is_term and not at.is_summand:
         yield at.pool.call("neg", at.part)
 

@@ -149,14 +149,14 @@ class Suggester:
         text = None
         for found in search.fitting():
             likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr)
-            text = next((text for text in likeliest[:MOST_VERIFIED] if self._is_right(name, text, speaking)), None)
+            text = next((text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, speaking)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break
         self.budget -= search.spent
         if text is not None:
-            text = tidier.without_idle(text, lambda shorter: self._is_right(name, shorter, speaking))
-            return _meant(claim.text, text, self._standing(name, text))
+            text = tidier.without_idle(text, lambda shorter: self.is_right(name, shorter, speaking))
+            return meant(claim.text, text, self.standing(name, text))
         text = self.derived_text(name)
         is_searched = search.is_complete and all_verified
         told = fact("none_found_near" if is_searched else "not_searched_further", formula=text)
@@ -188,7 +188,7 @@ class Suggester:
             self._claims[key] = self.case, [Claims(p.claiming(self.case), p.last, run) for p in listed]
         return self._claims[key][1]
 
-    def _is_right(self, name: str, text: str, speaking: bool) -> bool:
+    def is_right(self, name: str, text: str, speaking: bool) -> bool:
         """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
         claim = Claim(text, parse(text))
         if self.case.is_circular(name, claim.expr):
@@ -206,7 +206,7 @@ class Suggester:
             return len(held) > 1
         return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
 
-    def _standing(self, name: str, text: str) -> Fact:
+    def standing(self, name: str, text: str) -> Fact:
         """How far a suggested formula is known to be right."""
         points = [point for point in self.points.fixed() if point.trial is None or point.trial.kind != "branch"]
         problems = [replace(point.problem, case=self.case) for point in points]
@@ -237,7 +237,7 @@ class Suggester:
         return found
 
 
-def _meant(wrong: str, right: str, standing: Fact) -> Diagnosis:
+def meant(wrong: str, right: str, standing: Fact) -> Diagnosis:
     """What was meant, in its author's own way of writing."""
     edit = smallest_edit(wrong, parse(right))
     formula = " ".join(edit.applied(wrong).split()) if "\n" in wrong else edit.applied(wrong)

@@ -1,0 +1,125 @@
+"""Steps of a derivation that are the gradient of nothing that has a name: `dA` in `H: relu(X @ W + b)`.
+
+Nobody knows what such a step should come to. But a slip in it is found as one in a formula is: undone, it makes all
+formulas right that are made of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.context import Context
+from gradcheck.checks.failures.correction.edits import edits
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.position import operands_of
+from gradcheck.checks.failures.correction.search import MAX_PARTS
+from gradcheck.checks.failures.correction.suggestion import SCOPES, Suggester, meant
+from gradcheck.checks.failures.explaining_points import ExplainingPoints
+from gradcheck.checks.failures.wrong_steps import claims_at, holds, scope_with
+from gradcheck.checks.result import MEANT, Cause, Comparison
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr.nodes import Name
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
+
+#: So many edits of one step are tried, and so many that fit are verified.
+_TRIED, _VERIFIED = 3_000, 6
+#: The gradient of a tensor, and a formula for it.
+_Formula = tuple[str, Claim]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """A step, what was meant, and the case with that in its place."""
+
+    name: str
+    text: str
+    case: Case
+    standing: Fact
+
+
+def blame_slips_in_steps(context: Context, points: ExplainingPoints) -> None:
+    """Add a comparison for each step in which a slip alone makes formulas fail, as their cause: all that are made of
+    it, and none of which a slip of its own explains as well."""
+    case = context.case
+    if not case.let or case.fails_as_a_whole or not context.points.own.is_complete:
+        return
+    failed = {(c.tensor, c.formula) for c in context.found if _fails(c) and c.consequence_of is None}
+    formulas = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
+    waiting = [(name, claim) for name, claim in formulas if (name, claim.text) in failed]
+    if not waiting:
+        return
+    claims, suggester = claims_at(context, points), Suggester(context, points)
+    for step in case.let:
+        using = [(name, claim) for name, claim in formulas if step in case.steps_of(claim.expr)]
+        if not using or any(formula not in waiting for formula in using):
+            continue
+        found = _mended(suggester, step, using, claims)
+        if found is not None and not (len(using) == 1 and _is_near(suggester, using[0])):
+            _tell(context, found, using, claims[0])
+            waiting = [formula for formula in waiting if formula not in using]
+
+
+def _is_near(suggester: Suggester, formula: _Formula) -> bool:
+    """Whether a right formula is near this one, steps as they are."""
+    name, claim = formula
+    suggester.case = suggester.context.case
+    found = suggester.suggestion(name, claim)
+    return found is not None and found.kind == "did_you_mean"
+
+
+def _fails(c: Comparison) -> bool:
+    return c.what is ClaimKind.FORMULA and c.status == "failed"
+
+
+def _mended(suggester: Suggester, step: str, using: Sequence[_Formula], claims: Sequence[Claims]) -> _Mended | None:
+    """The step with the likeliest slip undone with which all formulas that are made of it are right."""
+    case = suggester.context.case
+    scopes = [scope_with(case, case.let, one) for one in claims]
+    pool = ExpressionPool(scopes[0], scopes[0].gradients)
+    root = pool.add(case.let[step].expr)
+    shape = np.shape(pool.value(root)) if pool.array(root) is not None else None
+    if shape is None or sum(1 for _ in pool.positions(root)) > MAX_PARTS:
+        return None
+    before = replace(case, let=dict(list(case.let.items())[: list(case.let).index(step)]))
+    operands = operands_of(pool, before, step, (), scopes[:SCOPES])
+    fitting: list[tuple[float, int, str]] = []
+    seen = {root}
+    for part, _, cost in edits(pool, operands, root):
+        array = pool.array(part) if part not in seen and len(seen) < _TRIED else None
+        seen.add(part)
+        if array is not None and array.shape == shape:
+            mended = scope_with(case, {**case.let, step: Claim.of(pool.exprs[part])}, claims[0])
+            if all(holds(name, claim, [mended]) for name, claim in using):
+                text = to_text(pool.exprs[part])
+                fitting.append((cost, len(text), text))
+    for _, _, text in sorted(fitting)[:_VERIFIED]:
+        suggester.case = replace(case, let={**case.let, step: Claim(text, parse(text))})
+        if all(suggester.is_right(n, c.text, suggester.points.is_speaking(c.expr)) for n, c in using):
+            name, claim = using[0]
+            return _Mended(step, text, suggester.case, suggester.standing(name, claim.text))
+    return None
+
+
+def _tell(context: Context, found: _Mended, using: Sequence[_Formula], claims: Claims) -> None:
+    """The step against what was meant, as the cause of what the formulas come to."""
+    origin, step = fact("step", name=found.name), context.case.let[found.name]
+    known = {(name, claim.text) for name, claim in using}
+
+    def follows(c: Comparison) -> bool:
+        return _fails(c) and (c.tensor, c.formula) in known
+
+    context.amend(follows, lambda c: replace(c, consequence_of=origin))
+    what = fact("step_is_wrong", tensors=tuple(dict.fromkeys(name for name, _ in using)), missing=None, beside=())
+    lets = (context.case.let, found.case.let)
+    got, want = (scope_with(context.case, let, claims).array_of(Name(found.name)) for let in lets)
+    subject = claims.subject(ClaimKind.FORMULA, found.name, step.place, formula=step.text)
+    compared = claims.compare(got, want, replace(subject, reference=MEANT))
+    told = meant(step.text, found.text, found.standing)
+    context.found.append(replace(compared, cause=Cause(origin, what), diagnoses=(told,)))
