@@ -64,6 +64,7 @@ class _Score:
 #: Of a class whose `backward` is one op's own; of one whose tensors are tapes.
 _ONE_OP = "a pass goes no further than one op"
 _WRITES = "an op writes its result into its operand"
+_WHOLE = "its sums are whole numbers"
 
 
 #: How often a class is looked at that seems to go no further than one op: one that answers by chance does, at times.
@@ -96,6 +97,8 @@ def _learned(engine: Asked) -> Capabilities:
         engine.forget()
     if _writes_into_operands(engine):
         return replace(UNKNOWN, misunderstood=_WRITES)
+    if _is_whole(engine, one):
+        return replace(UNKNOWN, misunderstood=_WHOLE)
     if best.right or best.is_consistent:
         return _completed(engine, one)
     troubles = [entry[0].trouble for entry in found if entry[0].trouble and entry[2].seed == "none"]
@@ -146,6 +149,16 @@ def _writes_into_operands(engine: Asked) -> bool:
         except (GradcheckError, *ANYTHING):
             continue
         return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
+    return False
+
+
+def _is_whole(engine: Asked, one: Capabilities) -> bool:
+    """Whether sums are whole numbers."""
+    with suppress(GradcheckError, *ANYTHING):
+        given = [engine.leaf(np.full(one.total, number, one.dtype), True) for number in (1.3, 2.1)]
+        op = TABLE["add"]
+        found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
+        return bool(np.all(found == np.round(found)))
     return False
 
 
