@@ -157,7 +157,20 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
         place = _place(error)
         message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
         printed = output.take().strip()
-        raise UsageError(message, hint=f"it printed {printed[-200:]!r}" if printed else "") from error
+        said = f"it printed {printed[-200:]!r}" if printed else ""
+        raise UsageError(message, hint=_of_old_numpy(error) or said) from error
+
+
+def _of_old_numpy(error: Exception) -> str:
+    """What to do where code asks NumPy for what newer ones have not, as chainer and dezero do; else nothing."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not (isinstance(error, AttributeError) and frames and frames[-1].f_globals.get("__name__") == "numpy"):
+        return ""
+    numpy = metadata.version("numpy")
+    return (
+        f"it is written for an older NumPy than {numpy}: take an environment with the one that it knows, or name the "
+        "file of a version that has been mended (that of DeZero's book has: dezero/core.py:Variable)"
+    )
 
 
 def _place(error: BaseException) -> str:

@@ -171,6 +171,17 @@ def test_a_librarys_tensor_class_is_known_by_the_librarys_name() -> None:
         engine("chainer")
 
 
+def test_what_is_written_for_an_older_numpy_says_what_to_do(folder: Path) -> None:
+    write(folder / "mine.py", "import numpy as np\nNUMBER = np.int\n" + TENSOR)
+    with pytest.raises(UsageError) as raised:
+        engine("mine.py:Tensor")
+    assert str(raised.value.hint).startswith("it is written for an older NumPy than ")
+    write(folder / "other.py", "import os\nNUMBER = os.nothing\n" + TENSOR)
+    with pytest.raises(UsageError) as raised:
+        engine("other.py:Tensor")
+    assert not raised.value.hint
+
+
 def test_a_package_that_nothing_calls_one_is_known_by_how_its_files_import_each_other(folder: Path) -> None:
     """Under another name its classes would be there twice; and what no package has is looked for beside the file."""
     inner = folder / "tinylib" / "inner"

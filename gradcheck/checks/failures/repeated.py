@@ -145,10 +145,11 @@ class _Repeated:
 
     def _behind_composed(self) -> set[str]:
         """The tensors whose gradients come through an op that is wrong, and is made of others that are right, where no
-        other op is wrong."""
+        other op is wrong; at other numbers than the case's own ops have not been looked at yet."""
         if self._behind is None:
-            here = [c for c in self.context.found if c.trial == self.point.trial and c.engine == self.engine.name]
-            wrong = [c.operation for c in here if c.what is ClaimKind.NODE and c.operation is not None]
+            alone = [c for c in self.context.found if c.what is ClaimKind.NODE and c.engine == self.engine.name]
+            here = [c for c in alone if c.trial == self.point.trial] or alone
+            wrong = [c.operation for c in here if c.operation is not None]
             owners = {one.application.owner for one in wrong if self._is_composed(one)}
             flow = PointFailures(self.context, self.point).flow(0)
             all_composed = bool(wrong) and all(self._is_composed(one) for one in wrong)

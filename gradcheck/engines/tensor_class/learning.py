@@ -64,6 +64,7 @@ class _Score:
 #: Of a class whose `backward` is one op's own; of one whose tensors are tapes.
 _ONE_OP = "a pass goes no further than one op"
 _WRITES = "an op writes its result into its operand"
+_WHOLE = "its sums are whole numbers"
 
 
 #: How often a class is looked at that seems to go no further than one op: one that answers by chance does, at times.
@@ -96,6 +97,8 @@ def _learned(engine: Asked) -> Capabilities:
         engine.forget()
     if _writes_into_operands(engine):
         return replace(UNKNOWN, misunderstood=_WRITES)
+    if _is_whole(engine, one):
+        return replace(UNKNOWN, misunderstood=_WHOLE)
     if best.right or best.is_consistent:
         return _completed(engine, one)
     troubles = [entry[0].trouble for entry in found if entry[0].trouble and entry[2].seed == "none"]
@@ -146,6 +149,16 @@ def _writes_into_operands(engine: Asked) -> bool:
         except (GradcheckError, *ANYTHING):
             continue
         return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
+    return False
+
+
+def _is_whole(engine: Asked, one: Capabilities) -> bool:
+    """Whether sums are whole numbers."""
+    with suppress(GradcheckError, *ANYTHING):
+        given = [engine.leaf(np.full(one.total, number, one.dtype), True) for number in (1.3, 2.1)]
+        op = TABLE["add"]
+        found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
+        return bool(np.all(found == np.round(found)))
     return False
 
 
@@ -281,6 +294,10 @@ def _lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> st
     with suppress(GradcheckError, *ANYTHING):
         total = TABLE["sum"]
         found.append(engine.apply(total, total.bind((engine.leaf(A[0].astype(one.dtype), True),), {})).dtype)
+    with suppress(GradcheckError, *ANYTHING):
+        times = TABLE["mul"]
+        scaled = engine.apply(times, times.bind((engine.leaf(A.astype(one.dtype), True), 0.1), {}))
+        found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
     for lesson in lessons:
         op = TABLE[lesson.op]
         given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: lesson.operands]]

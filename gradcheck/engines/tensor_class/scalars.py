@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.engines.base import Application, Parts
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.calls import Calls, as_python
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
-from gradcheck.engines.tensor_class.foreign import WrappedTensor, compute, tensors_in
+from gradcheck.engines.tensor_class.foreign import Call, WrappedTensor, compute, tensors_in
 from gradcheck.engines.tensor_class.guard import translating
+from gradcheck.engines.tensor_class.hypotheses import A, B
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 from gradcheck.errors import Unsupported
 
@@ -23,6 +26,8 @@ from gradcheck.errors import Unsupported
 MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
 _FLOAT64 = np.dtype(np.float64)
+#: Ops of which NumPy makes all others on arrays of objects.
+_OF_NUMBERS = ("add", "sub", "mul", "div", "neg")
 #: Ops of many multiplications.
 _PRODUCTS = frozenset({"matmul", "einsum", "tensordot"})
 #: How NumPy's functions fail on objects that lack what they need.
@@ -94,6 +99,15 @@ class ScalarClassEngine(TensorClassEngine):
 
     def read(self, result: Any) -> np.ndarray | None:
         return np.asarray(self.number(result)) if self.api.is_tensor(result) else None
+
+    def parts(self, application: Application, dtype: np.dtype) -> Parts:
+        """What is written out in numbers is made of the ops of these that are used: sums and products, for a matmul."""
+        found = super().parts(application, dtype)
+        if application.op.elementwise:
+            return found
+        known = {part.op.name for part in found.called}
+        numbers = [TABLE[name] for name in found.methods if name in _OF_NUMBERS and name not in known]
+        return replace(found, called=(*found.called, *(_alone(op, application.owner) for op in numbers)))
 
     # Gradients ----------------------------------------------------------------------------------
 
@@ -204,7 +218,9 @@ class ScalarCalls(Calls):
                 numbers = [operand[index] for operand in operands]
                 result[index] = form.call(library, [*numbers, *bound[count:]], ())
         self.engine.note_use(given, result)
-        return self.engine.gathered(result)
+        made = self.engine.gathered(result)
+        self.engine.called(Call(made, op, form, bound, shape))
+        return made
 
     def _scalar(self, value: Any) -> Any:
         """One number of an operand, as calls are looked up for."""
@@ -229,6 +245,11 @@ class ScalarCalls(Calls):
         objects[...] = result
         self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
         return self.engine.gathered(objects)
+
+
+def _alone(op: Op, owner: str) -> Application:
+    """An op of numbers, on some."""
+    return Application(op, (A, B)[: len(op.rules)], {}, owner, outputs=((A.shape, A.dtype),))
 
 
 def _each(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:

@@ -27,6 +27,27 @@ class Assigned(Tensor):
         self.spread(seed)
 
 
+class Chained(Tensor):
+    """Chainer's variables: a pass from several numbers wants its gradient assigned, intermediates keep theirs where it
+    is told so, and a gradient is cleared by a method."""
+
+    @property
+    def array(self) -> Any:
+        return self.data
+
+    def cleargrad(self) -> None:
+        self.grad = None
+
+    def backward(self, retain_grad: bool = False) -> None:
+        if self.grad is None and self.data.size != 1:
+            raise ValueError("the gradient of a root of several elements has to be set")
+        seed, self.grad = np.ones(self.data.shape) if self.grad is None else self.grad, None
+        self.spread(seed)
+        for tensor in self.order()[1:]:
+            if tensor.parents and not retain_grad:
+                tensor.cleargrad()
+
+
 class Ones(Tensor):
     """A pass starts with ones, whatever its root; gradients begin as zeros and are added to in place."""
 

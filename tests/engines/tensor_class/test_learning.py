@@ -59,3 +59,16 @@ def told(kind: type) -> tuple[str, bool, bool]:
     can = learned(kind)
     assert not can.misunderstood
     return can.seed, can.keeps_intermediates, can.keeps_graph
+
+
+def test_a_class_whose_plain_numbers_are_single_computes_in_single_precision(variant: Callable[..., type]) -> None:
+    single = ("self.data = np.asarray(data)", "self.data = data if type(data) is np.ndarray else np.float32(data)")
+    assert adapt(variant(single), "mine").capabilities.dtype == "float32"
+
+
+def test_a_class_of_whole_numbers_is_not_understood(number: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def add(self: Any, other: Any) -> Any:
+        return number(float(round(self.data + getattr(other, "data", other))), ((self, 1.0), (other, 1.0)))
+
+    monkeypatch.setattr(number, "__add__", add)
+    assert adapt(number, "mine").capabilities.misunderstood == "its sums are whole numbers"

@@ -10,6 +10,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.result import CaseResult
+from gradcheck.engines.base import Application
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.scalars import MAX_NUMBERS, ScalarClassEngine
 from gradcheck.errors import Unsupported
@@ -166,3 +167,31 @@ def test_zeros_beside_a_diagonal_are_numbers_of_the_class(
     monkeypatch.delattr(powered, "__radd__")
     found = check(powered, "inputs: {x: [1, 2]}\ngraph: {d: diag(x), y: d.T + d}\nbackward: {y: [[1, 2], [3, 4]]}\n")
     assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+
+
+def test_what_is_written_out_is_made_of_what_the_numbers_do(engine: ScalarClassEngine) -> None:
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    matmul = Application(TABLE["matmul"], (x, x), {}, "y", outputs=((x.shape, x.dtype),))
+    assert {part.op.name for part in engine.parts(matmul, x.dtype).called} == {"add", "mul"}
+    product = Application(TABLE["mul"], (x, x), {}, "y", outputs=((x.shape, x.dtype),))
+    assert engine.parts(product, x.dtype).called == ()
+
+
+def test_what_is_written_out_in_right_ops_is_not_blamed(number: type, check: Check) -> None:
+    """Here a number passes on again what has come to it on each arrival: wrong where one is used twice."""
+
+    class Early(number):  # type: ignore[misc,valid-type]
+        def __add__(self, other: Any) -> Any:
+            return Early(self.data + getattr(other, "data", other), ((self, 1.0), (other, 1.0)))
+
+        __radd__ = __add__
+
+        def backward(self, incoming: float = 1.0) -> None:
+            self.grad += incoming
+            for maker, share in self.makers:
+                if isinstance(maker, number):
+                    maker.backward(self.grad * share)
+
+    text = "dims: {n: 4}\ninputs: {x: 'randn(n)'}\ngraph: {y: 'cumsum(x, 0)'}\nbackward: {y: 'randn(n)'}\n"
+    found = check(Early, text + "formulas: {x: 'grad(y).flip(0).cumsum(0).flip(0)'}\n")
+    assert [c for c in found.comparisons if c.status == "failed" and c.what == "node"] == []
