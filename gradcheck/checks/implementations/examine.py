@@ -66,7 +66,7 @@ def examine(context: Context, case: Case) -> Found:
 
 def _examine(context: Context, whole: Case, which: tuple[Implementation, str], found: Found) -> None:
     one, dtype = which
-    engine, case = _engine_of(context, whole, one)
+    engine, case = engine_of(context, whole, one)
     if case is None:
         return
     options = replace(context.options, dtype=None, order=2 if engine.code.is_torch else 1)
@@ -85,7 +85,7 @@ def _examine(context: Context, whole: Case, which: tuple[Implementation, str], f
         found.output[engine.name] = found.output.get(engine.name, "") + printed
 
 
-def _engine_of(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
+def engine_of(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
     """The engine, and the case that it is asked; None where there is nothing to ask."""
     from gradcheck.engines.implementation.binding import bindings
     from gradcheck.engines.implementation.engine import Implementation as ImplementationEngine
