@@ -13,6 +13,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import with_graph
+from gradcheck.checks.failures.factor_in_sizes import in_sizes, ratio_of
 from gradcheck.checks.failures.point_failures import why
 from gradcheck.checks.implementations.contributions import of_a_loop
 from gradcheck.checks.implementations.inside_entry import explained_inside
@@ -59,6 +60,10 @@ def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, nu
     context = formulas.context
     seen = list(_evidence(context, engine, c))
     found = why(evidence for _, evidence in seen)
+    if any(one.kind in ("factor", "mean_for_sum") for one in found):
+        everywhere = [*seen, *_of_other_sizes(context, engine, c)]
+        ratios = [ratio_of(e.arrived, e.want, point.problem.sizes) for point, e in everywhere]
+        found = in_sizes(found, [one for one in ratios if one is not None])
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _inside(formulas, engine, c, seen) or found

@@ -40,8 +40,8 @@ def is_undefined(c: Comparison) -> bool:
 
 
 def _is_at_kink(context: Context, c: Comparison) -> bool:
-    """Whether what the entry comes to has another slope on the left than on the right, along one of these elements: a row of zeros has
-    no direction, whichever of its elements is moved."""
+    """Whether what the entry comes to has another slope on the left than on the right, along one of these elements: a
+    row of zeros has no direction, whichever of them is moved."""
     assert c.mask is not None
     problem = context.points.at(c.trial).problem
     if c.tensor not in problem.inputs:
