@@ -71,6 +71,7 @@ phrases(
         "refuses_integers": "it refuses integers, which its entry takes",
         "integers_otherwise": "given integers it computes something else than its entry: they stay integers on the way",
         "overflows_far": "{engine} overflows for numbers about {size:.0f}, where its entry does not",
+        "functions_replaced": "it puts something else in place of {names:commas}, which is undone",
         "rules_right": "its own {rules:commas} {rules:one is|are} right",
         "inside_the_graph": "inside the whole graph, with the case's own passes; alone it is right",
         "along_a_direction": "it is not what the results change by, moved at random",
