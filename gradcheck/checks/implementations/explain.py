@@ -7,7 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.attempts import attempt
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
@@ -19,9 +22,11 @@ from gradcheck.checks.implementations.contributions import of_a_loop
 from gradcheck.checks.implementations.inside_entry import explained_inside
 from gradcheck.checks.implementations.other_formula import OtherFormulas, Seen
 from gradcheck.checks.implementations.relations import related
+from gradcheck.checks.implementations.second import no_rounding
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
+from gradcheck.facts import fact
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.engine import Implementation
@@ -80,7 +85,26 @@ def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen
     found = formulas.told(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
-    return of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
+    found = of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
+    return found or _of_what_comes_in(engine, c, seen)
+
+
+def _of_what_comes_in(engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
+    """Whether twice the incoming gradient gives anything but twice the gradient, as where it is clipped."""
+    for point, evidence in seen:
+        problem = point.problem
+        doubled = tuple(
+            {name: None if g is None else np.asarray(g * g.dtype.type(2)) for name, g in seeds.items()}
+            for seeds in problem.seeds
+        )
+        states = engine.evaluate(replace(problem, seeds=doubled)).states
+        twice = states[c.step].gradients.get(c.tensor) if len(states) > c.step else None
+        if twice is None or evidence.got is None or twice.shape != evidence.got.shape:
+            return ()
+        off = float(np.max(np.abs(wide(twice) - 2 * wide(evidence.got)), initial=0.0))
+        if no_rounding(off, float(np.max(np.abs(wide(twice)), initial=0.0)), twice.dtype):
+            return (Diagnosis("not_linear", fact("rule_is_not_linear"), "confirmed"),)
+    return ()
 
 
 def _of_other_sizes(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:

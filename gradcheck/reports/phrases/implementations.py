@@ -98,6 +98,7 @@ phrases(
         "signs_in_a_part": "right in size everywhere, and in a part of the wrong sign",
         "comes_with_factor": "off by a factor that is no constant: {factor}",
         "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
+        "slices_left_out": "the slices {places:ranges} of {tensor} along dim {dim} are left out",
         "slice_left_out": "the {which} slice of {tensor} along dim {dim} is left out",
         "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",
         "computed_with": "computed with {tensor}",
