@@ -8,7 +8,7 @@ Importing this imports neither NumPy nor torch: that is left to the first file o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from textwrap import dedent
@@ -37,11 +37,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def check_function() -> Callable[..., Any]:
-    """`gradcheck.testing.check_function`, which is imported where a test asks for it."""
+def check_function(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """`gradcheck.testing.check_function`, which is imported where a test asks for it; in the `dtype` of the test, where
+    it is parametrized over any."""
     from gradcheck.testing import check_function
 
-    return check_function
+    dtype = getattr(getattr(request.node, "callspec", None), "params", {}).get("dtype")
+    if dtype is None:
+        return check_function
+
+    def in_dtype(*code: Any, choices: Mapping[str, Any] | None = None, **given: Any) -> Any:
+        return check_function(*code, choices={"dtypes": [dtype], **(choices or {})}, **given)
+
+    return in_dtype
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -11,7 +11,7 @@ import pytest
 from gradcheck import pytest_plugin
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
-from gradcheck.testing import check_cases, check_engine
+from gradcheck.testing import check_cases, check_engine, over
 from tests.paths import wrong_engine
 
 #: The plugin's fixture, which is not loaded here.
@@ -65,10 +65,15 @@ def test_cases_alone_are_checked_with_what_the_project_has_configured(
         check_cases("empty")
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("n", [1, 4])
+@over(dtypes=["float64", "float32"], n=[1, 4])
 def test_the_fixture_goes_over_dtypes_and_sizes(check_function: Any, dtype: str, n: int) -> None:
     code = (lambda x: np.sin(x), lambda g, x: g * np.cos(x))
-    assert check_function(*code, x=(n, 3), spec="sin(x)", choices={"dtypes": [dtype]}).exit_code == 0
+    assert check_function(*code, x=(n, 3), spec="sin(x)").exit_code == 0
     with pytest.raises(AssertionError):
-        check_function(code[0], code[0], x=(n, 3), spec="sin(x)", choices={"dtypes": [dtype]})
+        check_function(code[0], code[0], x=(n, 3), spec="sin(x)")
+
+
+def test_over_goes_over_all_combinations() -> None:
+    names, values = over("n", dtypes=["float32"], d=[1, 64]).args
+    assert names == ("dtype", "n", "d")
+    assert len(values) == 2 * len({value[1] for value in values})

@@ -3,11 +3,13 @@ report.
 
     cases     `check_cases`, `check_engine`
     function  `check_function`: a function with a backward of its own, held to what it says it computes
+    over      `over`: pytest's parametrization over dtypes and sizes
     moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
 """
 
 from gradcheck.testing.cases import check_cases, check_engine
 from gradcheck.testing.function import check_function
 from gradcheck.testing.moving import gradcheck
+from gradcheck.testing.over import over
 
-__all__ = ["check_cases", "check_engine", "check_function", "gradcheck"]
+__all__ = ["check_cases", "check_engine", "check_function", "gradcheck", "over"]

@@ -36,7 +36,11 @@ class Ratio(NamedTuple):
 def tested(diagnoses: Sequence[Diagnosis], points: Sequence[Claims], name: str, claim: Claim) -> tuple[Diagnosis, ...]:
     """The diagnoses of a formula, which were found at the sizes of one point; where it is off by a factor that other
     sizes change, by what it is in these, or as unknown."""
-    ratios = list(_ratios(points, name, claim))
+    return in_sizes(diagnoses, list(_ratios(points, name, claim)))
+
+
+def in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[Ratio]) -> tuple[Diagnosis, ...]:
+    """The same, of something that is off by these ratios."""
     if len({tuple(ratio.sizes.items()) for ratio in ratios if ratio.value}) < 2:
         return tuple(diagnoses)  # there are no other sizes
     off = any(math.isnan(ratio.value) for ratio in ratios)
@@ -67,15 +71,23 @@ def _ratios(points: Sequence[Claims], name: str, claim: Claim) -> Iterator[Ratio
             got, want = aligned(claims.scope.array_of(claim.expr), claims.scope.gradients[name])
         except (GradcheckError, KeyError):
             continue
-        if got.shape != want.shape or got.dtype.kind == "c" or not (np.isfinite(got) & np.isfinite(want)).all():
-            continue
-        near = _NEAR[real_of(want.dtype).itemsize]
-        ours, theirs = wide(got).ravel(), wide(want).ravel()
-        square = float(theirs @ theirs)
-        if square > 0:
-            value = float(ours @ theirs) / square
-            is_off = np.any(np.abs(ours - value * theirs) > near * largest_finite(theirs) * max(1.0, abs(value)))
-            yield Ratio(claims.point.problem.sizes, math.nan if is_off else value, near)
+        found = ratio_of(got, want, claims.point.problem.sizes)
+        if found is not None:
+            yield found
+
+
+def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> Ratio | None:
+    """By what an array is off at these sizes; None where that says nothing."""
+    if got.shape != want.shape or got.dtype.kind == "c" or not (np.isfinite(got) & np.isfinite(want)).all():
+        return None
+    near = _NEAR[real_of(want.dtype).itemsize]
+    ours, theirs = wide(got).ravel(), wide(want).ravel()
+    square = float(theirs @ theirs)
+    if not square > 0:
+        return None
+    value = float(ours @ theirs) / square
+    is_off = np.any(np.abs(ours - value * theirs) > near * largest_finite(theirs) * max(1.0, abs(value)))
+    return Ratio(sizes, math.nan if is_off else value, near)
 
 
 def _alike(value: float, ratio: Ratio) -> bool:

@@ -21,7 +21,7 @@ from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 
 #: Axes of so many slices at most, and so many of all are looked at.
-_LONGEST, _MOST_AXES = 12, 10
+_LONGEST, _MOST_AXES = 24, 10
 
 
 def of_a_loop(name: str, seen: Seen) -> tuple[Diagnosis, ...]:
@@ -58,6 +58,36 @@ def _told(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Eviden
         if matches((wide(evidence.want) - found[place]).astype(evidence.want.dtype), evidence):
             missing = fact("slice_left_out", which=text, tensor=tensor, dim=axis)
             yield Relation("use_dropped", (*key, "without", text), missing)
+    yield from _some_alone(found, key, evidence)
+
+
+def _some_alone(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
+    """Some slices are counted, each once, and others not at all: a loop that ends too soon, a block left out."""
+    table = np.stack([one.ravel() for one in parts], axis=1)
+    if table.dtype.kind == "c":
+        return
+    for counted in _countings(table, wide(evidence.arrived).ravel()):
+        left_out = tuple(int(place) for place in np.flatnonzero(counted == 0))
+        total = (table @ counted).reshape(evidence.want.shape).astype(evidence.want.dtype)
+        if left_out and len(left_out) < len(parts) and matches(total, evidence):
+            tensor, axis = key
+            missing = fact("slices_left_out", places=left_out, tensor=tensor, dim=axis)
+            yield Relation("use_dropped", (*key, left_out), missing)
+            return
+
+
+def _countings(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
+    """How often each column may be counted, 0 or 1: as the numbers have it, where they decide; else from some place on,
+    or up to it."""
+    count = table.shape[1]
+    if table.shape[0] >= count and np.linalg.matrix_rank(table) == count:
+        shares = np.rint(np.linalg.lstsq(table, got, rcond=None)[0])
+        if set(shares.tolist()) <= {0.0, 1.0}:
+            yield shares
+        return
+    for place in range(1, count):
+        yield (np.arange(count) < place).astype(float)
+        yield (np.arange(count) >= place).astype(float)
 
 
 def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:

@@ -65,18 +65,25 @@ def examine(context: Context, case: Case) -> Found:
 
 
 def _examine(context: Context, whole: Case, which: tuple[Implementation, str], found: Found) -> None:
+    from gradcheck.engines.implementation.patches import Patches
+
     one, dtype = which
-    engine, case = _engine_of(context, whole, one)
+    patches = Patches()
+    engine, case = engine_of(context, whole, one)
+    engine.replaced = patches.undone()
     if case is None:
         return
     options = replace(context.options, dtype=None, order=2 if engine.code.is_torch else 1)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))
+        own.points.own.evaluation(engine)
+        engine.replaced += patches.undone()  # before its entry is asked
         _through_stages(own, engine)
         # at a kink the convention is the code's own
         at_kink = any(c.status == "not_differentiable" and c.trial is None for c in own.found)
         if dtype == context.case.dtype and not own.errors and not _failed(own) and not at_kink:
             own.found += _inside(context, engine, case)
+    patches.undone()
     found.comparisons += own.found
     found.errors += own.errors
     found.lost += own.lost
@@ -85,19 +92,21 @@ def _examine(context: Context, whole: Case, which: tuple[Implementation, str], f
         found.output[engine.name] = found.output.get(engine.name, "") + printed
 
 
-def _engine_of(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
+def engine_of(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
     """The engine, and the case that it is asked; None where there is nothing to ask."""
     from gradcheck.engines.implementation.binding import bindings
     from gradcheck.engines.implementation.engine import Implementation as ImplementationEngine
     from gradcheck.engines.implementation.kinds import code_of
     from gradcheck.engines.implementation.left_behind import put_back
     from gradcheck.engines.implementation.loading import load
+    from gradcheck.engines.implementation.printed import all_printed
     from gradcheck.engines.tensor_class.guard import Output
 
     values = context.points.own.want.states[0].values
     several = sum(name.startswith(f"{one.entry}[") for name in values) or 1
     try:
-        with put_back(), Output().capturing():
+        output = Output()
+        with put_back(), all_printed(output):
             code = code_of(*load(one), one.name, several)
     except UsageError as error:
         raise InvalidCase(error.message, place=one.place, hint=error.hint) from error
@@ -105,6 +114,7 @@ def _engine_of(context: Context, case: Case, one: Implementation) -> tuple[Imple
         ImplementationEngine(one.name, one.entry, code, binding, getattr(context.engines.reference, "device", None))
         for binding in bindings(case, one, code.signature, code.parameters)
     ]
+    listed[0].output.write(output.take())
     engine = next((e for e in listed if _is_near(e, context)), listed[0]) if len(listed) > 1 else listed[0]
     return engine, own_case(case, one, engine.binding, values)
 

@@ -7,20 +7,26 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.attempts import attempt
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import with_graph
+from gradcheck.checks.failures.factor_in_sizes import in_sizes, ratio_of
 from gradcheck.checks.failures.point_failures import why
 from gradcheck.checks.implementations.contributions import of_a_loop
 from gradcheck.checks.implementations.inside_entry import explained_inside
 from gradcheck.checks.implementations.other_formula import OtherFormulas, Seen
 from gradcheck.checks.implementations.relations import related
+from gradcheck.checks.implementations.second import no_rounding
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
+from gradcheck.facts import fact
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.engine import Implementation
@@ -59,6 +65,10 @@ def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, nu
     context = formulas.context
     seen = list(_evidence(context, engine, c))
     found = why(evidence for _, evidence in seen)
+    if any(one.kind in ("factor", "mean_for_sum") for one in found):
+        everywhere = [*seen, *_of_other_sizes(context, engine, c)]
+        ratios = [ratio_of(e.arrived, e.want, point.problem.sizes) for point, e in everywhere]
+        found = in_sizes(found, [one for one in ratios if one is not None])
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _inside(formulas, engine, c, seen) or found
@@ -75,7 +85,26 @@ def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen
     found = formulas.told(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
-    return of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
+    found = of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
+    return found or _of_what_comes_in(engine, c, seen)
+
+
+def _of_what_comes_in(engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
+    """Whether twice the incoming gradient gives anything but twice the gradient, as where it is clipped."""
+    for point, evidence in seen:
+        problem = point.problem
+        doubled = tuple(
+            {name: None if g is None else np.asarray(g * g.dtype.type(2)) for name, g in seeds.items()}
+            for seeds in problem.seeds
+        )
+        states = engine.evaluate(replace(problem, seeds=doubled)).states
+        twice = states[c.step].gradients.get(c.tensor) if len(states) > c.step else None
+        if twice is None or evidence.got is None or twice.shape != evidence.got.shape:
+            return ()
+        off = float(np.max(np.abs(wide(twice) - 2 * wide(evidence.got)), initial=0.0))
+        if no_rounding(off, float(np.max(np.abs(wide(twice)), initial=0.0)), twice.dtype):
+            return (Diagnosis("not_linear", fact("rule_is_not_linear"), "confirmed"),)
+    return ()
 
 
 def _of_other_sizes(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:

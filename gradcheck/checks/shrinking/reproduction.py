@@ -11,6 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.attempts import attempt
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.implementations.in_python import in_python
 from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Effort, Engines, Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure, Reproduction
@@ -117,7 +118,9 @@ class Reproductions:
         if signature_of(again) != signature:
             return None
         if found.implementations:  # its file will stand elsewhere
-            text = write(replace(found, implementations=tuple(map(by_its_path, found.implementations))))
+            moved = replace(found, implementations=tuple(map(by_its_path, found.implementations)))
+            written = in_python(moved, again, self.options, self.engines)
+            return Reproduction(write(moved), operations(found), written, complete=complete)
         return Reproduction(text, operations(found), self._in_python(read[0], again), complete=complete)
 
     def _starts(self, case: Case, result: CaseResult, signature: Signature) -> Iterator[Case]:

@@ -20,6 +20,7 @@ from gradcheck.engines.implementation.kinds import Code
 from gradcheck.engines.implementation.left_behind import put_back
 from gradcheck.engines.implementation.manner import PLAIN, Manner, laid_out
 from gradcheck.engines.implementation.precisions import Precisions
+from gradcheck.engines.implementation.printed import all_printed
 from gradcheck.engines.implementation.raised import CodeError, of_code
 from gradcheck.engines.implementation.returned import looked_at
 from gradcheck.engines.implementation.rough import Rough
@@ -48,13 +49,14 @@ class Implementation(Torch):
         self.manner = PLAIN
         self.in_between: Problem | None = None
         self.output = Output()
+        self.replaced: tuple[str, ...] = ()  # what of torch and NumPy it has put something else in place of
         self._leaves: list[torch.Tensor] = []
         self._given: list[Any] = []  # what it was called with last
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
         """torch's, in which what the code prints is kept, and what it leaves behind is put back."""
-        with put_back(), self.output.capturing(), super().session(dtype):
+        with put_back(), all_printed(self.output), super().session(dtype):
             yield
 
     def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
@@ -231,6 +233,7 @@ class Implementation(Torch):
         """What is told of the code, and is no failure."""
         found = [self.binding.note]
         found += [fact("parameters_unchecked", names=self.binding.unchecked)] if self.binding.unchecked else []
+        found += [fact("functions_replaced", names=self.replaced)] if self.replaced else []
         found += [fact("once_differentiable")] if self.record.once else []
         found += [fact("wider_dtype", dtypes=tuple(sorted(self.record.wider)))] if self.record.wider else []
         return tuple(found)

@@ -44,6 +44,15 @@ class NumpyPair:
 
         return arrays, self._several > 1, pull
 
+    def in_words(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
+        """What the backward is called with, as it is written where what comes in, and the forward's result, have these
+        names."""
+        incoming, name = names
+        found = self.forward(*given)
+        _, caches = self._parted(found)
+        result = f"{name}[0]" if isinstance(found, tuple) else name
+        return self._handed(incoming, [f"{name}[{n}]" for n in range(1, 1 + len(caches))], arguments, [result])
+
     def _parted(self, found: Any) -> tuple[list[Any], list[Any]]:
         """The results, and the cache, if there is one."""
         if not isinstance(found, tuple):

@@ -43,6 +43,17 @@ def listed(names: tuple[str | Fact, ...]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def ranges(places: tuple[int, ...]) -> str:
+    """`0, 4 to 7`."""
+    found: list[list[int]] = []
+    for place in places:
+        if found and found[-1][-1] == place - 1:
+            found[-1] = [found[-1][0], place]
+        else:
+            found.append([place])
+    return ", ".join(" to ".join(map(str, one)) for one in found)
+
+
 # Templates ---------------------------------------------------------------------------------------------
 
 #: `{names:list}`: how data is written, besides what Python's own format knows.
@@ -52,6 +63,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "commas": ", ".join,
     "ordinal": ordinal,
     "ordinals": lambda places: " and ".join(map(ordinal, places)),
+    "ranges": ranges,
     "number": lambda place: str(place + 1),
     "s": lambda number: "" if number == 1 else "s",
     "shape": lambda sizes: f"[{', '.join(map(str, sizes))}]",

@@ -18,10 +18,10 @@ def forward(x: Any, w: Any) -> Any:
     return np.stack([(x[:, :, t : t + 3] * w[0]).sum((1, 2)) for t in places], -1)[:, None], (x, w)
 
 
-def gradients(g: Any, c: Any, adds: bool = True, flip: bool = False, only: int | None = None) -> Any:
+def gradients(g: Any, c: Any, adds: bool = True, flip: bool = False, only: int | None = None, short: int = 0) -> Any:
     x, w = c
     dx, dw = np.zeros_like(x), np.zeros_like(w)
-    for t in range(g.shape[2]):
+    for t in range(g.shape[2] - short):
         one = g[:, :, t : t + 1] * (w[:, :, ::-1] if flip else w)
         dx[:, :, t : t + 3] = dx[:, :, t : t + 3] + one if adds else one
         if only is None or t == range(g.shape[2])[only]:
@@ -36,6 +36,9 @@ def gradients(g: Any, c: Any, adds: bool = True, flip: bool = False, only: int |
         ({"flip": True}, "x", "flipped"),
         ({"only": -1}, "w", "overwritten"),
         ({"only": 0}, "w", "use_dropped"),
+        ({"short": 1}, "w", "use_dropped"),
+        ({"short": 2}, "w", "use_dropped"),
+        ({"short": 2}, "x", "use_dropped"),
     ],
 )
 def test_they_are_named(how: dict[str, Any], tensor: str, kind: str) -> None:

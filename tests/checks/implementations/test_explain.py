@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.checks.run import run
 from tests.engines.implementation import functions
-from tests.engines.implementation.build import AFFINE, with_code
+from tests.engines.implementation.build import AFFINE, TANH, with_code
 
 
 def kinds(backward: Any) -> dict[str, str]:
@@ -50,3 +50,24 @@ def test_a_table_whose_gradients_are_assigned_is_named() -> None:
     case = 'inputs: {w: "randn(4, 3)"}\nconstants: {i: [2, 0, 2, 2]}\ngraph: {y: "F.embedding(i, w)"}'
     (found,) = run(with_code(case, (forward, backward)), allow_code=True).cases
     assert {d.kind for c in found.comparisons for d in c.diagnoses} == {"overwritten"}
+
+
+def test_what_is_not_linear_in_what_comes_in_is_told() -> None:
+    class Clips(functions.Tanh):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return g.clamp(-0.4, 0.4) * (1 - y * y)
+
+    (found,) = run(with_code(TANH, Clips.apply), allow_code=True).cases
+    assert "not_linear" in {d.kind for c in found.comparisons for d in c.diagnoses}
+
+
+def test_a_factor_is_told_in_its_sizes() -> None:
+    def mean(g: Any, cache: Any) -> Any:
+        dx, dw, db = functions.affine_backward(g, cache)
+        return dx, dw, db / len(g)
+
+    (found,) = run(with_code(AFFINE, (functions.affine_forward, mean)), allow_code=True).cases
+    told = [d.message for c in found.comparisons if c.tensor == "b" for d in c.diagnoses]
+    assert dict(told[0].data)["powers"] == (("n", -1.0),)

@@ -51,6 +51,7 @@ def test_a_fact_within_a_fact_is_said_first() -> None:
         ("{names:finite to {names:.1g}|anywhere}", 0.25, "to 0.2"),
         ("{names:finite to {names:.1g}|anywhere}", float("inf"), "anywhere"),
         ("{names:one is|are}", 2, "are"),
+        ("{names:ranges} are left out", (0, 4, 5, 6), "0, 4 to 6 are left out"),
     ],
 )
 def test_forms_of_data_and_choices(template: str, data: object, sentence: str) -> None:

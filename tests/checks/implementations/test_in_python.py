@@ -1,0 +1,32 @@
+"""A failing case of code in a few lines of Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradcheck.checks.implementations.in_python import in_python
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.run import run
+from tests.engines.implementation.build import TANH
+from tests.from_text import case_of
+
+FILE = Path(__file__).parents[2] / "engines" / "implementation" / "functions.py"
+
+
+def test_the_smallest_case_is_shown_in_python() -> None:
+    text = TANH.partition("backward")[0] + f"generalize: false\nimplementations: {{y: '{FILE}:WrongSign.apply'}}\n"
+    case, options = case_of(text), Options(allow_code=True)
+    (found,) = run(case, allow_code=True).cases
+    written = in_python(case, found, options, engines_of(options))
+    assert "from functions import WrongSign" in written
+    assert "print(x.grad)  # it should be [[" in written
+    assert found.smallest is None or "WrongSign.apply(x)" in found.smallest.snippet
+
+
+def test_code_that_no_name_leads_to_is_not() -> None:
+    from tests.engines.implementation import functions
+    from tests.engines.implementation.build import with_code
+
+    case, options = with_code(TANH, functions.WrongSign.apply), Options(allow_code=True)
+    (found,) = run(case, allow_code=True).cases
+    assert in_python(case, found, options, engines_of(options)) == ""
