@@ -88,12 +88,13 @@ def test_every_default_is_torchs() -> None:
 
 
 #: Names that torch has as functions alone, which are methods here, too.
-METHODS_TOO = frozenset(
-    """atleast_1d atleast_2d atleast_3d celu elu fill gelu hardtanh inv leaky_relu logsigmoid mish relu6 rsub selu silu
-    softplus softshrink softsign std_mean tanhshrink threshold var_mean view_as_complex view_as_real""".split()
-)
+METHODS_TOO = {
+    *("atleast_1d", "atleast_2d", "atleast_3d", "celu", "elu", "fill", "gelu", "hardtanh", "inv", "leaky_relu"),
+    *("logsigmoid", "mish", "relu6", "rsub", "selu", "silu", "softplus", "softshrink", "softsign", "std_mean"),
+    *("tanhshrink", "threshold", "var_mean", "view_as_complex", "view_as_real"),
+}
 #: Methods of torch's that are functions here: one has its arguments the other way about.
-FUNCTIONS_ALONE = frozenset(("polygamma", "prelu"))
+FUNCTIONS_ALONE = {"polygamma", "prelu"}
 
 
 def test_methods_are_those_of_torchs_tensors() -> None:
