@@ -158,7 +158,7 @@ def _shapes(case: Case) -> dict[str, str]:
 
 def structure_of(case: Case, name: str) -> str:
     """What a tensor is that a creator does not draw freely, behind its shape."""
-    value = (case.inputs | case.constants)[name]
+    value = {**case.inputs, **case.constants}[name]
     array = {**(found := draw(case)).inputs, **found.constants}[name]
     free = value.expr is None or _sizes(value.expr) is not None
     if free or array.ndim != 2 or array.shape[0] != array.shape[1]:
