@@ -13,6 +13,8 @@ from dataclasses import MISSING, asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gradcheck import load, run
 from gradcheck.checks.result import CaseResult
 from gradcheck.cli.cookbook import page
@@ -100,7 +102,9 @@ def entry_of(case: Case, known: Entry | None = None) -> Entry:
 
 
 def _spellings(case: Case, root: str) -> list[Expr]:
-    """The root, and what a check says it equals."""
+    """The root, and what a check says it equals, if that is so for any tensors."""
+    if any(structure_of(case, name) for name in case.inputs):
+        return [Name(root)]
     equal = [c.expr.args for c in case.checks if isinstance(c.expr, Call) and c.expr.op == "eq"]
     return [Name(root), *(right for left, right in equal if left == Name(root))]
 
@@ -148,7 +152,19 @@ def _counterexample(case: Case, mistake: Mistake) -> str:
 
 def _shapes(case: Case) -> dict[str, str]:
     """Each leaf's shape, in the case's own symbols."""
-    return {name: _shape(case, name, value) for name, value in (*case.inputs.items(), *case.constants.items())}
+    leaves = (*case.inputs.items(), *case.constants.items())
+    return {name: _shape(case, name, value) + structure_of(case, name) for name, value in leaves}
+
+
+def structure_of(case: Case, name: str) -> str:
+    """What a tensor is that a creator does not draw freely, behind its shape."""
+    value = {**case.inputs, **case.constants}[name]
+    array = {**(found := draw(case)).inputs, **found.constants}[name]
+    free = value.expr is None or _sizes(value.expr) is not None
+    if free or array.ndim != 2 or array.shape[0] != array.shape[1]:
+        return ""
+    lower = np.array_equal(array, np.tril(array))
+    return " symmetric" if np.array_equal(array, array.T) else " lower triangular" if lower else ""
 
 
 def _shape(case: Case, name: str, value: Value) -> str:

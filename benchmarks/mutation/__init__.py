@@ -5,8 +5,9 @@ in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process 
 the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
 Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
 
-Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--list`
-(every change that was not noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
+Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--near`
+(of the tests those of the file and what is quick, which is most of what notices), `--list` (every change that was not
+noticed, and by what the others were), `--keep FILE` (what is in there is not asked again).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hashlib import sha256
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.mutation.changes import ROOT, Change, changes
 from benchmarks.mutation.trying import Passed, by_cases, by_tests, cases_through, coverage
@@ -28,9 +30,14 @@ CASES = str(ROOT / "cases")
 COUNT, SEED = 200, 0
 #: What cases, and cases and tests together, must notice.
 BY_CASES, BY_ALL = 0.80, 0.97
-#: The tests of all ops, in the order in which they are asked after those of the file.
-TESTS = (
+#: The tests of all ops that take no time.
+QUICK = (
     "tests/autograd/test_signatures.py",
+    "tests/autograd/test_refusals.py",
+    "tests/language/evaluation/test_budget.py",
+)
+#: The others, in the order in which they are asked after those of the file.
+TESTS = (
     "tests/autograd/test_table.py",
     "tests/language/evaluation",
     "tests/oracles/numeric/test_table.py",
@@ -39,6 +46,9 @@ TESTS = (
 )
 #: The tests of the table that take a family each.
 BY_FAMILY = ("test_values_and_gradients_are_torchs", "test_gradients_of_gradients_are_torchs")
+
+#: How many of the tests are asked.
+Tests = Literal["none", "near", "all"]
 
 
 @dataclass
@@ -79,15 +89,15 @@ def drawn(count: int, seed: int, only: str, outcome: Outcome) -> list[Change]:
     return chosen
 
 
-def measure(count: int, seed: int, only: str = "", tested: bool = True, kept: Path | None = None) -> Outcome:
-    """Try each change on the cases, then on the tests."""
+def measure(count: int, seed: int, only: str = "", tests: Tests = "all", kept: Path | None = None) -> Outcome:
+    """Try each change on the cases, then on so many of the tests."""
     _import_what_takes_long()
     outcome = Outcome()
     known = _read(kept)
     chosen = drawn(count, seed, only, outcome)
     passed = _coverage(kept)
     for number, change in enumerate(chosen, 1):
-        found = known.get(change.title) or _noticed(change, passed, tested)
+        found = known.get(change.title) or _noticed(change, passed, tests)
         _keep(kept, change.title, found)
         who, what = found
         if who == "nobody":
@@ -110,25 +120,29 @@ def _coverage(kept: Path | None) -> Passed:
     return found
 
 
-def _noticed(change: Change, passed: Passed, tested: bool) -> tuple[str, str]:
+def _noticed(change: Change, passed: Passed, tests: Tests) -> tuple[str, str]:
     found = by_cases(change, cases_through(change, passed))
     if found:
         return "case", found
-    for tests in _tests_of(change) if tested else ():
-        found = by_tests(change, tests)
+    for paths in _tests_of(change, tests):
+        found = by_tests(change, paths)
         if found:
             return "test", found
     return "nobody", ""
 
 
-def _tests_of(change: Change) -> Iterator[list[str]]:
-    """Those of the file, of what uses it, of the table: the likeliest first."""
+def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
+    """Those of the file, of what uses it, of the table: the quickest and likeliest first."""
+    if tests == "none":
+        return
     own = Path(change.file).stem
     likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
     first = [path for path in likely if (ROOT / path).exists()]
     if "/common/" not in change.file:
         first += [f"tests/autograd/test_table.py::{name}[{own}]" for name in BY_FAMILY]
-    yield from (first, *([path] for path in TESTS))
+    yield from ([*QUICK], first)
+    if tests == "all":
+        yield from ([path] for path in TESTS)
 
 
 def _import_what_takes_long() -> None:
@@ -171,7 +185,8 @@ def main(arguments: list[str]) -> int:
     given = dict(pairwise(arguments))
     count, seed = int(given.get("--count", COUNT)), int(given.get("--seed", SEED))
     kept = Path(given["--keep"]) if "--keep" in given else None
-    outcome = measure(count, seed, given.get("--only", ""), "--cases-alone" not in arguments, kept)
+    tests: Tests = "none" if "--cases-alone" in arguments else "near" if "--near" in arguments else "all"
+    outcome = measure(count, seed, given.get("--only", ""), tests, kept)
     lines = list(table(outcome, seed))
     for line in lines:
         print(line, flush=True)

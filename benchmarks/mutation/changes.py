@@ -47,10 +47,13 @@ def changes_of(path: Path) -> Iterator[Change]:
     """Those of one file."""
     source = path.read_text(encoding="utf-8")
     tree, lines = ast.parse(source), source.splitlines()
+    said = _named_in_what_is_said(tree)
     known: Counter[str] = Counter()
     places = {id(node): number for number, node in enumerate(ast.walk(tree))}
     file = path.relative_to(ROOT).as_posix()
     for statement in tree.body:
+        if isinstance(statement, ast.Assign) and said.issuperset(ast.unparse(target) for target in statement.targets):
+            continue
         first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
         for node in _within(statement):
             for what in _described(node):
@@ -59,6 +62,14 @@ def changes_of(path: Path) -> Iterator[Change]:
                 known[title] += 1
                 again = f" ({known[title]})" if known[title] > 1 else ""
                 yield Change(file, (first, statement.end_lineno or first), places[id(node)], title + again)
+
+
+def _named_in_what_is_said(tree: ast.Module) -> set[str]:
+    """Names that stand for nothing but what entries say of themselves, as `_TWO` for a domain."""
+    keywords = [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in _SAID]
+    said = {id(node) for value in keywords for node in ast.walk(value)}
+    loads = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    return {node.id for node in loads} - {node.id for node in loads if id(node) not in said}
 
 
 def _within(statement: ast.stmt) -> Iterator[ast.AST]:

@@ -20,7 +20,10 @@ from gradcheck.language.expr.parser import parse
 
 TORCH = Torch()
 #: Relative to each element, and to the largest.
-TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 4e-3, "bfloat16": 3e-2}
+TOLERANCE = {
+    "float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 4e-3, "complex32": 4e-3,
+    "bfloat16": 3e-2,
+}  # fmt: skip
 #: What is no further from 0 than rounding leaves where everything cancels, relative to 1.
 ROUNDING = 1e-3
 #: Of entries whose results are theirs up to a choice, what depends on none: `{}` is the result.
@@ -65,7 +68,7 @@ def _verdict(entry: Entry, sample: Sample) -> str | None:
     taking_part = {str(tensor.dtype).removeprefix("torch.") for tensor in (*theirs, *sample.tensors.values())}
     tolerance = max(TOLERANCE.get(dtype, 0) for dtype in taking_part)
     for index, (got, want) in enumerate(zip(ours, theirs, strict=True)):
-        problem = _different(_array(got), TORCH.array(want.detach()), tolerance)
+        problem = _different(_array(got), _array_of(want), tolerance)
         if problem:
             return f"values: {index}: {problem}"
     return _gradients(sample, mine, ours, theirs, tolerance)
@@ -78,7 +81,7 @@ def _gradients(
     roots = [index for index, want in enumerate(theirs) if want.requires_grad]
     if not roots:
         return None
-    seeds = [_seed(TORCH.array(theirs[index].detach()), stream) for index in roots]
+    seeds = [_seed(_array_of(theirs[index]), stream) for index in roots]
     names = [name for name, tensor in sample.tensors.items() if tensor.requires_grad]
     want = torch.autograd.grad(
         [theirs[i] for i in roots], [sample.tensors[n] for n in names], [TORCH.leaf(s, False) for s in seeds],
@@ -91,7 +94,7 @@ def _gradients(
     for name, g, w in zip(names, got, want, strict=True):
         shape = mine[name].data
         first = np.zeros_like(shape) if g is None else _array(g)
-        second = np.zeros_like(shape) if w is None else TORCH.array(w.detach())
+        second = np.zeros_like(shape) if w is None else _array_of(w)
         problem = _different(first, second, tolerance)
         if problem and not _is_torchs(sample, name, pairs, (first, second)):
             return f"gradients: of {name}: {problem}"
@@ -119,6 +122,12 @@ def _leaf(tensor: torch.Tensor) -> Tensor:
     made = Tensor.wrap(TORCH.array(tensor.detach().resolve_conj()).copy())
     made.requires_grad = tensor.requires_grad and dtypes.is_differentiable(made.dtype)
     return made
+
+
+def _array_of(tensor: torch.Tensor) -> np.ndarray:
+    """Its values; NumPy has no complex numbers of half precision."""
+    plain = tensor.detach()
+    return TORCH.array(plain.to(torch.complex64) if plain.dtype is torch.complex32 else plain)
 
 
 def _parts(made: Any) -> list[Any]:

@@ -107,6 +107,7 @@ def flat(made: Any) -> list[torch.Tensor]:
 
 def _sample(entry: Entry, given: Any) -> Sample:
     tensors: dict[str, torch.Tensor] = {}
+    given = _of_the_whole(given) if entry.name == "as_strided" else given
     kwargs = {key: value for key, value in given.kwargs.items() if key not in STORAGE}
     args = [a for a in given.args if not isinstance(a, (torch.memory_format, torch.device))]
     if entry.name == "to":  # whose device, and whether to copy, is nobody's affair here
@@ -121,6 +122,16 @@ def _sample(entry: Entry, given: Any) -> Sample:
         return entry.info.op(given.input, *given.args, **given.kwargs)
 
     return Sample(_call(entry.name, [given.input, *args], kwargs, tensors), tensors, run, processed)
+
+
+def _of_the_whole(given: Any) -> Any:
+    """The same strides of all numbers that a view is one of, as no tensor of the language is a view."""
+    view = given.input.detach()
+    count = view.untyped_storage().nbytes() // view.element_size()
+    if count == view.numel():
+        return given
+    whole = view.new_empty(0).set_(view.untyped_storage(), 0, (count,), (1,)).clone().requires_grad_()
+    return type(given)(whole, args=given.args, kwargs={"storage_offset": view.storage_offset()} | given.kwargs)
 
 
 def _changes(given: Any, info: Any) -> bool:

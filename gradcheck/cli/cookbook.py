@@ -29,8 +29,19 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-# An expression may begin with a sign.
-@click.command("cookbook", context_settings={"ignore_unknown_options": True})
+#: What begins with a sign, and is no option: `-x`, `-0.5 * x`, but not `-v`, `--shape`.
+_SIGNED = re.compile(r"-(?![vh]$|-)")
+
+
+class _Signed(click.Command):
+    """An expression may begin with a sign, and is then no option, nor several in one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With a space before such a sign."""
+        return super().parse_args(ctx, [f" {a}" if _SIGNED.match(a) else a for a in args])
+
+
+@click.command("cookbook", cls=_Signed)
 @click.argument("expression", required=False, shell_complete=_complete)
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
 @options.format_of("text", "markdown", purpose="For reading; the page of all entries.")
@@ -49,7 +60,7 @@ def command(expression: str | None, shapes: tuple[str, ...], format: str) -> Non
     elif expression is None or not expression.strip():
         _write(shown.themes(entries()))
     else:
-        _write(_answer(re.sub(r"^\s*\w+\s*=(?!=)\s*", "", expression), _given(shapes)))
+        _write(_answer(re.sub(r"^\s*\w+\s*=(?!=)\s*", "", expression.strip()), _given(shapes)))
 
 
 def page(entries: Sequence[Entry]) -> str:

@@ -85,3 +85,19 @@ def test_every_default_is_torchs() -> None:
                 wrong.append(f"{name}: {p.name}={p.default!r}, torch has {known}")
     assert not wrong, "\n".join(wrong)
     assert asked > 400
+
+
+#: Names that torch has as functions alone, which are methods here, too.
+METHODS_TOO = {
+    *("atleast_1d", "atleast_2d", "atleast_3d", "celu", "elu", "fill", "gelu", "hardtanh", "inv", "leaky_relu"),
+    *("logsigmoid", "mish", "relu6", "rsub", "selu", "silu", "softplus", "softshrink", "softsign", "std_mean"),
+    *("tanhshrink", "threshold", "var_mean", "view_as_complex", "view_as_real"),
+}
+#: Methods of torch's that are functions here: one has its arguments the other way about.
+FUNCTIONS_ALONE = {"polygamma", "prelu"}
+
+
+def test_methods_are_those_of_torchs_tensors() -> None:
+    named = {name: op.method for name, op in TABLE.items() if "." not in name}
+    theirs = {name for name in named if hasattr(torch.Tensor, name)}
+    assert {name for name, method in named.items() if method} == (theirs - FUNCTIONS_ALONE) | METHODS_TOO

@@ -26,6 +26,7 @@ def test_an_equation(gradcheck: Gradcheck) -> None:
 
 def test_a_sign_and_many_names(gradcheck: Gradcheck) -> None:
     assert "  x: -grad(f)" in gradcheck("cookbook", "-x").out
+    assert "S (m, m)" in gradcheck("cookbook", "-0.5 * v @ linalg.solve(S, v)").out  # none of its letters is an option
     assert gradcheck("cookbook", "+".join("abcdefghijkl")).code == 0
 
 
@@ -78,3 +79,13 @@ def test_finding_imports_little() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert "trace of X A" in done.stdout
+
+
+def test_what_holds_for_some_structure_is_told_and_found_for_no_other(gradcheck: Gradcheck) -> None:
+    text = "0.5 * logdet(Q) - 0.5 * (x - m) @ Q @ (x - m)"
+    assert "Q (n, n) symmetric" in gradcheck("cookbook", text).out
+    assert "derived" in gradcheck("cookbook", "logdet(X @ X.T)").out  # known of triangular factors
+
+
+def test_a_logarithm_of_a_sum_of_exponentials(gradcheck: Gradcheck) -> None:
+    assert gradcheck("cookbook", "log(sum(exp(z)))").out == gradcheck("cookbook", "logsumexp(z, dim=0)").out

@@ -19,8 +19,8 @@ from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
 def _checked(index: Any, size: int, name: str) -> np.ndarray:
     """The index array, of integers from 0 to size - 1. Raises DtypeMismatch, IndexOutOfRange."""
     array = np.asarray(index)
-    if array.dtype.kind not in "iu":
-        raise DtypeMismatch(f"{name} takes an index of integers, not of {array.dtype}")
+    if array.dtype not in (np.int64, np.int32):
+        raise DtypeMismatch(f"{name} takes int64 or int32 as index, not {array.dtype}")
     if array.size and (array.min() < 0 or array.max() >= size):
         found = int(array.min() if array.min() < 0 else array.max())
         raise IndexOutOfRange(f"{name}: index {found} of a dimension of size {size}")

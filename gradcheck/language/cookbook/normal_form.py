@@ -12,7 +12,8 @@ from itertools import permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
-from gradcheck.language.cookbook.rules import Ranks, Tree, normal_form
+from gradcheck.language.cookbook.ranks import Ranks, Tree
+from gradcheck.language.cookbook.rules import normal_form
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names
 

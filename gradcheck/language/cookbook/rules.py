@@ -6,28 +6,17 @@ What depends on a rank (the transpose of a vector, a sum of products as a trace)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from inspect import Parameter
 from typing import Any
 
 from gradcheck.autograd.op import lookup
+from gradcheck.language.cookbook.ranks import ELEMENTWISE, Ranks, Tree, rank
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.expr.traverse import fold
 
-#: `("name", "x")`, `("number", 2.0)`, else an op and its parts.
-Tree = tuple[Any, ...]
-#: How many dimensions a name has, as far as that is known.
-Ranks = Mapping[str, int]
-
 ONE, MINUS, _TWO, _HALF = (("number", number) for number in (1.0, -1.0, 2.0, 0.5))
-#: Elementwise functions of one tensor: their rank is its rank, and a transpose passes through.
-_ELEMENTWISE = frozenset(
-    {
-        *("abs", "sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh", "sigmoid", "relu", "erf", "sign"),
-        *("asin", "acos", "atan", "lgamma", "digamma", "floor"),
-    }
-)
 #: What an op is called here, where torch has several words.
 _ALIASES = {
     **dict.fromkeys(("mm", "mv", "bmm", "dot", "inner", "linalg.vecdot", "vdot"), "matmul"),
@@ -90,28 +79,6 @@ def _from_the_front(dim: Tree, tensor: Tree) -> Tree:
 def _literal(value: Any) -> Tree:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return ("number", float(value)) if number else ("word", repr(value))
-
-
-# Ranks -----------------------------------------------------------------------------------------------
-
-
-def rank(tree: Tree) -> int | None:
-    """How many dimensions it has, None where that is not known."""
-    kind, *parts = tree
-    if kind in ("number", "trace", "scalar", "det"):
-        return 0
-    if kind == "name":
-        known_rank: int | None = parts[1]
-        return known_rank
-    if kind in ("add", "mul"):
-        known = [rank(part) for part in parts]
-        return None if None in known else max(one for one in known if one is not None)
-    if kind == "chain":
-        ends = (rank(parts[0]), rank(parts[-1]))
-        return None if None in ends else 2 - ends.count(1)
-    if kind in _ELEMENTWISE or kind in ("T", "pow", "even", "inv"):
-        return rank(parts[0])
-    return 0 if kind in ("sum", "mean") and len(parts) == 1 else None
 
 
 # Sums and products ---------------------------------------------------------------------------------
@@ -184,7 +151,7 @@ def transpose(tree: Tree) -> Tree:
         return ("chain", *(transpose(part) for part in reversed(parts)))
     if kind in ("add", "mul"):
         return (kind, *(part if part[0] == "number" else transpose(part) for part in parts))
-    if kind in _ELEMENTWISE or kind == "inv":
+    if kind in ELEMENTWISE or kind == "inv":
         return (kind, transpose(parts[0]))
     if kind == "even" or (kind == "pow" and parts[-1][0] == "number"):
         return (kind, *(transpose(part) for part in parts[:-1]), parts[-1])
@@ -246,7 +213,9 @@ def mean(tree: Tree) -> Tree:
 
 
 def logarithm(tree: Tree) -> Tree:
-    """The logarithm; of a determinant, that of its size."""
+    """The logarithm; of a determinant, that of its size; of a sum of exponentials torch's word for it."""
+    if tree[0] == "sum" and tree[1][0] == "exp" and rank(tree[1]) == 1:
+        return ("logsumexp", ("=", "input", tree[1][1]), ("=", "dim", ("number", 0.0)))
     return ("log", tree[1]) if tree[0] == "abs" and tree[1][0] == "det" else ("log", tree)
 
 
@@ -306,7 +275,7 @@ _RULES: dict[str, Callable[..., Tree | None]] = {
     "silu": lambda a: mul(a, ("sigmoid", a)),
     "softplus": lambda a: ("log", add(ONE, ("exp", a))),
     "mse_loss": lambda a, b: mean(power(add(a, mul(MINUS, b)), _TWO)),
-    **{op: partial(_of_one, op) for op in _ELEMENTWISE - {"log"}},
+    **{op: partial(_of_one, op) for op in ELEMENTWISE - {"log"}},
 }
 #: How many tensors and numbers these take; others one.
 _COUNTS = {

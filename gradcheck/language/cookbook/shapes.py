@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import free_names, gradient_names, postorder
 from gradcheck.language.loader import load_text
 
@@ -116,19 +116,27 @@ def _fitted(expr: Expr, shapes: Shapes) -> Shapes | None:
     for part in postorder(expr):
         if isinstance(part, Call) and not _fits(part, shapes, sizes):
             words = list(dict.fromkeys(w for n in free_names(part) for w in shapes[n]))
-            merged = next((one for one in _merged(shapes, words) if _fits(part, one, sizes)), None)
+            written = _written(part)
+            sizes |= {size: int(size) for size in written}
+            merged = next((one for one in _merged(shapes, words, written) if _fits(part, one, sizes)), None)
             if merged is None:
                 return None
             shapes = merged
     return shapes
 
 
-def _merged(shapes: Shapes, words: Sequence[str]) -> Iterator[Shapes]:
-    """With sizes made equal: two of them, then more."""
-    pairs = list(combinations(words, 2))
+def _written(part: Expr) -> list[str]:
+    """Sizes that may be meant by what is written out, as in `layer_norm(x, (5,))`."""
+    values = (node.value for node in part.walk() if isinstance(node, Literal))
+    return list(dict.fromkeys(str(v) for v in values if isinstance(v, int) and 1 < v < 100))
+
+
+def _merged(shapes: Shapes, words: Sequence[str], written: Sequence[str] = ()) -> Iterator[Shapes]:
+    """With sizes made equal, to one another or to one that is written: two of them, then more."""
+    pairs = [*combinations(words, 2), *product(written, reversed(words))]
     for number in range(1, _MERGES + 1):
         for chosen in combinations(pairs, number) if len(pairs) ** number < 4000 else ():
-            called = {word: word for word in words}
+            called = {word: word for word in (*written, *words)}
             for keep, drop in chosen:
                 called = {word: called[keep] if now == called[drop] else now for word, now in called.items()}
             yield {name: tuple(called.get(word, word) for word in shape) for name, shape in shapes.items()}

@@ -65,7 +65,7 @@ uiwlghfc: tensordot.a tensordot.b mm.input mm.mat2 bmm.input bmm.mat2 mv.input m
 uiwlghfc: vdot.other inner.input inner.other linear.input addmm.mat1 addmv.mat addbmm.batch1
 uiwlghfc: baddbmm.batch1 trace.input conv1d.input conv2d.input addcmul.tensor1 addcdiv.tensor1
 buiwlghf: soft_margin_loss.target cosine_embedding_loss.target
-wl: repeat_interleave.repeats gather.index scatter.index scatter_add.index index_select.index index_add.index
+wl: repeat_interleave.repeats scatter.index scatter_add.index index_select.index index_add.index
 l: tensor_split.sections take.index take_along_dim.indices
 ghfc: mean.dtype linalg.vector_norm.dtype
 ghf: softmax.dtype log_softmax.dtype softmin.dtype nanmean.dtype

@@ -22,6 +22,7 @@ def shapes(text: str, **given: list[str]) -> dict[str, tuple[int, ...]]:
         ("A @ x + b", {"A": (2, 3), "x": (3,), "b": (2,)}),
         ("((A - B) ** 2).sum()", {"A": (2, 3), "B": (2, 3)}),
         ("logdet(A @ A.T + B)", {"A": (2, 3), "B": (2, 2)}),
+        ("layer_norm(x, (5,)) * y", {"x": (5,), "y": (5,)}),
     ],
 )
 def test_as_different_as_they_can_be(text: str, found: dict[str, tuple[int, ...]]) -> None:

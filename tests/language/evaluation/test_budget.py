@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE, lookup
-from gradcheck.errors import (
-    TooLarge,
-)
+from gradcheck.errors import TooLarge
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS, check
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from tests.samples import CALLS, OP_OF, drawn
 
 HUGE = [
     "zeros(10 ** 9)",
@@ -114,3 +114,24 @@ def test_the_elements_of_a_result(op: str, args: tuple[Any, ...], elements: int)
 def test_shapes_that_do_not_go_together_are_the_op_s_to_refuse() -> None:
     check(TABLE["add"], (np.zeros(3), np.zeros(4)), {}, 3)
     check(TABLE["zeros"], ((3,),), {"dtype": None}, MAX_ELEMENTS)
+
+
+def test_an_op_expects_what_it_makes() -> None:
+    """No fewer elements than it makes of less, as the budget counts on that; and not many more."""
+    wrong = []
+    for text in (t for t in CALLS if TABLE[OP_OF[t]].elements is not None):
+        expr, arrays = drawn(text)
+        made = evaluate(expr, arrays)
+        size = sum(np.size(part) for part in (made if isinstance(made, (tuple, list)) else (made,)))
+        given = max((array.size for array in arrays.values()), default=0)
+        wrong += [f"fewer: {text}"] if size > max(given, 1) and not is_too_large(expr, arrays, size - 1) else []
+        wrong += [f"many more: {text}"] if is_too_large(expr, arrays, 40 * max(size, given) + 100) else []
+    assert not wrong, "\n".join(wrong)
+
+
+def is_too_large(expr: Expr, arrays: dict[str, np.ndarray], limit: int) -> bool:
+    try:
+        evaluate(expr, arrays, max_elements=limit)
+    except TooLarge:
+        return True
+    return False

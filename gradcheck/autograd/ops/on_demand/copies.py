@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
 from gradcheck.autograd.ops.common.dims import integer
@@ -25,6 +27,14 @@ def resolve_conj(input: Any) -> Any:
 def resolve_neg(input: Any) -> Any:
     """`input`: a negative is always written out here."""
     return ops.clone(input)
+
+
+@composite(torch="", samples="randn(3).chalf(); complex(randn(3), randn(3)).chalf()")
+def chalf(input: Any) -> Any:
+    """Both parts rounded to half precision; in complex64, as NumPy has no complex numbers of half precision."""
+    parts = (ops.real(input), ops.imag(input)) if input.dtype.kind == "c" else (input, ops.zeros_like(input))
+    halves = (ops.to(part, np.dtype(np.float16)) for part in parts)
+    return ops.complex(*(ops.to(half, np.dtype(np.float32)) for half in halves))
 
 
 @composite(method=False, samples="alias_copy(randn(2, 3))")

@@ -1,6 +1,6 @@
 """Special functions, element by element, by SciPy: gamma functions, Bessel functions, the normal distribution's.
 
-Derivatives: NIST Digital Library of Mathematical Functions, 5.2, 5.15, 7.10, 7.17, 10.29.
+Derivatives: NIST Digital Library of Mathematical Functions, 5.2, 5.15, 7.10, 7.17, 10.29, 25.11.
 """
 
 from __future__ import annotations
@@ -73,6 +73,15 @@ def mvlgamma(input: Any, p: int) -> Any:
     x = input if is_differentiable(input.dtype) else ops.to(input, default_dtype())
     shifted = ops.unsqueeze(x, -1) - ops.to(ops.arange(p) / 2, x.dtype)
     return ops.sum(lgamma(shifted), -1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+@elementwise(
+    (None, lambda g, y, x, q: g * (-x * zeta(x + 1, q))), name="special.zeta", floating=True, takes="f",
+    method=False, domain=(), samples="{}(tensor([1.5, 2.0, 4.0]), uniform(0.5, 3, [2, 3]))",
+)  # fmt: skip
+def zeta(input: Any, other: Any) -> Any:
+    """The sum of `(other + k) ** -input` over all `k` from 0 on; by `input` it has no derivative here, nor in torch."""
+    return special("zeta", input, other)
 
 
 # Bessel functions ------------------------------------------------------------------------------------
