@@ -45,6 +45,7 @@ def result() -> RunResult:
     """The run, as if it were made in the folder of the case."""
     with tempfile.TemporaryDirectory() as name, chdir(name):
         Path("derivation.yaml").write_text(CASE, encoding="utf-8")
+        run("derivation.yaml")  # what is shown is no first run, which loads the libraries
         found = run("derivation.yaml")
         (FOLDER / "terminal.svg").write_text(terminal(found), encoding="utf-8")
         Path("report.html").write_text(render(found, "html"), encoding="utf-8")
@@ -64,7 +65,7 @@ def terminal(found: RunResult) -> str:
 def photograph(file: Path) -> None:
     """The page of the case, down to its graph."""
     with browser() as one:
-        visit = Visit(one, viewport={"width": 980, "height": 1130})
+        visit = Visit(one, viewport={"width": 980, "height": 1440})
         visit.open(file, "#n=0").screenshot(path=FOLDER / "page.png")
         visit.close()
 
