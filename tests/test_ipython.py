@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -137,6 +139,20 @@ def test_an_engine_shows_what_holds_for_it(cell: RunResult) -> None:
 def test_what_has_no_picture() -> None:
     with pytest.raises(TypeError, match="int"):
         html_of(3)
+
+
+def test_a_failed_test_ends_a_cell_with_its_picture(cell: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    """IPython asks an exception for the lines that it shows; in a terminal there are no pictures."""
+    shown: list[Any] = []
+    shells = iter((SimpleNamespace(kernel=1), SimpleNamespace()))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: next(shells)))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=shown.append))
+
+    error = CheckFailed("FAIL  a\n  b\n1 failed\n", cell)
+    assert error._render_traceback_() == ["CheckFailed: ", "1 failed"]
+    assert shown == [error]
+    assert error._render_traceback_() == ["CheckFailed: ", "FAIL  a", "  b", "1 failed"]
+    assert shown == [error]
 
 
 def test_a_failed_test_shows_its_report(tmp_path: Path) -> None:

@@ -124,15 +124,13 @@ def _common(line: str, text: str) -> int:
 
 
 def lines_of(file: str) -> tuple[str, ...]:
-    """All lines of a file as it is now; none of one that cannot be read. What stands in no file, as `<cell 7>` of a
-    notebook, is known to Python itself."""
-    if file.startswith("<"):
-        return tuple(line.rstrip("\n") for line in linecache.getlines(file))
+    """All lines of a file as it is now; none of one that cannot be read. Those of a cell of a notebook, which is no
+    file, are where Python itself looks for them."""
     path = Path(file)
     try:
         known = path.stat()
     except (OSError, ValueError):
-        return ()
+        return tuple(line.rstrip("\n") for line in linecache.getlines(file)) if file in linecache.cache else ()
     return _read(os.fspath(path.absolute()), known.st_mtime_ns, known.st_size)
 
 

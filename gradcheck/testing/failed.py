@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+from importlib import import_module
 from typing import Any
 
 
@@ -15,3 +18,13 @@ class CheckFailed(AssertionError):
     def _repr_html_(self) -> str:
         found: str = self.result._repr_html_()
         return found
+
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython shows where this ends a cell: in a notebook the call alone, behind the picture of what
+        was found; in a terminal the report."""
+        called = next((frame.line for frame in traceback.extract_tb(self.__traceback__)[1:] if frame.line), "")
+        lines = str(self).rstrip().splitlines()
+        if not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):
+            return [f"{type(self).__name__}: {called}", *lines]
+        import_module("IPython.display").display(self)
+        return [f"{type(self).__name__}: {called}", *lines[-1:]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.errors import Place
 from gradcheck.reports.causes import Member
 from gradcheck.reports.findings import Finding, locate
 from gradcheck.reports.page.heat import Heat, heat_of
@@ -19,6 +21,8 @@ from gradcheck.reports.text import at, count, cut, plain, plain_lines
 
 #: Tensors of a finding that are shown beside the one that says most; characters of a line, of a print.
 MOST_TENSORS, MOST_IN_A_LINE, MOST_PRINTED = 8, 240, 20_000
+#: In what IPython calls the code of a cell, in no file.
+_IN_A_CELL = "ipykernel_"
 #: Claims whose text is a formula.
 FORMULAS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
 
@@ -56,6 +60,7 @@ class Shown:
     title: str
     where: str = ""
     line: Line | None = None
+    code: tuple[str, Line] | None = None  # where the engine's own function begins that computes it
     backing: str = ""
     reasons: tuple[tuple[str, str], ...] = ()
     change: Change | None = None
@@ -89,22 +94,22 @@ def _of_error(error: Failure, case: CaseResult) -> Shown:
     place = locate(case, error.place)
     found = located(place, None)
     own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in error.own_words)
-    return Shown(told.error_line(error), at(place), line_of(found), notes=own, details=end_of(error.details))
+    return Shown(told.error_line(error), _where(place, found), line_of(found), notes=own, details=end_of(error.details))
 
 
 def _of_finding(finding: Finding, case: CaseResult) -> Shown:
     lead = finding.lead
     found = spot(lead)
     place = locate(case, found.place)
-    code = (f"computed by {at(near(lead.code))}",) if lead.code is not None else ()
     consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
     others = dict.fromkeys(told.headline(one) for one in finding.others if one.trial is None)
     also = [f"also: {text}" for text in others] + _trials(finding.others)
     numeric = (numbers.differing(lead), numbers.worst(lead), numbers.allowed(lead))
     return Shown(
         told.title(lead),
-        at(place),
+        _where(place, found),
         line_of(Spot(place, found.line, found.start, found.length)),
+        _code(lead),
         "; ".join(filter(None, (told.raised(lead), told.backing(lead, finding.consequences)))),
         tuple(told.reasons(lead, everything=False)),
         _change(lead),
@@ -112,10 +117,25 @@ def _of_finding(finding: Finding, case: CaseResult) -> Shown:
         tuple(_formulas(lead)),
         tuple(told.counterexamples(lead)),
         heat_of(lead),
-        (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes), *code),
+        (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes)),
         (*also, *filter(None, (consequences,))),
         tuple(_further(finding)),
     )
+
+
+def _where(place: Place, found: Spot) -> str:
+    """Nothing of what somebody's code has made, and is in no file."""
+    return at(place) if found.line or not place.line or os.path.exists(place.file) else ""
+
+
+def _code(c: Comparison) -> tuple[str, Line] | None:
+    if c.code is None:
+        return None
+    found = located(near(c.code), None)
+    line = found.line.rstrip()
+    start = len(line) - len(line.lstrip())
+    shown = line_of(Spot(found.place, line, start, len(line) - start)) or Line(found.place.line, "")
+    return f"computed by {'a cell' if _IN_A_CELL in found.place.file else at(found.place)}", shown
 
 
 def _further(finding: Finding) -> Iterator[tuple[str, Heat]]:
