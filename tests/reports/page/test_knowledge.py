@@ -71,11 +71,11 @@ def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: An
         "gradient", "x", "failed", engine="mine", got_array=np.array([0.0, np.nan]), want_array=np.ones(2)
     )
     found = told(replace(failed, comparisons=(wrong, comparison("value", "y", engine="mine"))))
-    assert found["x"][1][1:4] == (
+    assert [line for line in found["x"][1] if line.startswith(("value", "gradient by", "gradient:"))] == [
         "value: [2] float64, from 1 to 2, norm 2.24",
         "gradient by mine: [2] float64, 0, 1 NaN or infinite",
         "gradient by torch: [2] float64, 1",
-    )
+    ]
     assert found["y"][1][1:] == (
         "value: [2] float64, from 3 to 8, norm 8.54",
         "gradient by core: [2] float64, 1",
