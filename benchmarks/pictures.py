@@ -65,7 +65,7 @@ def terminal(found: RunResult) -> str:
 def photograph(file: Path) -> None:
     """The page of the case, down to its graph."""
     with browser() as one:
-        visit = Visit(one, viewport={"width": 980, "height": 1440})
+        visit = Visit(one, viewport={"width": 980, "height": 1345})
         visit.open(file, "#n=0").screenshot(path=FOLDER / "page.png")
         visit.close()
 
