@@ -164,7 +164,7 @@ def test_a_page_stays_below_its_bytes(failed: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(document, "MOST", 300_000)
     wrong = failed(np.zeros((16, 12)), np.ones((16, 12)), what="formula", formula="漢 * x")
     names = [f"{'漢' * 190} {number}" for number in range(100)]
-    cases = [make_case(name, "failed", comparisons=(wrong,), output={"e": "字" * 10**6}) for name in names]
+    cases = [make_case(name, "failed", comparisons=(wrong,), output={"e": "字" * 10**5}) for name in names]
     text = render(make_run(*cases), "html")
     assert 250_000 < sum(len(one) for one in text.encode().split(b"<script")[1:-1]) < 300_000
     assert len(json.loads(Reader(text).scripts[-2][1])["rows"]) == 100
