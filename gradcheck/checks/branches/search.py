@@ -290,7 +290,7 @@ def varies(case: Case, incoming: Value | None) -> bool:
 
 def _halfway(last: np.ndarray, array: np.ndarray) -> np.ndarray:
     """Back from where a step has led too far: of what curves, as `exp(x)` does, its slope says little there."""
-    return array if array.dtype.kind not in "fc" else (last + 0.5 * (array - last)).astype(array.dtype)
+    return array if array.dtype.kind not in "fc" else np.asarray(last + 0.5 * (array - last), array.dtype)
 
 
 def _are_finite(met: Sequence[Margin]) -> bool:
