@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.checks.options import Effort, Engines, Options, engines_of
-from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.result import CaseResult, RunResult, changed_in
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Loaded, Work
 from gradcheck.language.loader import load
@@ -90,7 +90,7 @@ def _with_cases(
     comes without."""
     for at, found in arrived:
         case = work[at]
-        yield at, replace(found, case=options.of(case).apply(case)) if isinstance(case, Case) else found
+        yield at, changed_in(found, case=options.of(case).apply(case)) if isinstance(case, Case) else found
 
 
 def _results(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import CaseResult, RunResult, Subject, Trial
+from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject, Trial
 from gradcheck.facts import fact
 
 
@@ -41,3 +44,18 @@ def test_the_highest_exit_code_wins(statuses: tuple[str, ...], code: int) -> Non
     cases = tuple(CaseResult(str(i), "f.yaml", "c", status) for i, status in enumerate(statuses))  # type: ignore[arg-type]
     assert RunResult(cases, 0.0, {}).exit_code == code
     assert RunResult(cases, 0.0, {}, interrupted=True).exit_code == 130
+
+
+def test_what_is_made_quickly_is_as_its_class_makes_it() -> None:
+    subject = Subject(ClaimKind.VALUE, "y", 1, "core", "torch")
+    quick, made = subject.passed(shape=(2,), elements=2), Comparison(subject, "passed", shape=(2,), elements=2)
+    assert (quick, repr(quick), hash(quick), replace(quick, atol=1.0)) == (
+        made,
+        repr(made),
+        hash(made),
+        replace(made, atol=1.0),
+    )
+    assert pickle.loads(pickle.dumps(quick)) == quick
+    assert subject.of("z", step=2) == replace(subject, tensor="z", step=2)
+    with pytest.raises(FrozenInstanceError):
+        quick.status = "failed"  # type: ignore[misc]

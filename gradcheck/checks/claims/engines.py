@@ -91,10 +91,14 @@ class _Pair:
     trial: Trial | None
     run: StatedTolerance | None
     _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
+    _any: Subject = field(init=False)
+
+    def __post_init__(self) -> None:
+        place = self.case.place
+        self._any = Subject(ClaimKind.VALUE, "", 0, self.engine, self.reference, place, "", self.trial)
 
     def subject(self, what: ClaimKind, name: str, step: int) -> Subject:
-        place = place_of(self.case, name)
-        return Subject(what, name, step, self.engine, self.reference, place, "", self.trial)
+        return self._any.of(name, what=what, step=step, place=place_of(self.case, name))
 
     def tolerance(self, array: np.ndarray | None) -> Tolerance:
         if array is None:
