@@ -18,9 +18,9 @@ from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
 from gradcheck.autograd.node import Form, Node, form_of
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.plans import Plan
-from gradcheck.autograd.prepared import spreading
 from gradcheck.autograd.pullback import fit, pull_arrays
 from gradcheck.autograd.settled import constant
+from gradcheck.autograd.straight import spreading
 
 #: The dtypes whose arithmetic needs no thought.
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))

@@ -1,12 +1,15 @@
 """Straight-line code: calls one after the other, written so that an array that nobody asks for again is written over.
 
 A ufunc that is given where to write needs no new array: for few numbers that is a third of its time, for many it saves
-the memory and what the system takes to clear it. The numbers are the same.
+the memory and what the system takes to clear it. The numbers are the same. So is an operand that is repeated spread out
+before, since NumPy takes longer to see how it is repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -70,3 +73,16 @@ def _needed(lines: Sequence[Line], kept: frozenset[str]) -> list[Line]:
 def _over(line: Line, free: dict[str, tuple[tuple[int, ...], str]], unused: set[str]) -> str:
     """The array that the line can write over; "" for none."""
     return next((s for s in sorted(unused) if line.operands and free.get(s) == line.kind), "")
+
+
+#: Of larger arrays the numbers take longer than what is to be said of them.
+SMALL = 1024
+
+
+@lru_cache(maxsize=1024)
+def spreading(shape: tuple[int, ...], target: tuple[int, ...]) -> np.ndarray | None:
+    """For each element of a small array of the target's shape, which one of an array of this shape it repeats; None
+    where that need not be said."""
+    if shape == target or not shape or not 0 < prod(target) <= SMALL:
+        return None
+    return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).copy()

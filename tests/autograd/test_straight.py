@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.straight import Line, written
+from gradcheck.autograd.straight import Line, spreading, written
 
 KIND = ((4,), "d")
 
@@ -71,3 +71,11 @@ def test_scalars_that_were_made_arrays_are_not_written_over() -> None:
 
 def test_what_nobody_asks_for_is_left_out() -> None:
     assert code(ufunc("t1", np.exp, "x"), ufunc("t2", np.negative, "x"), kept="t1") == ["t1 = exp(x)"]
+
+
+def test_what_is_repeated_is_told_of_small_arrays() -> None:
+    places = spreading((3, 1), (3, 4))
+    assert places is not None
+    column = np.arange(3.0)[:, None]
+    np.testing.assert_array_equal(column.take(places), np.broadcast_to(column, (3, 4)))
+    assert [spreading(*shapes) for shapes in (((2,), (2,)), ((), (2,)), ((1,), (0,)), ((1,), (9999,)))] == [None] * 4

@@ -16,9 +16,9 @@ import numpy as np
 from gradcheck.autograd.node import flat
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.prepared import pieces, reductions, shapes
-from gradcheck.autograd.prepared.entries import PREPARED, Function, spreading
+from gradcheck.autograd.prepared.entries import PREPARED, Function
 
-__all__ = ["are_defaults", "asks_for_values", "function_of", "pieces", "reductions", "shapes", "spreading"]
+__all__ = ["are_defaults", "asks_for_values", "function_of", "pieces", "reductions", "shapes"]
 
 
 def function_of(op: Any, args: Any) -> Function | None:

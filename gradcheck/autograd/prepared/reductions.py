@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, canonical, count
-from gradcheck.autograd.prepared.entries import PREPARED, Function, is_float, prepares, spreading
+from gradcheck.autograd.prepared.entries import PREPARED, Function, is_float, prepares
+from gradcheck.autograd.straight import spreading
 
 _sum: Any = np.add.reduce
 _max: Any = np.maximum.reduce
