@@ -209,3 +209,11 @@ def test_a_pass_may_begin_with_a_plain_number(variant: Variant) -> None:
     y = x * x
     engine.backward([y], [np.ones(2)], True)
     assert (y.grad.tolist(), x.grad.tolist()) == ([1, 1], [2, 4])
+
+
+def test_a_total_that_its_own_pass_refuses_is_a_lack(variant: Variant, check: Check) -> None:
+    total = "return type(self)(self.data.sum(), [("
+    refuse = ("gradient = None", "gradient = None\n        assert self.data.shape == (), 'scalars only'")
+    kind = variant((total, "return type(self)(self.data.sum().reshape(1), [("), NO_SEED, refuse)
+    assert check(kind, "inputs: {x: 3.0}\ngraph: {y: x * x}\n").status == "passed"
+    assert check(kind, "inputs: {x: [1, 2]}\ngraph: {y: x.sum()}\n").status == "unsupported"
