@@ -47,12 +47,14 @@ def test_mygrad_needs_no_adapter(mygrad: RunResult) -> None:
     assert mygrad.count("passed") > 60
     assert mygrad.count("crashed") == 0
     assert statuses(mygrad)["attention, step by step"] == "passed"
-    assert "linalg.inv" not in lacks(mygrad)
+    assert not {"exp", "matmul"} & lacks(mygrad)
 
 
 def test_mygrad_shares_gradients_at_ties_otherwise(mygrad: RunResult) -> None:
+    """And it raises where a single number is summed along its dimension 0 (mygrad 2.5)."""
     assert {name for name, status in statuses(mygrad).items() if status == "failed"} <= {
         "ties", "the larger of two, and ties", "kept dimensions and other precisions of reductions",
+        "reductions, at their edges, 1", "reductions, at their edges, 2",
     }  # fmt: skip
 
 

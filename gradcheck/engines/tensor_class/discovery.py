@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -118,3 +121,29 @@ def _has(tensor: Any, name: str) -> bool:
         return hasattr(tensor, name)
     except ANYTHING:
         return True
+
+
+def modules_of(api: Api) -> list[ModuleType]:
+    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names, which are
+    imported where they can be."""
+    homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
+    names: dict[str, None] = {}
+    for home in homes:
+        for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
+            if base and base != "builtins":
+                names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in dialects.SUBMODULES)))
+    return [module for name in names if (module := _module(name)) is not None]
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of this name; None where it is none that its package has."""
+    if name in sys.modules:
+        return sys.modules[name]
+    parent, _, short = name.rpartition(".")
+    folders = getattr(sys.modules.get(parent), "__path__", None)
+    if folders is None or not any(one.name == short for one in iter_modules(folders)):
+        return None
+    try:
+        return import_module(name)
+    except ANYTHING:  # what cannot be imported is not there
+        return None

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import operator
-import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
-from importlib import import_module
 from math import prod
-from pkgutil import iter_modules
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,9 +21,9 @@ from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
 from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
-from gradcheck.engines.tensor_class.dialects import SUBMODULES
+from gradcheck.engines.tensor_class.discovery import modules_of
 from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
-from gradcheck.engines.tensor_class.guard import ANYTHING, EngineError, Output, translating
+from gradcheck.engines.tensor_class.guard import EngineError, Output, is_deliberate, translating
 from gradcheck.engines.tensor_class.hypotheses import complex_is_right
 from gradcheck.engines.tensor_class.learning import capabilities_of
 from gradcheck.errors import GradcheckError, NonScalarBackward, Unsupported
@@ -43,7 +39,7 @@ class TensorClassEngine(ForeignEngine):
     lifts = True
 
     def __init__(self, api: Api, name: str) -> None:
-        super().__init__(name, api.name, Library((*_modules(api), api.tensor_type)))
+        super().__init__(name, api.name, Library((*modules_of(api), api.tensor_type)))
         self.api = api
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
@@ -195,8 +191,11 @@ class TensorClassEngine(ForeignEngine):
         found = self.raw_gradient(tensor)
         if found is None:
             return None
-        if found.ndim == 0 and tensor.ndim and (not found or any(tensor is one for one in self._started)):
-            return np.full(tensor.shape, found, tensor.dtype)  # the 0 that it began with, or the 1 that a pass did
+        is_seed = found.size == 1 and any(tensor is one for one in self._started)
+        if found.shape != tensor.shape and (is_seed or (found.ndim == 0 and not found)):
+            return np.full(
+                tensor.shape, found.item(), tensor.dtype
+            )  # the 0 it began with, or a pass's 1
         found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()
@@ -239,9 +238,21 @@ class TensorClassEngine(ForeignEngine):
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
             root.unread = root.unread or not self.capabilities.keeps_roots or self._was_started(root)
-            with translating("backward()"):
+            with self._refusing(start), translating("backward()"):
                 self.start(start, self.capabilities, seed, keep)
         self._spent = True
+
+    @contextmanager
+    def _refusing(self, start: Any) -> Iterator[None]:
+        """Raise Unsupported where the class itself refuses to begin at one element of other dimensions than its own
+        totals have."""
+        try:
+            yield
+        except EngineError as error:
+            shape, refused = np.shape(self.values_of(start)), error.__cause__
+            if prod(shape) != 1 or shape == self.capabilities.total or refused is None or not is_deliberate(refused):
+                raise
+            raise Unsupported(error.message, lacks=f"passes from a tensor of shape {list(shape)}") from error
 
     def _was_started(self, root: WrappedTensor) -> bool:
         """Whether an earlier pass has started from a tensor, and this one sets its gradient anew."""
@@ -308,29 +319,3 @@ class TensorClassEngine(ForeignEngine):
                 term.sum() if term.ndim and (len(roots) > 1 or not self.capabilities.starts_with_ones) else term
             )
         return reduce(operator.add, terms)
-
-
-def _modules(api: Api) -> list[ModuleType]:
-    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names, which are
-    imported where they can be."""
-    homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
-    names: dict[str, None] = {}
-    for home in homes:
-        for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
-            if base and base != "builtins":
-                names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in SUBMODULES)))
-    return [module for name in names if (module := _module(name)) is not None]
-
-
-def _module(name: str) -> ModuleType | None:
-    """The module of this name; None where it is none that its package has."""
-    if name in sys.modules:
-        return sys.modules[name]
-    parent, _, short = name.rpartition(".")
-    folders = getattr(sys.modules.get(parent), "__path__", None)
-    if folders is None or not any(one.name == short for one in iter_modules(folders)):
-        return None
-    try:
-        return import_module(name)
-    except ANYTHING:  # what cannot be imported is not there
-        return None

@@ -198,10 +198,14 @@ def test_gradients_of_complex_numbers_in_another_convention_are_not_judged(varia
     assert check(other, "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 2]}\n").status == "passed"
 
 
-def test_a_pass_may_begin_with_a_plain_number(variant: Variant) -> None:
+@pytest.mark.parametrize("number", ["1.0", "[1.0]"])
+def test_a_pass_may_begin_with_a_plain_number(variant: Variant, number: str) -> None:
     """`self.grad = 1` at a root of several numbers, as at single ones."""
     seeding = ("if gradient is None and self.data.size != 1:", "if False:")
-    one = ("return np.ones_like(self.data) if gradient is None else np.asarray(gradient)", "return np.asarray(1.0)")
+    one = (
+        "return np.ones_like(self.data) if gradient is None else np.asarray(gradient)",
+        f"return np.asarray({number})",
+    )
     kind = variant(NO_SEED, seeding, one)
     engine = adapt(kind, "mine")
     assert engine.capabilities.starts_with_ones
@@ -209,3 +213,11 @@ def test_a_pass_may_begin_with_a_plain_number(variant: Variant) -> None:
     y = x * x
     engine.backward([y], [np.ones(2)], True)
     assert (y.grad.tolist(), x.grad.tolist()) == ([1, 1], [2, 4])
+
+
+def test_a_total_that_its_own_pass_refuses_is_a_lack(variant: Variant, check: Check) -> None:
+    total = "return type(self)(self.data.sum(), [("
+    refuse = ("gradient = None", "gradient = None\n        assert self.data.shape == (), 'scalars only'")
+    kind = variant((total, "return type(self)(self.data.sum().reshape(1), [("), NO_SEED, refuse)
+    assert check(kind, "inputs: {x: 3.0}\ngraph: {y: x * x}\n").status == "passed"
+    assert check(kind, "inputs: {x: [1, 2]}\ngraph: {y: x.sum()}\n").status == "unsupported"
