@@ -350,3 +350,14 @@ def test_sizes_that_no_shape_shows_are_told() -> None:
     found = counterexample(case, "x", claim("2 * x / 4"))
     assert found is not None
     assert list(found.unseen) == ["n"]
+
+
+def test_a_shape_that_comes_of_what_is_written_out_is_no_counterexample() -> None:
+    """The constant has three elements, and broadcasts what has one."""
+    case = case_of("{dims: {n: 3}, inputs: {x: 'randn(n)'}, constants: {m: [1, 2, 3]}, graph: {y: sum(x * m)}}")
+    wrong = claim("2 * m")
+    assert (found := counterexample(case, "x", wrong)) is not None
+    assert found.index is None
+    shown = counterexample(case, "x", wrong, of_shape=False)
+    assert shown is not None
+    assert (shown.inputs["x"].shape, shown.index is None) == ((3,), False)

@@ -88,7 +88,8 @@ def _mended(suggester: Suggester, step: str, using: Sequence[_Formula], claims: 
     if shape is None or sum(1 for _ in pool.positions(root)) > MAX_PARTS:
         return None
     before = replace(case, let=dict(list(case.let.items())[: list(case.let).index(step)]))
-    operands = operands_of(pool, before, step, (), scopes[:SCOPES])
+    derived = [expr for name, _ in using for expr in suggester.derived.get(name, ())]  # with what may be missing
+    operands = operands_of(pool, before, step, derived, scopes[:SCOPES])
     fitting: list[tuple[float, int, str]] = []
     seen = {root}
     for part, _, cost in edits(pool, operands, root):

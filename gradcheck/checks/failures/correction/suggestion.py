@@ -255,7 +255,7 @@ def refute(context: Context) -> None:
     for place, c, claim in wrong_formulas(context):
         if _has_wrong_shape(c) or budget.is_spent or _is_wrong_at_kinks_alone(context, c):
             continue
-        shown = counterexample(mended(context, c), c.tensor, claim, Budget(WORK, within=budget))
+        shown = counterexample(mended(context, c), c.tensor, claim, Budget(WORK, within=budget), of_shape=False)
         if shown is not None:
             _tell(context, place, Diagnosis("counterexample", as_fact(shown, c.tensor)))
 

@@ -60,6 +60,8 @@ class _Text:
             yield from self._with_group(above)
         grouped = self._grouped(span)
         if grouped is not None:
+            if not new.children:  # `g` for `(1 - g)`
+                yield Edit(*grouped, instead)
             yield Edit(*grouped, f"({instead})")
         keyword = _KEYWORD.search(self.text, 0, span[0])
         if keyword is not None:

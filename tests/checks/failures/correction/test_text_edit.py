@@ -24,6 +24,7 @@ from gradcheck.language.expr.parser import parse
         ("exp(a - b)", "exp(b - a)", "a - b", "b - a"),
         ("a.sum() / x.shape[0]", "a.sum() / x.shape[1]", "0", "1"),
         ("sigmoid(x[:, :d]) * x", "sigmoid(x[:, d:]) * x", ":d", "d:"),
+        ("x * (1 - g)", "x * g", "(1 - g)", "g"),
         ("cat([a, -b])", "cat([-b, a])", "[a, -b]", "[-b, a]"),
         ("x * y.exp()", "x * exp(-y)", "y", "(-y)"),
         ("größe * é", "größe * 2 * é", "größe", "größe * 2"),
