@@ -12,6 +12,7 @@ from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.exact.tracker import BOUND
+from tests.conftest import WithRules
 from tests.oracles.exact.small import claim, problem, proofs_of, status
 from tests.paths import THEMES
 
@@ -339,3 +340,12 @@ def test_claims_do_not_disturb_each_other() -> None:
 def test_the_same_seed_gives_the_same_proof() -> None:
     of = problem({"x": (4,)}, {"y": "(exp(x) * x).sum()"})
     assert proofs_of(of, "x", "exp(x) * (1 + x)", "exp(x)") == proofs_of(of, "x", "exp(x) * (1 + x)", "exp(x)")
+
+
+def test_a_formula_made_of_a_wrong_gradient_of_the_core_is_not_decided(with_rules: WithRules) -> None:
+    """All that it speaks of are looked at together, and the first that is wrong is named."""
+    with_rules("exp", lambda g, y, x: 2 * g * y)
+    of = problem({"x": (3,)}, {"h": "x * x", "k": "exp(h)", "l": "k * k", "y": "l.sum()"})
+    (proof,) = proofs_of(of, "x", "2 * x * grad(h) + 0 * grad(k) + 0 * grad(l)")
+    assert (proof.status, proof.why) == ("unsupported", fact("exact_core_gradient", tensor="h"))
+    assert status(of, "k", "2 * k * grad(l)") == "proved"

@@ -114,8 +114,11 @@ class ExpressionPool:
     def _compute(self, part: int) -> Any:
         values = [self._values[child] for child in self.children[part]]
         self.work += 1
-        if any(value is BROKEN for value in values):
-            return BROKEN
+        elements = 0
+        for value in values:
+            if value is BROKEN:
+                return BROKEN
+            elements += value.size if type(value) is np.ndarray else 0
         node = self.exprs[part]
         try:
             if not values:
@@ -123,7 +126,7 @@ class ExpressionPool:
             found = evaluate_node(node, values, max_elements=MAX_ELEMENTS)
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
             return BROKEN
-        elements = sum(value.size for value in (*values, found) if isinstance(value, np.ndarray))
+        elements += found.size if type(found) is np.ndarray else 0
         self.work += elements // _ELEMENTS_A_CALL
         return found
 

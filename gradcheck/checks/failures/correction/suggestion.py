@@ -37,7 +37,7 @@ from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, count
 from gradcheck.oracles.numeric.work import Budget
 
 #: The budgets of the searches (see `Search`) for one formula, and for all of a case.
-EACH, ALL = 45_000, 135_000
+EACH, ALL = 42_000, 126_000
 #: How many formulas that fit are tidied, and how many of these are verified, the likeliest first; one that holds is
 #: shown.
 MOST_TIDIED, MOST_VERIFIED = 24, 12
