@@ -30,7 +30,7 @@ from gradcheck.checks.expected_failure import judged
 from gradcheck.checks.failures import kinks
 from gradcheck.checks.implementations import examine as implementations
 from gradcheck.checks.implementations.examine import Found
-from gradcheck.checks.implementations.own_case import with_incoming
+from gradcheck.checks.implementations.own_case import as_asked
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import own_dtype as engine_dtype
@@ -77,7 +77,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     if not engines.only(case.only).tested:
         return result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_theirs(case, options, engines)
-    case = with_incoming(case, options.seed)
+    case = as_asked(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
             context = examine(_alone(case), options, engines)

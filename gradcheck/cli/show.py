@@ -46,7 +46,7 @@ def explain(
     and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
     from gradcheck.checks.derivation import explain as derive
-    from gradcheck.checks.implementations.own_case import with_incoming
+    from gradcheck.checks.implementations.own_case import as_asked
     from gradcheck.checks.memory import memory_limit
     from gradcheck.cli.select import select, tell_errors
     from gradcheck.reports.commands.explain import render
@@ -54,7 +54,7 @@ def explain(
     selection = select(paths, keyword, tags)
     for number, case in enumerate(selection.cases):
         with memory_limit(further["memory"]):
-            asked = with_incoming(case, further["seed"])
+            asked = as_asked(case, further["seed"])
             text = render(derive(asked, further["seed"], expand=expand or None), format, width())
         write_stdout(("\n" if number else "") + text)
     return tell_errors(selection)
@@ -75,7 +75,7 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
     order. The engine is gradcheck's own.
     """
-    from gradcheck.checks.implementations.own_case import with_incoming
+    from gradcheck.checks.implementations.own_case import as_asked
     from gradcheck.checks.memory import memory_limit
     from gradcheck.cli.select import select_one
     from gradcheck.engines.trace import trace_case
@@ -83,7 +83,7 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
 
     chosen = select_one(case)
     with memory_limit(further["memory"]):
-        chosen = with_incoming(chosen, further["seed"])
+        chosen = as_asked(chosen, further["seed"])
         traced = trace_case(draw(chosen, further["seed"]))
         explained = _explained(chosen, further["seed"])
     _check(traced, step, tensor)

@@ -7,7 +7,7 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.examine import engine_of
-from gradcheck.checks.implementations.own_case import with_incoming
+from gradcheck.checks.implementations.own_case import as_asked
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import GradcheckError
@@ -18,7 +18,7 @@ def in_python(case: Case, result: CaseResult, options: Options, engines: Engines
     """The call of the case's code at the case's own numbers, and what comes out; empty where it cannot be written."""
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
-            return _written(with_incoming(case, options.seed), result, options, engines)
+            return _written(as_asked(case, options.seed), result, options, engines)
     except (GradcheckError, KeyError, TypeError):
         return ""
 

@@ -73,11 +73,14 @@ def of_second_order(case: Case, problem: Problem) -> Case:
     return replace(case, inputs={**case.inputs, **incoming}, graph=graph, steps=(step,), generalize=None)
 
 
+def as_asked(case: Case, seed: int | None) -> Case:
+    """The case as it is run: `with_incoming` gradients where it names code."""
+    return with_incoming(case, seed) if case.implementations else case
+
+
 def with_incoming(case: Case, seed: int | None) -> Case:
     """The case with random incoming gradients where it says nothing of a backward pass, and its last entry is not one
-    number: that is nothing to ask of somebody who names their code. Any case without code as it is."""
-    if not case.implementations:
-        return case
+    number: that is nothing to ask of somebody who names their code."""
     last = list(case.graph)[-1]
     (*others, step) = case.steps
     if others or dict(step.roots) != {last: None} or step.raises:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from gradcheck.engines.implementation.engine import Implementation
 
 SUBSETS = ("only_input", "all_but_input")
+#: What a case does not ask for.
+BEYOND = ("empty", "no_dimensions")
 #: All names of questions.
 MANNERS = (
     *("backward_again", "called_in_between", *SUBSETS, "one_output", "no_grad", "no_gradients", "apart"),
     *("incoming_strided", "incoming_sliced", "incoming_expanded", "incoming_rows"),
-    *("inputs_strided", "inputs_sliced", "inputs_expanded", "empty", "no_dimensions"),
+    *("inputs_strided", "inputs_sliced", "inputs_expanded", *BEYOND),
 )
 #: Of so many inputs at most each is tried alone.
 _MOST_INPUTS = 6

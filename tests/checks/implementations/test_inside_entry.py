@@ -38,7 +38,7 @@ def test_they_are_named(backward: Any, tensor: str, kind: str) -> None:
 
 def test_what_is_no_known_mistake_stays_unknown() -> None:
     def backward(g: Any, c: Any) -> Any:
-        return (g * (1 - c[2] ** 2)) @ c[1].T + 2 * g + np.sin(7 * c[0]), c[0].T @ (g * (1 - c[2] ** 2))
+        return (g * (1 - c[2] ** 2)) @ c[1].T + g * (2 + np.sin(7 * c[0])), c[0].T @ (g * (1 - c[2] ** 2))
 
     (found,) = run(with_code(CASE, (forward, backward)), allow_code=True).cases
     assert {d.kind for c in found.comparisons for d in c.diagnoses} == {"unknown"}

@@ -33,7 +33,7 @@ def kinds_of(wrong: Any) -> set[str]:
     [
         (lambda g, c: right(g, c)[:, [1, 0, 3, 2]] if g.shape[1] == 4 else right(g, c)[:, ::-1], "reshaped"),
         (lambda g, c: right(g, c).ravel()[np.argsort(np.sin(np.arange(g.size)))].reshape(g.shape), "reshaped"),
-        (lambda g, c: np.where(np.arange(g.shape[0])[:, None] % 2, right(g, c), 0), "branch"),
+        (lambda g, c: np.where(np.arange(g.shape[0])[:, None] % 2, right(g, c), 0), "use_dropped"),
         (lambda g, c: np.where(c[0] > 0, right(g, c), 0.25 * right(g, c)), "branch"),
         (lambda g, c: np.abs(right(g, c)), "sign"),
         (lambda g, c: right(g, c) * c[1] ** 2, "factor_of_tensor"),
