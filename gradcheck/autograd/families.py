@@ -92,7 +92,7 @@ FAMILIES: dict[str, str] = {
         block_diag cartesian_prod combinations corrcoef cov cross linalg.cross linear_cross_entropy pdist
     """,
     "on_demand.copies": """
-        alias_copy broadcast_tensors diagonal_copy dsplit expand_copy hsplit meshgrid narrow_copy
+        alias_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit meshgrid narrow_copy
         permute_copy resolve_conj resolve_neg split_with_sizes split_with_sizes_copy squeeze_copy t_copy
         transpose_copy unbind_copy unsafe_chunk unsafe_split unsqueeze_copy view_copy vsplit
     """,
@@ -149,6 +149,7 @@ FAMILIES: dict[str, str] = {
         digamma erfinv i0 lgamma mvlgamma polygamma special.digamma special.entr special.erfcx
         special.erfinv special.gammaln special.i0 special.i0e special.i1 special.i1e special.log_ndtr
         special.multigammaln special.ndtr special.ndtri special.polygamma special.psi special.xlog1py
+        special.zeta
     """,
     "on_demand.triangular_factors": """
         linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.qr lu lu_packed lu_pivots
