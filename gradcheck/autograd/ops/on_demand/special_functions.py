@@ -77,7 +77,7 @@ def mvlgamma(input: Any, p: int) -> Any:
 
 @elementwise(
     (None, lambda g, y, x, q: g * (-x * zeta(x + 1, q))), name="special.zeta", floating=True, takes="f",
-    method=False, domain=(), samples="{}(tensor([1.5, 2.0, 4.0]), uniform(0.5, 3, [2, 3]))",
+    method=False, domain=(), samples="{}(3, uniform(0.5, 3, [2])); {}(1.5, uniform(0.5, 3, [2, 3]))",
 )  # fmt: skip
 def zeta(input: Any, other: Any) -> Any:
     """The sum of `(other + k) ** -input` over all `k` from 0 on; by `input` it has no derivative here, nor in torch."""
