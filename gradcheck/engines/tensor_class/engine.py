@@ -193,9 +193,7 @@ class TensorClassEngine(ForeignEngine):
             return None
         is_seed = found.size == 1 and any(tensor is one for one in self._started)
         if found.shape != tensor.shape and (is_seed or (found.ndim == 0 and not found)):
-            return np.full(
-                tensor.shape, found.item(), tensor.dtype
-            )  # the 0 it began with, or a pass's 1
+            return np.full(tensor.shape, found.item(), tensor.dtype)  # the 0 it began with, or a pass's 1
         found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()
