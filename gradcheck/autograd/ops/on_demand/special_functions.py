@@ -75,8 +75,12 @@ def mvlgamma(input: Any, p: int) -> Any:
     return ops.sum(lgamma(shifted), -1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
+def _of_zeta(g: Any, y: Any, x: Any, q: Any) -> Any:
+    return g * (-x * zeta(x + 1, q))
+
+
 @elementwise(
-    (None, lambda g, y, x, q: g * (-x * zeta(x + 1, q))), name="special.zeta", floating=True, takes="f",
+    (None, _of_zeta), name="special.zeta", floating=True, takes="f",
     method=False, domain=(), samples="{}(3, uniform(0.5, 3, [2])); {}(1.5, uniform(0.5, 3, [2, 3]))",
 )  # fmt: skip
 def zeta(input: Any, other: Any) -> Any:
