@@ -9,8 +9,9 @@ ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
 DOCS = ROOT / "docs"
 #: The cases by which every part of gradcheck is tested in depth: all but the cookbook's, which are many more, of a few
-#: kinds, and have tests of their own.
-THEMES = [f"cases/{path.name}" for path in sorted(CASES.iterdir()) if path.is_dir() and path.name != "cookbook"]
+#: kinds, and have tests of their own, and but the edges of all ops, which are for the run.
+_OTHERS = ("cookbook", "edges")
+THEMES = [f"cases/{path.name}" for path in sorted(CASES.iterdir()) if path.is_dir() and path.name not in _OTHERS]
 WRONG_ENGINES = ROOT / "tests" / "engines" / "wrong"
 
 

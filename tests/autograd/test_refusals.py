@@ -1,6 +1,6 @@
 """What torch refuses is refused: arguments that mean nothing, a little beyond those that do.
 
-What is refused by a kind that a case can name stands in `cases/steps/more-refusals.yaml`; these are the others.
+What is refused by a kind that a case can name stands in `cases/edges/refusals.yaml`; these are the others.
 """
 
 from __future__ import annotations

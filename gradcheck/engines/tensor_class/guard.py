@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 
-from gradcheck.engines.base import Evaluation, State, as_tensor_error
+from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
 
@@ -31,8 +31,6 @@ class EndlessRecursion(TensorError):
 ANYTHING = (Exception, SystemExit)
 #: Exceptions of code that meant something else; no engine refuses a request in these words.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
-#: What a class lacks that lets pass what torch refuses: a convention, and no wrong gradient.
-_REFUSALS = "refusals of what torch refuses"
 #: Characters kept; what an endless loop prints beyond them is lost.
 LIMIT = 10_000
 
@@ -79,25 +77,17 @@ def said(error: BaseException) -> str:
 
 def as_asked(case: Case, evaluation: Evaluation) -> Evaluation:
     """The same, where an exception is taken for the kind of error that its step asks for: an engine's own exceptions
-    have no kinds, and a refusal is a refusal. Where nothing is refused, that cannot be asked of the engine."""
-    states: list[State] = []
-    for step, state in zip(case.steps, evaluation.states, strict=False):
-        if step.raises and not state.error:
-            states.append(_let_pass(step.raises, state))
-            return replace(evaluation, states=tuple(states), error=states[-1].error)
-        states.append(replace(state, error=_meant(step, state.error)) if state.error else state)
+    have no kinds, and a refusal is a refusal."""
+    states = tuple(
+        replace(state, error=_meant(step, state.error)) if state.error else state
+        for step, state in zip(case.steps, evaluation.states, strict=False)
+    )
     error = evaluation.error
     if error is not None and not states and case.steps:
         error = _meant(case.steps[0], error)
     elif states and error is evaluation.states[-1].error:
         error = states[-1].error
-    return replace(evaluation, states=tuple(states), error=error)
-
-
-def _let_pass(refusal: str, state: State) -> State:
-    """After a step that should have raised: what it left behind is not looked at."""
-    said = f"it does not refuse what torch does: {refusal.replace('_', ' ')}"
-    return State(state.values, {}, as_tensor_error(Unsupported(said, lacks=_REFUSALS)), frozenset(state.gradients))
+    return replace(evaluation, states=states, error=error)
 
 
 def _meant(step: Step, error: TensorError) -> TensorError:

@@ -176,15 +176,6 @@ def test_what_a_class_prints_while_it_is_looked_at_is_dropped(
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_a_class_does_not_refuse_is_a_lack(variant: Variant, check: Check) -> None:
-    seeding = ("if gradient is None and self.data.size != 1:", "if False:")
-    text = "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nsteps: [{backward: y, raises: non_scalar_backward}]\n"
-    assert check(variant(), text).status == "passed"
-    found = check(variant(seeding), text)
-    assert found.status == "unsupported"
-    assert {c.lacks for c in found.comparisons if c.lacks} == {"refusals of what torch refuses"}
-
-
 def test_one_element_of_two_dimensions_may_need_its_gradient(variant: Variant, check: Check) -> None:
     seeding = ("if gradient is None and self.data.size != 1:", "if gradient is None and self.data.ndim:")
     assert check(variant(seeding), "inputs: {x: [[2]]}\ngraph: {y: x * x}\n").status == "passed"
