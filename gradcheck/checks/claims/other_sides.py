@@ -96,9 +96,14 @@ class OtherSides:
                     self._hidden.append(goal)
 
     def _from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
-        """From numbers so small that nothing is saturated but by what is compared, where nothing has shown."""
-        is_stated = goal[0].owner not in self.case.graph and not goal[0].whole
-        if is_stated and (coverage.is_hidden(*goal) or not coverage.is_visited(*goal)):
+        """From numbers so small that nothing is saturated but by what is compared, where nothing has shown; also where
+        no point is on that side but such at which rounding or an overflow may explain all."""
+        if coverage.is_visited(*goal):
+            is_wanted = coverage.is_hidden(*goal)
+        else:
+            is_stated = goal[0].owner not in self.case.graph and not goal[0].whole
+            is_wanted = is_stated and any(point.is_blurred for point in self.points.elsewhere)
+        if is_wanted:
             sizes = self.points.own.problem.sizes
             point = self.points.sized(sizes, self._count + 1, 1, "tiny")
             if point is not None and not unusable(point):
