@@ -28,6 +28,8 @@ WORTH_IT = 16
 MOST_KINDS = 1000
 #: Of larger arrays only elementwise ops have plans: others may hold masks and places as large.
 MOST_ELEMENTS = 1 << 14
+#: What is made of more tensors costs more to prepare than it can save.
+MOST_TENSORS = 32
 _FLOAT64 = np.dtype(np.float64)
 _PLAIN = frozenset((int, bool, str, NoneType, EllipsisType))
 
@@ -220,7 +222,7 @@ def prepared(kind: type[Node], op: Op, bound: tuple[Any, ...]) -> Callable[..., 
     if any(parameter.name == "generator" for parameter in op.parameters):
         return None
     places, leaves = list(places_of(op, bound)), nodes_in(bound)
-    if len(places) < len(leaves) and not op.composite:
+    if len(leaves) > MOST_TENSORS or (len(places) < len(leaves) and not op.composite):
         return None
     arrays = [leaf.data for leaf in leaves]
     if not leaves or any(type(array) is not np.ndarray or array.dtype not in DTYPES for array in arrays):

@@ -283,3 +283,12 @@ def test_a_rule_that_is_exchanged_is_used(with_rules: Any) -> None:
     (found,) = grad(ops.exp(x), x, np.ones(2))
     assert found is not None
     assert found.tolist() == [7, 7]
+
+
+def test_what_is_made_of_very_many_tensors_has_no_plan() -> None:
+    """To prepare one for a thousand took ten seconds."""
+    few, many = [leaf(2)] * 3, [leaf(2)] * (plans.MOST_TENSORS + 1)
+    before = len(ops.stack.plans)
+    often(lambda: ops.stack(few))
+    often(lambda: ops.stack(many))
+    assert len(ops.stack.plans) == before + 1

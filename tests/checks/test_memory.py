@@ -44,7 +44,7 @@ def test_what_goes_beyond_is_refused_and_the_limit_is_taken_back() -> None:
     with memory_limit(50_000_000):
         assert np.ones(2_000_000).size
         with pytest.raises(MemoryError):
-            np.ones(10_000_000)
+            np.ones(100_000_000)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
     assert np.ones(10_000_000).size
 
