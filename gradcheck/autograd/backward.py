@@ -172,8 +172,19 @@ def sweep(
     return found
 
 
-#: How many refer to an object; where that is not counted, too many.
-_references = getattr(sys, "getrefcount", lambda _: 0)
+#: How many refer to an object; where that is not counted, no number that means anything.
+_references = getattr(sys, "getrefcount", lambda _: -1)
+
+
+def _of_one_holder() -> int:
+    """What `_references` counts of an array that a dictionary and a local name hold: versions of Python differ in
+    whether handing it over counts."""
+    sums: dict[int, Any] = {0: np.zeros(1)}
+    total = sums[0]
+    return max(_references(total), 0)
+
+
+_ALONE = _of_one_holder()
 
 
 class _Arrivals:
@@ -205,7 +216,7 @@ class _Arrivals:
             return
         sums = self._sums
         total = sums[node]
-        if type(total) is np.ndarray and total.base is None and _references(total) == 3:  # sums, total, an argument
+        if type(total) is np.ndarray and total.base is None and _references(total) == _ALONE:
             total += share
         else:
             sums[node] = total + share

@@ -101,8 +101,7 @@ class OtherSides:
         if coverage.is_visited(*goal):
             is_wanted = coverage.is_hidden(*goal)
         else:
-            is_stated = goal[0].owner not in self.case.graph and not goal[0].whole
-            is_wanted = is_stated and any(point.is_blurred for point in self.points.elsewhere)
+            is_wanted = self._is_stated(goal) and any(point.is_blurred for point in self.points.elsewhere)
         if is_wanted:
             sizes = self.points.own.problem.sizes
             point = self.points.sized(sizes, self._count + 1, 1, "tiny")
@@ -111,11 +110,15 @@ class OtherSides:
 
     def _louder(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """Under incoming gradients of other sizes, where that brings a claim to the side."""
-        if goal[0].owner not in self.case.graph and not goal[0].whole:
+        if self._is_stated(goal):
             for problem in scaled_incoming(self.points.own.problem):
                 point = self.points.branch(problem, self._count + 1)
                 if not unusable(point) and goal[1] in coverage.sides_at(point).get(goal[0], ()):
                     yield problem
+
+    def _is_stated(self, goal: Goal) -> bool:
+        """Whether a claim compares element by element there, and not the graph."""
+        return goal[0].owner not in self.case.graph and not goal[0].whole
 
     def _small(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Sizes of at most 2, at which much is met by luck."""
