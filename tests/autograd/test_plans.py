@@ -259,6 +259,17 @@ def test_sums_are_written_over_where_nobody_else_holds_them() -> None:
     assert x.grad.tolist() == [[6] * 3] * 2
 
 
+def test_a_sum_that_one_other_holds_is_not_written_over() -> None:
+    """When `y` has its second contribution, the retained gradient of `z` alone holds the first beside the sweep."""
+    x = leaf(2, 3)
+    y = x * 1.0
+    z = (y * 2.0) * (y * 3.0) + y
+    z.retain_grad()
+    (z * 3.0).backward(np.ones((2, 3)))
+    assert z.grad is not None
+    assert z.grad.tolist() == [[3] * 3] * 2
+
+
 def test_no_warning_comes_out_of_a_plan() -> None:
     x = Tensor(np.array([-1.0, 0.0]), requires_grad=True)
     with warnings.catch_warnings():
