@@ -32,8 +32,6 @@ FILES = sorted(
 #: Cases that do not take their own formulas, and why.
 NOT_TAKEN = {
     "running statistics": "v is what the entries before have made of it, which no formula can name: none is handed out",
-    "which triangle of a symmetric matrix is read": "V was a reflection at every point: taken for V.T",
-    "by the factor of Cholesky": "torch hands l gradients of the triangle that is not read, too",
 }
 #: What a document says about gradients as formulas, which the pasted ones replace.
 _CLAIMS = re.compile(r"^(let|formulas|wrong_formulas|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)

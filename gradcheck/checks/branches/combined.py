@@ -45,6 +45,7 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
             found = [problem for search in searches if (problem := search.find(*pair)) is not None]
             if not found and all(seen[0][site].is_stated for site, _ in pair):
                 found = [*_one_by_one(searches[0], points[0], pair)]
+                found = found or [problem for problem in (searches[0].along(*pair),) if problem is not None]
             yield from found or _otherwise_incoming(places, pair)
 
 

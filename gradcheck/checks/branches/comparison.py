@@ -8,7 +8,22 @@ import numpy as np
 
 from gradcheck.autograd.tensor import Tensor
 
-EQUAL = frozenset(("eq", "ne"))
+#: What asks whether numbers are equal, or whether they are 0.
+EQUAL = frozenset(
+    (
+        "eq",
+        "ne",
+        "isclose",
+        "to",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "any",
+        "all",
+        "count_nonzero",
+    )
+)
 #: A threshold below this is there for numbers' sake: nobody means to derive what is beyond it.
 _GUARD = 1e-5
 

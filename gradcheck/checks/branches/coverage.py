@@ -7,13 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
+from gradcheck.checks.branches.compared import ROUNDING, TURNED
 from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.showing import showing
-from gradcheck.checks.branches.sites import branching, margins_at, sides, touches
+from gradcheck.checks.branches.sites import branching, claims_of, margins_at, sides, touches
 from gradcheck.checks.points import Point, is_telling
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
+from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
 #: Comparisons beyond these are not searched for their other sides; searches begin at so many points.
@@ -35,6 +37,7 @@ class BranchCoverage:
         self._visited: dict[Site, set[int]] = {}
         self._guards: dict[Site, bool] = {}  # whether a comparison only guards against a division by 0
         self._showing: dict[Site, set[int]] = {}  # of what claims state: the sides that have shown
+        self._compared = {name: TURNED.intersection(ops_in(claim.expr)) for name, claim in claims_of(case)}
         self._points: list[Point] = []
 
     def visit(self, points: Sequence[Point], goal: tuple[Site, int] | None = None) -> bool:
@@ -151,8 +154,6 @@ class BranchCoverage:
         """Problems with numbers on this side, from several points; where none of them tells, with half of the numbers
         as they were."""
         is_reached = False
-        if site.whole:
-            return
         if self.is_hidden(site, side) and site.op not in EQUAL:  # all elements, of which some may matter
             found = (search.find((site, 2 * side)) for search in self._searches[:2])
             yield from (problem for problem in found if problem is not None)
@@ -162,11 +163,21 @@ class BranchCoverage:
                 is_reached = True
                 yield problem
             elif number and not is_reached:  # from two points in vain
-                return
+                break
+        if not is_reached and self._has_no_slope(site):
+            problem = self._searches[0].along((site, side))
+            if problem is not None:
+                yield problem
         for half in (1, 2) if is_reached else ():
             problem = self._searches[0].find((site, side), half=half)
             if problem is not None:
                 yield problem
+
+    def _has_no_slope(self, site: Site) -> bool:
+        """Whether what is compared may be flat, or its slope lead astray: in claims anything may be composed."""
+        if site.owner in self._graph:
+            return not ROUNDING.isdisjoint(ops_in(self._graph[site.owner].expr))
+        return site.op == "to" or site.op in self._compared.get(site.owner, ())
 
     def reach_from(self, point: Point, site: Site, side: int) -> Iterator[Problem]:
         """The same from one more point."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.branches.search import varies
+from gradcheck.checks.branches.parts import varies
 from gradcheck.language.case import Case, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.trials import is_rigid

@@ -11,8 +11,11 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.comparison import as_array
+from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.random import RANDOM
+from gradcheck.language.expr.nodes import Call
+from gradcheck.language.random import RANDOM, is_free
+from gradcheck.language.trials import is_rigid
 
 #: Creators whose elements lie between 0 and 1, and those that state their bounds.
 _UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
@@ -47,3 +50,11 @@ class Parts(NumPy):
             limits = [float(as_array(limit)) for limit in args[first : first + 2] if np.ndim(as_array(limit)) == 0]
             self._bounds[part] = (limits[0], limits[1]) if len(limits) == 2 else (-np.inf, np.inf)
         return self._tensors[part]
+
+
+def varies(case: Case, incoming: Value | None) -> bool:
+    """Whether an incoming gradient is drawn at random by itself, or written out, so that a claim must hold for all."""
+    if incoming is None or incoming.expr is None:
+        return is_rigid(case, incoming)
+    is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
+    return is_free(incoming) or is_drawn or is_rigid(case, incoming)

@@ -10,9 +10,9 @@ leaves is made again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,17 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.aims import Aims, Goal, are_on
+from gradcheck.checks.branches.along import Path, along
 from gradcheck.checks.branches.comparison import Margin
-from gradcheck.checks.branches.parts import STATED, Part, Parts
-from gradcheck.checks.branches.sites import ROUNDING, claims_of, in_enough_digits, margins
+from gradcheck.checks.branches.parts import STATED, Part, Parts, varies
+from gradcheck.checks.branches.sites import claims_of, in_enough_digits, margins
 from gradcheck.engines.raised import raise_array
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Case, Value
+from gradcheck.language.case import Value
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free, stream
+from gradcheck.language.random import is_free, stream
 from gradcheck.language.sampling import in_file_order, random_parts
 from gradcheck.language.trials import Variation, is_rigid
 
@@ -67,7 +67,7 @@ class BranchSearch:
         self._fixed = {name: leaves[name] for name in self._values}
         self._bounds: dict[Part, tuple[float, float]] = {}
         self._start = {**self._drawn(), **self._incoming()}
-        self._half, self._follows = 0, False
+        self._half = 0
         self._moving = {part for part, array in self._start.items() if array.dtype.kind in "fc"}
         self._reduced: dict[frozenset[str], Problem] = {}
 
@@ -109,17 +109,36 @@ class BranchSearch:
         is_beyond = any(site.sign_of(side) for site, side in goals)  # where all are to be 0, that is one aim
         aims = _BEYOND if is_beyond else _BEYOND[:1]
         found = next((found for beyond in aims if (found := self._search(goals, beyond)) is not None), None)
-        if found is None and self._has_rounding:
-            self._follows = True
-            found = self._search(goals, aims[0])
-            self._follows = False
         return found if found is not None or not is_beyond else self._by_incoming(goals)
 
-    @cached_property
-    def _has_rounding(self) -> bool:
-        case = self.problem.case
-        stated = (*case.graph.values(), *(claim for _, claim in claims_of(case)))
-        return any(not ROUNDING.isdisjoint(ops_in(claim.expr)) for claim in stated)
+    def along(self, *goals: Goal) -> Problem | None:
+        """The same without slopes: on paths on which all numbers grow, or some of them move."""
+        if not self._moving or sum(array.size for array in self._start.values()) > _MOST:
+            return None
+        found = along(goals, self._paths(), lambda arrays: self._at(goals, _still(arrays))[1])
+        return None if found is None else self._with(self._at(goals, _still(found))[0], found)
+
+    def _paths(self) -> Iterator[Path]:
+        """All leaves grow; each second number moves; incoming gradients grow."""
+        grow, move = (
+            np.multiply,
+            lambda array, place: array + place * (np.arange(array.size) % 2 == 0).reshape(array.shape),
+        )
+        for is_incoming, change in ((False, grow), (False, move), (True, grow)):
+            yield partial(self._on_path, is_incoming=is_incoming, change=change)
+
+    def _on_path(
+        self, place: float, grid: int, is_incoming: bool, change: Callable[[np.ndarray, float], np.ndarray]
+    ) -> dict[Part, np.ndarray]:
+        """The numbers, what moves of the leaves, or of the incoming gradients, being changed, and rounded if asked."""
+
+        def changed(part: Part, array: np.ndarray) -> np.ndarray:
+            if part not in self._moving or part.is_incoming != is_incoming:
+                return array
+            moved = change(array, place)
+            return self._within(part, np.rint(moved * grid) / grid if grid else moved).astype(array.dtype)
+
+        return {part: changed(part, array) for part, array in self._start.items()}
 
     def _by_incoming(self, goals: Sequence[Goal]) -> Problem | None:
         """The same where incoming gradients alone move: claims are linear in them."""
@@ -185,7 +204,7 @@ class BranchSearch:
         try:
             leaves = self._leaves(tensors)
             owners = frozenset(site.owner for site, _ in goals)
-            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners, self._follows)
+            found = margins(self._about(owners), leaves, {**self.gradients, **incoming}, owners)
         except GradcheckError:
             return {}, []
         met = [found[site] for site, _ in goals if site in found]
@@ -280,14 +299,6 @@ class BranchSearch:
         )
 
 
-def varies(case: Case, incoming: Value | None) -> bool:
-    """Whether an incoming gradient is drawn at random by itself, or written out, so that a claim must hold for all."""
-    if incoming is None or incoming.expr is None:
-        return is_rigid(case, incoming)
-    is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
-    return is_free(incoming) or is_drawn or is_rigid(case, incoming)
-
-
 def _halfway(last: np.ndarray, array: np.ndarray) -> np.ndarray:
     """Back from where a step has led too far: of what curves, as `exp(x)` does, its slope says little there."""
     return array if array.dtype.kind not in "fc" else np.asarray(last + 0.5 * (array - last), array.dtype)
@@ -310,6 +321,10 @@ def _leaf(array: np.ndarray, moves: bool) -> Tensor:
     tensor = Tensor.wrap(array)
     tensor.requires_grad = moves
     return tensor
+
+
+def _still(arrays: Mapping[Part, np.ndarray]) -> dict[Part, Tensor]:
+    return {part: Tensor.wrap(array) for part, array in arrays.items()}
 
 
 def _as_tensor(value: Any) -> Tensor:

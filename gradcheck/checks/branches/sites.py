@@ -19,7 +19,8 @@ from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.comparison import EQUAL, Margin, Site, as_array
+from gradcheck.checks.branches.compared import BRANCHING, TURNED, WHOLE, compared, cuts, is_whole
+from gradcheck.checks.branches.comparison import Margin, Site, as_array
 from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import convert
 from gradcheck.errors import GradcheckError
@@ -28,23 +29,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
-COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne"))
-_ORDERED = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin"))
 #: What is no further from a threshold than this, in units of its size or of 1, is near it.
 _NEAR = 0.3
-_SIGN = frozenset(("sign", "sgn", "abs"))
-#: Where a function is defined, as a margin that is positive there: asked of claims, for what is undefined is no branch.
-_EDGES = {
-    "log": lambda x: x, "log2": lambda x: x, "log10": lambda x: x, "sqrt": lambda x: x, "rsqrt": lambda x: x,
-    "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
-    "acosh": lambda x: x - 1,
-}  # fmt: skip
-
-
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
-#: What is flat nearly everywhere, and follows its argument from afar.
-ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix"))
-_BRANCHING = _ORDERED | EQUAL | _SIGN | _EDGES.keys()
 
 
 @dataclass(slots=True)
@@ -57,8 +44,6 @@ class Log:
     is_in_rule: bool = False
     #: The number of a comparison, and a side of it: what is there is to come out otherwise.
     turned: tuple[int, int] | None = None
-    #: Whether what is rounded has the slope of what it was made of.
-    follows: bool = False
     _together: bool = False
     count: int = 0
 
@@ -69,7 +54,7 @@ class Log:
 
     def turn(self, before: int, op: str, result: Any) -> Any:
         """What a comparison comes to, turned on one side if that is asked for; `before` it so many were noted."""
-        if self.turned is None or op not in COMPARISONS or self.is_in_rule:
+        if self.turned is None or op not in TURNED or self.is_in_rule:
             return result
         number, side = self.turned
         if before != number or self.count != number + 1:  # another one, or one that was not noted
@@ -80,7 +65,7 @@ class Log:
     def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
         """Note that two are compared."""
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
-        is_stated = self.is_claim and not self.is_in_rule and op in COMPARISONS
+        is_stated = self.is_claim and not self.is_in_rule and op in TURNED
         self.margins[Site(self.owner, self.count, op, self._together, whole)] = Margin(left - right, scale, is_stated)
         self.count += 1
 
@@ -88,10 +73,11 @@ class Log:
 class Watched(Operators):
     """A tensor whose ops log the margins of all comparisons, those within rules included."""
 
-    __slots__ = ("log", "tensor")
+    __slots__ = ("is_cut", "log", "tensor")
 
-    def __init__(self, tensor: Any, log: Log) -> None:
-        self.tensor, self.log = tensor, log
+    def __init__(self, tensor: Any, log: Log, is_cut: bool = False) -> None:
+        """`is_cut` of integers that floating numbers were cut to, and of what is made of them."""
+        self.tensor, self.log, self.is_cut = tensor, log, is_cut
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,59 +94,38 @@ class Watched(Operators):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        found: list[Log] = []
+        found: list[Watched] = []
 
         def plain(value: Watched) -> Any:
-            found.append(value.log)
+            found.append(value)
             return value.tensor
 
         given = tuple(convert(arg, Watched, plain) for arg in args)
-        log, before = found[0], found[0].count
-        _note(log, op, given)
+        log, before, is_cut = found[0].log, found[0].log.count, any(value.is_cut for value in found)
         result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
+        _note(log, op, given, result, is_cut)
         if op.kinks and op.elementwise and not log.is_in_rule:
             _ask_rules(log, op, result, given)
-        if log.follows and op.name in ROUNDING and isinstance(result, Tensor):
-            result = _following(result, given[0])
-        return _watched(log.turn(before, op.name, result), log)
-
-
-def _following(rounded: Tensor, argument: Tensor) -> Tensor:
-    """The same numbers, with the slope of what was rounded: by it a search finds where `round(x) == 6`."""
-    sloped: Tensor = argument + 0.0
-    sloped.data = rounded.data
-    return sloped
+        return _watched(log.turn(before, op.name, result), log, is_cut or cuts(op.name, given, result))
 
 
 def _holds_tensor(value: Any) -> bool:
     return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, Tensor)
 
 
-def _watched(value: Any, log: Log) -> Any:
+def _watched(value: Any, log: Log, is_cut: bool = False) -> Any:
     if isinstance(value, tuple):
-        return tuple(_watched(part, log) for part in value)
-    return Watched(value, log) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
+        return tuple(_watched(part, log, is_cut) for part in value)
+    return Watched(value, log, is_cut) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
 
 
-def _note(log: Log, op: Op, args: tuple[Any, ...]) -> None:
-    name = op.name
-    if name in _ORDERED or name in EQUAL:
-        if _is_real(args[0]) or _is_real(args[1]):
-            log.add(name, args[0], args[1])
-        elif log.is_claim and not log.is_in_rule and _is_whole(args[0]) and _is_whole(args[1]):
-            log.add(name, as_array(args[0]), as_array(args[1]), whole=True)
-    elif name in _SIGN and _is_real(args[0]):
-        log.add(name, args[0], 0.0)
-    elif log.is_claim and name in _EDGES and _is_real(args[0]):
-        log.add(name, _EDGES[name](args[0]), 0.0)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")
-
-
-def _is_real(value: Any) -> bool:
-    return getattr(getattr(value, "dtype", None), "kind", "") == "f"
+def _note(log: Log, op: Op, args: tuple[Any, ...], result: Any, is_cut: bool) -> None:
+    pairs = [*compared(op.name, args, result, log.is_claim)]
+    for left, right in pairs:
+        log.add(op.name, left, right)
+    asks_wholes = not pairs and op.name in WHOLE and (is_cut or log.is_claim) and not log.is_in_rule
+    if asks_wholes and is_whole(args[0]) and is_whole(args[1]):
+        log.add(op.name, as_array(args[0]), as_array(args[1]), whole=True)
 
 
 def _ask_rules(log: Log, op: Op, result: Any, args: tuple[Any, ...]) -> None:
@@ -187,7 +152,7 @@ def branching(case: Case) -> frozenset[str]:
 def _may_branch(name: str) -> bool:
     """Whether an op compares numbers, or may be composed of others that do."""
     op = lookup(name)
-    return name in _BRANCHING or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
+    return name in BRANCHING or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
 
 
 def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
@@ -203,14 +168,13 @@ def margins(
     leaves: Mapping[str, Any],
     gradients: Mapping[str, Any],
     owners: Container[str],
-    follows: bool = False,
 ) -> dict[Site, Margin]:
     """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
-    constants as tensors; what is rounded `follows` its argument, if that is asked for.
+    constants as tensors.
 
     A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
     """
-    return _evaluated(problem, leaves, gradients, owners, Log(follows=follows))[0].margins
+    return _evaluated(problem, leaves, gradients, owners, Log())[0].margins
 
 
 def _evaluated(

@@ -15,12 +15,13 @@ from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
 
 
-def found(problem: Problem, op: str, side: int) -> Problem | None:
+def found(problem: Problem, op: str, side: int, along: bool = False) -> Problem | None:
     gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
     sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
     assert sites
     looked = BranchSearch(problem, gradients)
-    return next((other for site in sites if (other := looked.find((site, side)))), None)
+    look = looked.along if along else looked.find
+    return next((other for site in sites if (other := look((site, side)))), None)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,6 @@ def found(problem: Problem, op: str, side: int) -> Problem | None:
         ("where(x == round(x), x, 2 * x)", "eq", 0, lambda x: (x == np.round(x)).any()),
         ("where((x == 2).all(), x, 2 * x)", "eq", 2, lambda x: (x == 2).all()),
         ("where(exp(x) > 400, x, 2 * x)", "gt", 1, lambda x: ((x > 5.99) & (x < 9)).any()),  # not far beyond alone
-        ("where(round(x) == 11, x, 2 * x)", "eq", 0, lambda x: (np.round(x) == 11).any()),
         ("x * isfinite(log(x + 9))", "log", -1, lambda x: (x < -9).any()),
     ],
 )
@@ -50,6 +50,39 @@ def test_thresholds_are_crossed(formula: str, op: str, side: int, holds: object)
     assert callable(holds)
     assert holds(other.inputs["x"])
     assert other.constants == problem.constants
+
+
+#: Comparisons that no slope leads to, and what holds on their side.
+NO_SLOPE = [
+    ("round(x) == 11", "eq", 0, lambda x: np.round(x) == 11),
+    ("round(exp(x)) == 40", "eq", 0, lambda x: np.round(np.exp(x)) == 40),
+    ("x.int() == 7", "eq", 0, lambda x: np.trunc(x) == 7),
+    ("x.long() > 30", "gt", 1, lambda x: x >= 31),
+    ("x // 3 == 5", "eq", 0, lambda x: np.floor(x / 3) == 5),
+    ("x * x == 2.25", "eq", 0, lambda x: x * x == 2.25),
+    ("floor(x ** 3) % 7 == 4", "eq", 0, lambda x: np.floor(x**3) % 7 == 4),
+    ("sign(sin(x) - 0.9) == 1", "eq", 0, lambda x: np.sin(x) > 0.9),
+    ("isclose(x, full_like(x, 3))", "isclose", 0, lambda x: np.isclose(x, 3)),
+    ("signbit(x + 20)", "signbit", -1, lambda x: x < -20),
+    ("trunc(x - 8).bool()", "to", 0, lambda x: np.trunc(x - 8) == 0),
+    ("round(grad(y)) == 25", "eq", 0, None),
+]
+
+
+def test_what_no_slope_leads_to_is_found_along_a_path() -> None:
+    missed = []
+    for condition, op, side, holds in NO_SLOPE:
+        problem = problem_of(f"""
+            dims: {{n: 4}}
+            inputs: {{x: randn(n)}}
+            graph: {{y: x * x}}
+            backward: {{y: randn(n)}}
+            formulas: {{x: "where({condition}, x, 2 * x) * grad(y)"}}
+        """)
+        other = found(problem, op, side, along=True)
+        if other is None or (holds is not None and not holds(other.inputs["x"]).any()):
+            missed.append(condition)
+    assert not missed
 
 
 def test_no_more_of_a_graph_is_evaluated_than_the_branch_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,15 +27,15 @@ _SYMMETRIC = "tensor([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]])"
 _EQUAL = "equal eigenvalues, and signs or phases of the vectors"
 
 
-def _scales(size: int) -> np.ndarray:
+def _scales(places: Any) -> Any:
     """Weights that no structure of vectors is likely to be orthogonal to."""
-    return (np.arange(size) * 0.7548776662466927 + 0.3) % 1 + 0.5
+    return (places * 0.7548776662466927 + 0.3) % 1 + 0.5
 
 
 def _upright(vectors: Any, *others: Any) -> tuple[Any, ...]:
     """The columns, and others that belong to them, each turned until it is upright."""
     fixed = ops.detach(vectors)
-    weights = ops.to(ops.tensor(_scales(int(vectors.shape[-2]))[:, None]), fixed.dtype)
+    weights = ops.to(_scales(ops.unsqueeze(ops.arange(vectors.shape[-2]), -1)), fixed.dtype)
     total = ops.sum(fixed * weights, -2, True)
     turn = ops.conj(ops.sgn(ops.where(total == 0, 1, total)))
     return tuple(one * turn for one in (vectors, *others))
@@ -44,7 +44,7 @@ def _upright(vectors: Any, *others: Any) -> tuple[Any, ...]:
 def _torchs_turn(vectors: Any) -> Any:
     """The same for a tensor of torch's, by its own methods."""
     fixed = vectors.detach()
-    weights = fixed.new_tensor(_scales(int(fixed.shape[-2])).tolist())[:, None]
+    weights = fixed.new_tensor(_scales(np.arange(int(fixed.shape[-2]))).tolist())[:, None]
     total = (fixed * weights).sum(-2, True)
     return (total + (total == 0)).sgn().conj().resolve_conj()
 

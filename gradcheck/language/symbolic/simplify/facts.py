@@ -190,11 +190,15 @@ class Facts:
         return fold(self.pool.intern(node), _weight, self._weights)
 
     def is_symmetric(self, node: Expr) -> bool:
-        """Whether it is a matrix that equals its transpose, at every point."""
+        """Whether it is a matrix that equals its transpose, at every point; of two eigenvectors that is luck with
+        their signs."""
         shapes = self.shapes(node)
         if shapes is None or any(len(shape) != 2 or shape[0] != shape[1] for shape in shapes):
             return False
-        return max(shape[0] for shape in shapes) > 1 and self.alike(node, self.pool.intern(Call("T", (node,))))
+        if max(shape[0] for shape in shapes) < 2 or not self.alike(node, self.pool.intern(Call("T", (node,)))):
+            return False
+        values = self.values(node)
+        return values is None or not any(map(_is_reflection, values))
 
     def is_scalar(self, node: Expr) -> bool:
         """Whether it is one number: a size, or a tensor without dimensions."""
@@ -220,6 +224,14 @@ class Facts:
         if not isinstance(node, Call) or node.op not in _ADDS_UP:
             return found
         return tuple(map(max, found, *parts))
+
+
+def _is_reflection(value: Any) -> bool:
+    """Whether a symmetric matrix of at most two rows is orthogonal, and no diagonal one."""
+    if not isinstance(value, np.ndarray) or value.shape[0] > 2 or value.dtype.kind not in "fc":
+        return False
+    wide = dtypes.wide(value)
+    return bool(np.any(wide[0, 1:] != 0)) and np.allclose(wide @ wide.conj().T, np.eye(len(wide)), atol=1e-6)
 
 
 def _weight(node: Expr, parts: list[tuple[int, int]]) -> tuple[int, int]:

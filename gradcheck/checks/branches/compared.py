@@ -1,0 +1,52 @@
+"""What an op compares: its operands with each other, with 0, or with the edge of where it is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+#: What comes to booleans, element by element, and can be turned.
+TURNED = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
+#: What is flat nearly everywhere.
+ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "floor_divide", "to", "int", "long", "short", "type"))
+#: What compares whole numbers, too.
+WHOLE = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
+_PAIRED = WHOLE | {"isclose"}
+_SIGN = frozenset(("sign", "sgn", "abs", "signbit"))
+#: What asks of numbers whether they are 0.
+_TRUTH = frozenset(("logical_not", "logical_and", "logical_or", "logical_xor", "any", "all", "count_nonzero"))
+#: Where a function is defined, as a margin that is positive there: asked of claims, for what is undefined is no branch.
+_EDGES = {
+    "log": lambda x: x, "log2": lambda x: x, "log10": lambda x: x, "sqrt": lambda x: x, "rsqrt": lambda x: x,
+    "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
+    "acosh": lambda x: x - 1,
+}  # fmt: skip
+BRANCHING = _PAIRED | _SIGN | _TRUTH | {"to"} | _EDGES.keys()
+
+
+def compared(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> Iterator[tuple[Any, Any]]:
+    """The pairs of which one is of floating numbers that an op of this name compares."""
+    if name in _PAIRED:
+        if is_real(args[0]) or is_real(args[1]):
+            yield args[0], args[1]
+    elif name in _SIGN:
+        yield from ((arg, 0.0) for arg in args[:1] if is_real(arg))
+    elif name in _TRUTH or (name == "to" and result.dtype.kind == "b"):
+        yield from ((arg, 0.0) for arg in args[:2] if is_real(arg))
+    elif is_claim and name in _EDGES and is_real(args[0]):
+        yield _EDGES[name](args[0]), 0.0
+
+
+def cuts(name: str, args: tuple[Any, ...], result: Any) -> bool:
+    """Whether floating numbers lose their fractions in integers."""
+    return name == "to" and is_real(args[0]) and result.dtype.kind in "iu"
+
+
+def is_real(value: Any) -> bool:
+    """Whether it is an array or a tensor of floating numbers."""
+    return getattr(getattr(value, "dtype", None), "kind", "") == "f"
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is of integers."""
+    return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")
