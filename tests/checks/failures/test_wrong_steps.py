@@ -156,3 +156,17 @@ FORMULA = fact("the_formula")
 )
 def test_who_a_verdict_sides_with(verdict: Fact | None, backed: bool) -> None:
     assert is_backed(verdict) is backed
+
+
+def test_a_right_step_that_overflows_somewhere_is_not_blamed_beside_a_wrong_one(check: Check) -> None:
+    """`p * (1 - p)` is 0 where the sigmoid is saturated."""
+    case = check("""
+        dims: {n: 4, d: 3}
+        inputs: {X: "randn(n, d)", w: randn(d)}
+        constants: {t: rand(n)}
+        graph: {z: X @ w, p: sigmoid(z), loss: "F.binary_cross_entropy(p, t)"}
+        let: {dp: (p - t) / (p * (1 - p)) / n, dz: dp * p}
+        formulas: {w: X.T @ dz}
+    """)
+    (step,) = steps(case)
+    assert cause(step) == "the step dz is wrong; the formula of w only because of it"

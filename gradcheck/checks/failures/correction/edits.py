@@ -131,7 +131,7 @@ def other_sign(at: Position) -> Iterator[int]:
 
 
 def other_number(at: Position) -> Iterator[int]:
-    """Another number where one is written."""
+    """Another number where one is written, one of the derived formula's too."""
     node = at.node
     if not isinstance(node, Literal) or at.parent is None:
         return
@@ -145,6 +145,7 @@ def other_number(at: Position) -> Iterator[int]:
     for other in (value + 1, value - 1, value * 2, half, -value):
         if other not in (value, idle, 1 if is_op(at.parent, "mul") else idle):
             yield at.pool.literal(other)
+    yield from (other for other in at.operands.literals if other != at.part)
 
 
 def scaled(at: Position) -> Iterator[int]:

@@ -25,6 +25,8 @@ _LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 #: How many functions and numbers of the graph are tried as what was forgotten.
 _MOST_FORGOTTEN = 6
+#: So many numbers that are written there are tried in place of others.
+_MOST_LITERALS = 12
 #: So many parts of derived formulas are tried, and how long each may be.
 _MOST_PARTS, _SHORT = 12, 8
 
@@ -33,9 +35,9 @@ _MOST_PARTS, _SHORT = 12, 8
 class Operands:
     """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
     as the derived formula has them. `functions` are of one tensor, and `numbers` are written, in the graph or in the
-    derived formulas; `roots` says whether these take the square root of a size. `parts` are what derived formulas are
-    made of, with their shapes. `all` says whether nothing was left out; `is_broken` whether the formula has no value,
-    or one of the wrong shape."""
+    derived formulas, all of them `literals`; `roots` says whether these take the square root of a size. `parts` are
+    what derived formulas are made of, with their shapes. `all` says whether nothing was left out; `is_broken` whether
+    the formula has no value, or one of the wrong shape."""
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
@@ -43,6 +45,7 @@ class Operands:
     all: bool
     functions: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
+    literals: tuple[int, ...] = ()
     roots: bool = False
     parts: tuple[tuple[int, tuple[int, ...]], ...] = ()
     is_broken: bool = False
@@ -72,6 +75,7 @@ def operands_of(
     left_out = left_out or len(sizes) > MOST_SIZES or len(terms) > MOST_TERMS
     written = [node for expr in (*(c.expr for c in case.graph.values()), *derived) for node in expr.walk()]
     numbers = dict.fromkeys(pool.literal(n.value) for n in written if isinstance(n, Literal) and _is_forgettable(n))
+    literals = dict.fromkeys(pool.literal(n.value) for n in reversed(written) if _is_number(n))
     return Operands(
         tuple(tensors[:MOST_NAMES]),
         tuple(sizes[:MOST_SIZES]),
@@ -79,6 +83,7 @@ def operands_of(
         all=not left_out,
         functions=tuple(dict.fromkeys(node.op for node in written if _is_function(node)))[:_MOST_FORGOTTEN],
         numbers=tuple(numbers)[:_MOST_FORGOTTEN],
+        literals=tuple(literals)[:_MOST_LITERALS],
         parts=tuple(_parts(pool, derived)),
         roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
     )
@@ -105,6 +110,11 @@ def _is_function(node: Expr) -> TypeGuard[Call]:
 def _is_forgettable(node: Literal) -> bool:
     value = node.value
     return isinstance(value, float) and value not in (0, 1, 2, 0.5) and abs(value) < 1e6
+
+
+def _is_number(node: Expr) -> TypeGuard[Literal]:
+    value = node.value if isinstance(node, Literal) else None
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value not in (0, 1)
 
 
 def _is_half_power(node: Expr) -> bool:

@@ -19,6 +19,7 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import MAX_PARTS
 from gradcheck.checks.failures.correction.suggestion import SCOPES, Suggester, meant
+from gradcheck.checks.failures.correction.tidy import asks_in_vain
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import claims_at, holds, scope_with
 from gradcheck.checks.result import MEANT, Cause, Comparison
@@ -101,6 +102,8 @@ def _mended(suggester: Suggester, step: str, using: Sequence[_Formula], claims: 
                 text = to_text(pool.exprs[part])
                 fitting.append((cost, len(text), text))
     for _, _, text in sorted(fitting)[:_VERIFIED]:
+        if asks_in_vain(parse(text), case.let[step].expr, claims):
+            continue
         suggester.case = replace(case, let={**case.let, step: Claim(text, parse(text))})
         if all(suggester.is_right(n, c.text, suggester.points.is_speaking(c.expr)) for n, c in using):
             name, claim = using[0]

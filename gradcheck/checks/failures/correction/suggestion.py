@@ -20,7 +20,7 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
-from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
+from gradcheck.checks.failures.correction.tidy import Tidier, asks_in_vain, simplifier_at
 from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
@@ -149,7 +149,8 @@ class Suggester:
         text = None
         for found in search.fitting():
             likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr)
-            text = next((text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, speaking)), None)
+            right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, speaking))
+            text = next((text for text in right if not asks_in_vain(parse(text), claim.expr, held)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break

@@ -4,9 +4,13 @@ shorter, and not divided by a tensor that nobody divides by."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
@@ -22,6 +26,8 @@ from gradcheck.language.symbolic.simplify.rules import WITHIN_TERMS, Simplifier
 _MOST_DROPPED = 12
 #: At so many points a simplified formula must come to the same.
 _SAMPLES = 3
+#: What asks something of numbers.
+_ASKING = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
 
 
 class Tidier:
@@ -78,6 +84,20 @@ def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
     samples = [Sample(scope, scope.gradients, dtype) for scope, dtype in scopes]
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
         return Simplifier(Facts(samples, Pool(), (), [*case.inputs, *case.graph]), WITHIN_TERMS)
+
+
+def asks_in_vain(expr: Expr, wrong: Expr, held: Sequence[Claims]) -> bool:
+    """Whether a comparison that the wrong formula does not have comes out alike everywhere: nobody means one such."""
+    known = set(wrong.walk())
+    asked = [node for node in expr.walk() if isinstance(node, Call) and node.op in _ASKING and node not in known]
+    return any(len(set(chain.from_iterable(_outcomes(node, one) for one in held))) == 1 for node in asked)
+
+
+def _outcomes(node: Expr, claims: Claims) -> list[bool]:
+    try:
+        return [bool(one) for one in np.unique(np.asarray(claims.scope.value_of(node)) != 0)]
+    except GradcheckError:
+        return []
 
 
 def _divisors(expr: Expr) -> set[str]:

@@ -57,6 +57,10 @@ SUM = """
     graph: {y: exp(x) * sin(x)}
     backward: {y: randn(n)}
 """
+SEVEN = """
+    inputs: {x: [1.5, -2.25, 3, 0.5, 1.25, 1.125, 2.75]}
+    graph: {loss: sum(x ** 2)}
+"""
 VARIANCE = """
     dims: {n: 7}
     inputs: {x: randn(n)}
@@ -181,6 +185,7 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
 @pytest.mark.parametrize(
     ("text", "name", "formula", "meant"),
     [
+        (SEVEN, "x", "7 * x", "2 * x"),  # a number for a number, not for a size that it happens to be
         (VARIANCE, "x", "2 * x / (n - 1)", "2 * (x - mean(x)) / (n - 1)"),  # a part of the derived one
         (ROWS, "x", "softmax(x, 1)", "softmax(x, 1) * unsqueeze(grad(y), 1)"),  # one number for each row
         (OUTER, "u", "grad(M).T @ u", "grad(M) @ v"),  # one of another shape, as nothing else goes together

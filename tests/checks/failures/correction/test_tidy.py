@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Search
-from gradcheck.checks.failures.correction.tidy import Tidier, simplifier_at
+from gradcheck.checks.failures.correction.tidy import Tidier, asks_in_vain, simplifier_at
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from tests.checks.build import context_of
@@ -62,3 +63,13 @@ def test_no_part_of_a_suggestion_does_nothing(check: Check) -> None:
         f" formulas: {{x: '({right}) * (1 + (2*x == floor(2*x)))'}}}}"
     )
     assert right in {d.formula for c in case.comparisons for d in c.diagnoses}
+
+
+def test_nobody_asks_what_comes_out_alike_everywhere() -> None:
+    context = context_of(SQUARE)
+    own = context.points.own
+    held = [Claims(own, own.last, context.options.tolerance)]
+    wrong = parse("2 * x * (x == 0.25)")
+    assert asks_in_vain(parse("2 * x * (2 * grad(y) == floor(2 * x))"), wrong, held)
+    assert not asks_in_vain(parse("2 * x * (x > 0)"), wrong, held)
+    assert not asks_in_vain(parse("2 * x + (x == 0.25)"), wrong, held)  # as it is written
