@@ -28,6 +28,7 @@ STUBS = frozenset(
     (
         *("matplotlib", "graphviz", "PIL", "colorama", "tqdm", "networkx", "pygraphviz", "datasets", "requests"),
         *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython", "dill"),
+        *("cupy", "pyopencl"),
     )
 )
 #: Folders of a checkout from which its own scripts import.

@@ -34,12 +34,19 @@ def failure_of(error: BaseException, place: Place | None = None) -> Failure:
     """What nobody expected, as an error of a case: out of time, out of memory, or a crash."""
     at = place or Place()
     if isinstance(error, OutOfTime):
-        return Failure("timeout", fact("ran_out_of_time", seconds=error.seconds), at)
+        return Failure("timeout", _out_of_time(error), at)
     if isinstance(error, MemoryError):
         gc.collect()
         return Failure("memory", fact("ran_out_of_memory", text=str(error)), at)
     details = "".join(traceback.format_exception(error, limit=-_FRAMES))  # for whoever mends it
     return Failure("crash", crash_of(error), at, "this is a bug in an engine or in gradcheck", details)
+
+
+def _out_of_time(error: OutOfTime) -> Fact:
+    """How long that was, and what had not returned where that was noted."""
+    for inside in getattr(error, "__notes__", ()):
+        return fact("ran_out_of_time_inside", seconds=error.seconds, inside=inside)
+    return fact("ran_out_of_time", seconds=error.seconds)
 
 
 def crash_of(error: BaseException) -> Fact:

@@ -21,8 +21,9 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.calls import Calls
-from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.foreign import ForeignEngine
 from gradcheck.engines.tensor_class.guard import translating
+from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, tensors_in
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 
 
@@ -93,7 +94,7 @@ class FunctionalEngine(ForeignEngine):
         if call.result is not None:
             self._record.append(call)
 
-    def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
+    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
         found = [value for value in flat(given) if self._differentiates(value)]
         if not found:

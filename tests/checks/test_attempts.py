@@ -49,7 +49,10 @@ def test_a_crash_has_a_traceback_and_the_place_that_is_known() -> None:
         found = failure_of(error, place)
     assert found.place == place
     assert "in look" in found.details
-    assert failure_of(OutOfTime(2.0)).message == fact("ran_out_of_time", seconds=2.0)
+    late = OutOfTime(2.0)
+    assert failure_of(late).message == fact("ran_out_of_time", seconds=2.0)
+    late.add_note("its tanh")
+    assert failure_of(late).message == fact("ran_out_of_time_inside", seconds=2.0, inside="its tanh")
 
 
 def test_a_crash_is_its_type_and_the_first_line_of_what_it_says() -> None:

@@ -43,12 +43,13 @@ def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
 
 
 def cannot_go_forward(failures: PointFailures, engine: Engine) -> bool:
-    """Tell of the op that raises an error in the forward pass, which ends it; whether there is one."""
+    """Tell of the op that raises an error in the forward pass, which ends it, or of one whose wrong value another
+    cannot take; whether there is such an error."""
     evaluation = failures.point.evaluation(engine)
     places = failures.failed((ClaimKind.RAISES,), engine.name)
     if evaluation.states or not evaluation.failed_at or not places:
         return False
-    cause = _blame(failures, engine, places[0], evaluation.failed_at, _raises)
+    cause = _blame(failures, engine, places[0], evaluation.failed_at, _raises, _is_wrong)
     failures.follow_from(cause.origin, failures.failed((), engine.name))
     return True
 
@@ -57,23 +58,36 @@ def cannot_go_forward(failures: PointFailures, engine: Engine) -> bool:
 _GoesWrong = Callable[[PointFailures, Engine, Application], bool]
 
 
-def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, goes_wrong: _GoesWrong) -> Cause:
-    """The op that goes wrong alone, if there is one; else the entry."""
-    owner, what = tensor.partition("[")[0], fact("value_is_wrong" if goes_wrong is _is_wrong else "it_raises")
-    for number, application in enumerate(failures.point.applications):
-        if application.owner != owner or not goes_wrong(failures, engine, application):
-            continue
-        made = parts(failures, engine, application)
-        inner = next((part for part in made.called if goes_wrong(failures, engine, part)), None)
-        outer = application.op.name if inner is not None else ""
-        op = application.op.name if inner is None else inner.op.name
-        origin = fact("op_inside", op=op, entry=owner, outer=outer) if outer else fact("op_at", op=op, entry=owner)
-        code = made.place if inner is None else parts(failures, engine, inner).place
-        cause = Cause(origin, what)
-        failures.change(lead, cause=cause, part=part_of(failures, application, number), code=code)
-        return cause
-    cause = Cause(_entry(failures, tensor), what)
+def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, *tests: _GoesWrong) -> Cause:
+    """The op that goes wrong alone, by the first test that finds one; else the entry. A wrong value may be that of an
+    earlier entry, where there is another test."""
+    owner = tensor.partition("[")[0]
+    for test in tests:
+        for number, application in enumerate(failures.point.applications):
+            is_there = application.owner == owner or test is not tests[0]
+            if is_there and test(failures, engine, application):
+                return _told(failures, engine, lead, number, test)
+    cause = Cause(_entry(failures, tensor), _what(tests[0]))
     failures.change(lead, cause=cause)
+    return cause
+
+
+def _what(test: _GoesWrong) -> Fact:
+    return fact("value_is_wrong" if test is _is_wrong else "it_raises")
+
+
+def _told(failures: PointFailures, engine: Engine, lead: int, number: int, test: _GoesWrong) -> Cause:
+    """An op that goes wrong, or what it is made of and does."""
+    application = failures.point.applications[number]
+    made = parts(failures, engine, application)
+    inner = next((part for part in made.called if test(failures, engine, part)), None)
+    if inner is None:
+        origin, code = fact("op_at", op=application.op.name, entry=application.owner), made.place
+    else:
+        origin = fact("op_inside", op=inner.op.name, entry=application.owner, outer=application.op.name)
+        code = parts(failures, engine, inner).place
+    cause = Cause(origin, _what(test))
+    failures.change(lead, cause=cause, part=part_of(failures, application, number), code=code)
     return cause
 
 

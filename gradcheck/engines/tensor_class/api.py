@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,15 +92,31 @@ class Api:
         """Its values; memory may be shared. Raises Unsupported where there are none to be found."""
         if isinstance(tensor, np.ndarray):
             return np.asarray(tensor)
-        for candidate in candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
-            array = self._plain(candidate)
-            if array is not None:
-                return array
-        array = self._plain(tensor) if hasattr(tensor, "__array__") else None
+        try:
+            for candidate in candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
+                array = self._plain(candidate)
+                if array is not None:
+                    return array
+        except ANYTHING:  # another may give them still
+            pass
+        array = self._otherwise(tensor)
         if array is None:
             hint = f"give it one of {', '.join(dialects.VALUES[:4])}, numpy() or __array__()"
             raise Unsupported(f"the values of a {type(tensor).__name__} cannot be read", hint=hint)
         return array
+
+    def _otherwise(self, tensor: Any) -> np.ndarray | None:
+        """By what gives numbers after another has raised; else by what it is without a gradient, as torch wants it."""
+        for name in (*dialects.VALUES, *dialects.VALUE_METHODS):
+            with suppress(*ANYTHING):
+                for candidate in candidates(tensor, (name,), ()):
+                    array = self._plain(candidate)
+                    if array is not None:
+                        return array
+        array = self._plain(tensor) if hasattr(tensor, "__array__") else None
+        detach = method_of(tensor, dialects.DETACHING) if array is None else None
+        detached = detach() if detach is not None else tensor
+        return array if detached is tensor else self._otherwise(detached)
 
     def _plain(self, value: Any) -> np.ndarray | None:
         """A number, an array or a list of them as an array; None for anything else."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from gradcheck.engines.tensor_class.foreign import WrappedTensor
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
 

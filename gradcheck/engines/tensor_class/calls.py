@@ -15,9 +15,10 @@ from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import method_of
 from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
-from gradcheck.engines.tensor_class.foreign import Call, ForeignEngine, WrappedTensor, compute, plain, tensors_in
+from gradcheck.engines.tensor_class.foreign import ForeignEngine
 from gradcheck.engines.tensor_class.guard import EngineError, is_deliberate, translating
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
+from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported
 
 #: Ops whose result has another dtype, and no more.
@@ -34,7 +35,7 @@ class Calls:
 
     def forget(self) -> None:
         """Look every op up again."""
-        self.lookup = OpLookup(self.engine)
+        self.lookup = OpLookup(self.engine, self.lookup.endless)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """An op on all its arguments in order. Raises Unsupported where the library cannot express it."""

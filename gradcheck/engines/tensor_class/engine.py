@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import Any
@@ -22,15 +23,18 @@ from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, a
 from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.discovery import modules_of
-from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor
-from gradcheck.engines.tensor_class.guard import EngineError, Output, is_deliberate, translating
+from gradcheck.engines.tensor_class.foreign import ForeignEngine
+from gradcheck.engines.tensor_class.guard import EngineError, Output, is_deliberate, said, translating
 from gradcheck.engines.tensor_class.hypotheses import complex_is_right
 from gradcheck.engines.tensor_class.learning import capabilities_of
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError, NonScalarBackward, Unsupported
 from gradcheck.facts import Fact
 from gradcheck.language.problem import Problem
 
 Seeds = list[np.ndarray | None]
+#: Of a class with so many ops that never return nothing more is asked.
+MOST_ENDLESS = 2
 
 
 class TensorClassEngine(ForeignEngine):
@@ -53,11 +57,22 @@ class TensorClassEngine(ForeignEngine):
     def capabilities(self) -> Capabilities:
         """What its backward pass takes and keeps: learned while the first case runs, and on its time."""
         if self._capabilities is None:
-            self._capabilities = UNKNOWN  # what an endless loop leaves behind
-            with Output().capturing():  # what is printed meanwhile is dropped
-                self._capabilities = capabilities_of(self)
+            self._capabilities, known = UNKNOWN, len(self.calls.lookup.endless)  # while it is learned
+            try:
+                with Output().capturing():  # what is printed meanwhile is dropped
+                    self._capabilities = capabilities_of(self)
+            except BaseException as error:  # the end of a case's time: the next case learns again, without what it was
+                endless = self.calls.lookup.endless
+                whole = known < len(endless) < MOST_ENDLESS
+                why = " and ".join(endless.values()) or f"{said(error)}, while it was looked at"
+                self._capabilities = None if whole else replace(UNKNOWN, misunderstood=why)
+                raise
             self.new_graph()
         return self._capabilities
+
+    def ending(self, op: Op) -> AbstractContextManager[None]:
+        """Where what is tried of an op meanwhile is interrupted, it is not tried again."""
+        return self.calls.lookup.ending(op)
 
     def new_graph(self) -> None:
         super().new_graph()
@@ -158,10 +173,12 @@ class TensorClassEngine(ForeignEngine):
         own = self._dtype
         return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
 
-    def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
-        """Where a mask or an index is given as an array: raise what a backward pass raises that asks it for what only
-        tensors have."""
-        if self.api.scalar or self._capabilities in (None, UNKNOWN) or not any(type(v) is np.ndarray for v in given):
+    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+        """Raise what a backward pass raises of what is `beyond`; or where a mask or an index is given as an array, and
+        is asked for what only tensors have."""
+        if self.api.scalar or self._capabilities is None or self._capabilities is UNKNOWN:  # while they are learned
+            return
+        if not beyond and not any(type(value) is np.ndarray for value in given):
             return
         result = form.call(self.library, given, shape)
         if not self.is_tensor(result):
@@ -172,7 +189,7 @@ class TensorClassEngine(ForeignEngine):
             self.backward([root], [np.ones(root.shape, root.dtype)], True)
         except EngineError as error:
             cause = error.__cause__
-            if isinstance(cause, AttributeError) and isinstance(cause.obj, np.ndarray):
+            if cause is not None and (beyond or (isinstance(cause, AttributeError) and type(cause.obj) is np.ndarray)):
                 raise cause from error
         except GradcheckError:
             return

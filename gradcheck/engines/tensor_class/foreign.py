@@ -6,112 +6,24 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.operators import Operators
 from gradcheck.engines.base import Application, Cotangents, Evaluation, Parts, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
-from gradcheck.engines.recording import Recorder, convert, flat, mapped
+from gradcheck.engines.recording import Recorder, flat, mapped
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.composition import methods_called
 from gradcheck.engines.tensor_class.guard import EngineError, Output, as_asked, translating
+from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Place, Unsupported
 from gradcheck.language.problem import Problem
 
 #: Seconds for each case, unless the run says otherwise: somebody's engine may loop for ever.
 TIMEOUT = 20.0
-
-
-class WrappedTensor(Operators):
-    """A value on its way through somebody's library, with what the language and a `DefineByRun` ask of any tensor.
-
-    tensor         the library's own object; None where NumPy alone knows the value (an index, a mask, a creator)
-    array          its values when it was made: a copy, so that nobody changes them
-    requires_grad  whether a gradient must flow through it, by gradcheck's own reckoning
-    initial        what the library has for its gradient before any has arrived: None, 0, zeros
-    unread         whether the library has no gradient of its own for it: none at all, or one that another tensor shares
-    """
-
-    __slots__ = ("array", "engine", "initial", "requires_grad", "tensor", "unread")
-
-    def __init__(
-        self, engine: ForeignEngine, tensor: Any, array: np.ndarray, requires_grad: bool = False, initial: Any = None
-    ) -> None:
-        self.engine, self.tensor, self.array = engine, tensor, array
-        self.requires_grad, self.initial = requires_grad, initial
-        self.unread = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.array.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """What NumPy alone knows, to be read by definitions of ops. Raises TypeError for the library's own."""
-        if self.tensor is not None:
-            raise TypeError("a tensor of a library is no array")
-        found = np.array(self.array, dtype)
-        found.flags.writeable = bool(copy)
-        return found
-
-    def __repr__(self) -> str:
-        return f"WrappedTensor({self.array!r})"
-
-    @property
-    def grad(self) -> np.ndarray | None:
-        return self.engine.gradient(self)
-
-    @grad.setter
-    def grad(self, gradient: np.ndarray | None) -> None:
-        self.engine.set_gradient(self, gradient)
-
-    def retain_grad(self) -> None:
-        """Make sure that the gradient can be read after a backward pass."""
-        self.engine.retain(self)
-
-    @classmethod
-    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        return next(tensors_in(args)).engine.apply(op, args)
-
-
-def tensors_in(values: Sequence[Any]) -> Iterator[WrappedTensor]:
-    """Every wrapped tensor among arguments, also those in lists."""
-    return (value for value in flat(values) if type(value) is WrappedTensor)
-
-
-def plain(value: Any) -> Any:
-    """An argument with arrays in place of wrapped tensors, also of those in lists."""
-    return convert(value, WrappedTensor, lambda tensor: tensor.array)
-
-
-def compute(op: Op, bound: Sequence[Any]) -> Any:
-    """What the op table makes of the arguments' arrays: an array, or a tuple of them. Raises TensorError."""
-    values = [plain(value) for value in bound]
-    return op.forward(*values) if op.composite else op.compute(values)
-
-
-class Call(NamedTuple):
-    """An op as a library was called for it; the result is None where it raised. `shape` is that of ops in `SHAPED`."""
-
-    result: Any
-    op: Op
-    form: Form
-    bound: tuple[Any, ...]
-    shape: Shape
 
 
 def _application(call: Call, owner: str) -> Application:
@@ -197,8 +109,9 @@ class ForeignEngine(DefineByRun):
         finally:
             self._heard = None
 
-    def rehearse(self, form: Form, given: list[Any], shape: Shape) -> None:
-        """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack."""
+    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+        """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack: a
+        bound that is none or a single number's dimension is `beyond` what a library may be made for."""
 
     # Tensors ------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ LIMIT = 10_000
 @contextmanager
 def translating(what: str) -> Iterator[None]:
     """Raise what a library raises inside as errors that say what was asked of it: Unsupported, EndlessRecursion,
-    EngineError. Lack of memory and of time pass through."""
+    EngineError. Lack of memory passes through; on an interruption, as by lack of time, it is noted what it was."""
     try:
         yield
     except (GradcheckError, MemoryError):
@@ -50,6 +50,15 @@ def translating(what: str) -> Iterator[None]:
         raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
     except ANYTHING as error:
         raise EngineError(f"{what} raised {said(error)}") from error
+    except BaseException as error:
+        note(error, what)
+        raise
+
+
+def note(error: BaseException, what: str) -> None:
+    """Note on an interruption what was interrupted, unless that is known in more detail."""
+    if not getattr(error, "__notes__", ()):
+        error.add_note(what)
 
 
 def is_deliberate(error: BaseException) -> bool:

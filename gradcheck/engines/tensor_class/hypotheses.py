@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -11,8 +12,8 @@ import numpy as np
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import Capabilities, Seed
-from gradcheck.engines.tensor_class.foreign import WrappedTensor
 from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 
@@ -33,6 +34,8 @@ class Asked(Protocol):
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any: ...
 
     def retain(self, tensor: WrappedTensor) -> None: ...
+
+    def ending(self, op: Op) -> AbstractContextManager[None]: ...
 
     def start_of(self, root: WrappedTensor) -> Any: ...
 
@@ -114,7 +117,8 @@ def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -
             return None
         raise
     incoming = np.ones(root.shape) if scalar or way == "ones" or one.seed == "none" else incoming_of(root.shape)
-    engine.start(engine.start_of(root), one, incoming.astype(one.dtype))
+    with engine.ending(op):
+        engine.start(engine.start_of(root), one, incoming.astype(one.dtype))
     if way == "constant":
         tensors = tensors[:1]
     kept = engine.api.gradient(engine.start_of(tensors[0]))

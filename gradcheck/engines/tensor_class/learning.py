@@ -17,7 +17,6 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api, method_of
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
-from gradcheck.engines.tensor_class.foreign import WrappedTensor
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.engines.tensor_class.hypotheses import (
     LESSONS,
@@ -32,6 +31,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     is_right,
     taught_by,
 )
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 
@@ -176,8 +176,20 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
         one = replace(one, equals_are_one=True, keeps_intermediates=False)
     engine.api.clearing = _clearing(engine, one, lessons)
     if one.seed == "none" and not engine.api.scalar:
-        one = replace(one, starts_with_ones=any(is_right(engine, one, lesson, "ones") for lesson in lessons))
+        one = replace(one, starts_with_ones=_starts_with_ones(engine, one, lessons))
     return one
+
+
+def _starts_with_ones(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> bool:
+    """Whether a pass from an array needs no incoming gradient. Where there is a sum to start from, it must not raise
+    from what any op makes: those who start from single numbers alone say `self.grad = 1`."""
+    if any(lesson.op == "sum" for lesson in lessons):
+        for lesson in LESSONS:
+            try:
+                taught_by(engine, one, lesson, "ones")
+            except (GradcheckError, *ANYTHING):
+                return False
+    return any(is_right(engine, one, lesson, "ones") for lesson in lessons)
 
 
 def _with_constants(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> Capabilities:
@@ -291,6 +303,9 @@ def _lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> st
     if engine.api.scalar:
         return one.dtype
     found = [np.dtype(one.dtype)]
+    with suppress(GradcheckError, *ANYTHING):
+        begun = engine.leaf(A.astype(one.dtype), True).initial  # to which a rule may add
+        found += [begun.dtype] if isinstance(begun, np.ndarray) else []
     with suppress(GradcheckError, *ANYTHING):
         total = TABLE["sum"]
         found.append(engine.apply(total, total.bind((engine.leaf(A[0].astype(one.dtype), True),), {})).dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +15,9 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import Absent, Form, forms
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
-from gradcheck.engines.tensor_class.foreign import ForeignEngine, WrappedTensor, compute, plain, tensors_in
-from gradcheck.engines.tensor_class.guard import ANYTHING, said
+from gradcheck.engines.tensor_class.foreign import ForeignEngine
+from gradcheck.engines.tensor_class.guard import ANYTHING, note, said
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
@@ -36,16 +38,19 @@ class Trial:
     form: Form
     fits: bool = False  # a tensor of the right shape came out
     right: bool = False  # with the right values
-    other: bool = False  # what comes of another setting by default: the sum over one dimension, for that over all
+    other: str = ""  # what it is instead: the sum over one dimension, for that over all; NumPy's dot, for a matmul
     error: BaseException | None = None
+    ran: bool = False  # something was returned; an error was raised later
 
 
 class OpLookup:
     """Finds a library's form for each op and kind of arguments, and remembers it."""
 
-    def __init__(self, engine: ForeignEngine) -> None:
+    def __init__(self, engine: ForeignEngine, endless: dict[Op, str] | None = None) -> None:
+        """`endless` ops had not returned when somebody's time was up, and are not tried again; a text says so."""
         self._engine = engine
         self._known: dict[Any, Form | str] = {}  # a text says why there is none
+        self.endless: dict[Op, str] = {} if endless is None else endless
 
     @property
     def known(self) -> int:
@@ -55,12 +60,25 @@ class OpLookup:
     def form(self, op: Op, bound: Sequence[Any]) -> Form:
         """How the op is called with arguments of these kinds. Raises NoForm where the library has no such thing."""
         key = (op, *[_kind(value) for value in bound])
-        found = self._known.get(key)
+        found = self.endless.get(op, self._known.get(key))
         if found is None:
-            found = self._known[key] = self._find(op, bound)
+            with self.ending(op):
+                found = self._known[key] = self._find(op, bound)
         if isinstance(found, str):
             raise NoForm(found, lacks=op.name)
         return found
+
+    @contextmanager
+    def ending(self, op: Op) -> Iterator[None]:
+        """Where what is tried of an op meanwhile is interrupted, note that it is endless."""
+        try:
+            yield
+        except (GradcheckError, MemoryError, *ANYTHING):
+            raise
+        except BaseException as error:
+            note(error, f"its {op.name}, which was tried,")
+            self.endless[op] = f"its {op.name} has not returned"
+            raise
 
     def _find(self, op: Op, bound: Sequence[Any]) -> Form | str:
         values, expected = _rehearsal(op, bound)
@@ -92,7 +110,8 @@ class OpLookup:
             given = [engine.native(op, value, True) for value in values]
             given = [engine.lift(value) for value in given] if form.lifted else given
             result = form.call(engine.library, given, shape)
-            engine.rehearse(form, given, shape)
+            trial.ran = True
+            engine.rehearse(form, given, shape, form.gives_nothing(given, shape) or _is_of_a_number(op, values))
             array = engine.read(result)
         except Absent:
             return None
@@ -109,7 +128,7 @@ class OpLookup:
             trial.fits = not form.gives_nothing(given, shape)
             trial.right = _close(array, expected)
         else:
-            trial.other = _is_of_one_dimension(op, values, array)
+            trial.other = _instead(op, values, array)
         return trial
 
     def _is_its_own(self, trial: Trial) -> bool:
@@ -130,13 +149,15 @@ class OpLookup:
 def _best(op: Op, trials: list[Trial]) -> Form | str:
     """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
     fitting = [trial.form for trial in trials if trial.fits]
-    if any(trial.other for trial in trials):
-        return f"its {op.name} is over one dimension where none is named"
+    other = next((trial.other for trial in trials if trial.other), "")
+    if other:
+        return f"its {op.name} is {other}"
     if fitting:
         return f"its {op.name} follows another convention than torch's" if op.name in AMBIGUOUS else fitting[0]
-    errors = [trial.error for trial in trials if trial.error is not None]
+    errors = [(not trial.ran, trial.error) for trial in trials if trial.error is not None]
     if errors:
-        return f"its {op.name} does not take these arguments: {said(errors[0])}"
+        _, error = min(errors, key=lambda entry: entry[0])
+        return f"its {op.name} does not take these arguments: {said(error)}"
     return f"it has no {op.name}" + (" with these settings" if trials else "")
 
 
@@ -175,6 +196,24 @@ def _other(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
     return generator.uniform(0.2, 0.9, array.shape).astype(array.dtype)
+
+
+def _is_of_a_number(op: Op, values: Sequence[Any]) -> bool:
+    """Whether a dimension of a single number is named, which has none but where torch says so."""
+    dims = [value for one, value in zip(op.parameters, values, strict=True) if one.name in ("dim", "dims")]
+    return np.shape(values[0]) == () and any(dim is not None for dim in dims)
+
+
+def _instead(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
+    """What another shape than the op's comes of, where others mean that by the same name; empty where it is none."""
+    if _is_of_one_dimension(op, values, array):
+        return "over one dimension where none is named"
+    if op.name == "matmul" and max(map(np.ndim, values)) > 2:
+        with suppress(ValueError):
+            dot = np.dot(*values)
+            if dot.shape == array.shape and _close(array, dot):
+                return "NumPy's dot, of another shape where there are more than two dimensions"
+    return ""
 
 
 def _is_of_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:

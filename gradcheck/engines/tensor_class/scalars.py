@@ -16,10 +16,10 @@ from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.calls import Calls, as_python
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
-from gradcheck.engines.tensor_class.foreign import Call, WrappedTensor, compute, tensors_in
 from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.hypotheses import A, B
 from gradcheck.engines.tensor_class.op_lookup import NoForm
+from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
 #: Tensors of more numbers than this, and products of more multiplications, are not written out.

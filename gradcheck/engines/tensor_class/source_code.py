@@ -13,7 +13,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import Form
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.foreign import WrappedTensor
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.printer import INFIX, PREFIX

@@ -107,6 +107,7 @@ phrases(
         "not_raised": "step {step} should raise {asked}, and did not",
         "step_not_run": "step {step} was not run: {entry} could not be evaluated in the first place",
         "ran_out_of_time": "ran out of time after {seconds:g} seconds",
+        "ran_out_of_time_inside": "ran out of time after {seconds:g} seconds: {inside} had not returned",
         "ran_out_of_memory": "ran out of memory{text:if : {text}}",
         "cache_differs": "computed afresh, it comes out otherwise than the cache has it",
         "process_ended": "the process that ran it ended {text}",

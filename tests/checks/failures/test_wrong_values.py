@@ -53,6 +53,20 @@ def test_an_op_that_raises_in_the_forward_pass_is_the_cause() -> None:
     assert found.code is not None
 
 
+ROWS = ("self.data @ other.data,", "(self.data @ other.data)[:, :1].repeat(3, 1),")
+
+
+def test_a_wrong_value_that_the_next_op_cannot_take_is_the_cause() -> None:
+    """The product has another shape than it should; what is raised by the sum is no fault of the sum's."""
+    inputs = "x: 'randn(2, 2)', w: 'randn(2, 2)', b: 'randn(2)'"
+    for graph in ("y: x @ w + b, loss: y.sum()", "p: x @ w, y: p + b, loss: y.sum()"):
+        case = checked(f"{{inputs: {{{inputs}}}, graph: {{{graph}}}}}", ROWS)
+        (found,) = causes(case)
+        assert found.cause is not None
+        assert found.cause.origin == fact("op_at", op="matmul", entry=graph[0])
+        assert found.cause.what == fact("value_is_wrong")
+
+
 def test_what_accumulates_after_a_step_that_should_raise_follows_from_that() -> None:
     text = "{inputs: {x: [1, 2]}, graph: {y: x * 2}, steps: [{backward: y, raises: non_scalar_backward}, %s]}"
     accepts = ('raise ValueError("only a tensor of one element has a gradient of 1")', "pass")

@@ -104,3 +104,26 @@ def test_the_first_method_of_several_names() -> None:
 
 def test_a_signature_that_cannot_be_read_promises_a_gradient() -> None:
     assert Api(int, "int", int, backward_name="__add__").takes_seed()
+
+
+def test_values_that_are_given_only_where_no_gradient_is_wanted() -> None:
+    """As torch's: `numpy()` raises, `detach().numpy()` does not."""
+
+    class Guarded(Plain):
+        def __init__(self, data: Any, requires_grad: bool = False) -> None:
+            super().__init__(None)
+            del self.data
+            self._kept, self.requires_grad = np.asarray(data), requires_grad
+
+        def numpy(self) -> np.ndarray:
+            if self.requires_grad:
+                raise RuntimeError("call detach() first")
+            return self._kept
+
+        def detach(self) -> Guarded:
+            return Guarded(self._kept)
+
+    api = api_of(Guarded, "Guarded")
+    made = api.make(np.ones((2, 3)), True)
+    assert made.requires_grad
+    assert api.read(made).tolist() == [[1, 1, 1], [1, 1, 1]]

@@ -13,7 +13,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.calls import DECOMPOSITIONS
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.foreign import compute
+from gradcheck.engines.tensor_class.wrapped import compute
 from gradcheck.errors import Unsupported
 
 X = np.array([1.0, 2.0])

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from gradcheck import run
-from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Application
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.tensor_class.foreign import WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import Unsupported
 from gradcheck.facts import fact
 from gradcheck.language.loader import load_text
@@ -68,6 +67,9 @@ def test_what_is_not_implemented_is_lacking(variant: Any, check: Any) -> None:
     assert found.status == "unsupported"
 
 
+ENDLESS_RULE = ("lambda g: g * np.conj(1 - result**2)", "lambda g: [None for _ in iter(int, 1)]")
+
+
 @pytest.mark.parametrize(
     "loop", ["while True: pass", "while True:\n          try:\n            while True: pass\n          except: pass"]
 )
@@ -87,7 +89,25 @@ def test_somebodys_engine_has_a_time_limit_unless_the_run_has_its_own(variant: A
     engine.timeout = 0.3
     cases, _ = load_text(CASE, "case.yaml")
     (found,) = run(cases, engines=[engine]).cases
-    assert found.errors[0].message == fact("ran_out_of_time", seconds=0.3)
+    inside = "its add, which was tried,"
+    assert found.errors[0].message == fact("ran_out_of_time_inside", seconds=0.3, inside=inside)
+
+
+@pytest.mark.parametrize("endless", [("result = np.tanh", "while True: pass\n        result = np.tanh"), ENDLESS_RULE])
+def test_an_op_that_never_returns_is_told_and_asked_no_more(variant: Any, endless: tuple[str, str]) -> None:
+    """It is tried first while the class is learned: the first case is out of time, and says of what; the others are
+    judged without it."""
+    text = "inputs: {x: [1, 2]}\ngraph: {loss: x.sum()}\n---\nname: again\ninputs: {x: [1, 2]}\n"
+    text += (
+        "graph: {y: x * x, loss: y.sum()}\n---\nname: with it\ninputs: {x: [1, 2]}\ngraph: {y: tanh(x), l: y.sum()}\n"
+    )
+    cases, errors = load_text(text, "case.yaml")
+    assert not errors
+    engine = adapt(variant(endless), "mine")
+    result = run(cases, engines=[engine], timeout=1.0)
+    assert [case.status for case in result.cases] == ["crashed", "passed", "unsupported"]
+    assert result.cases[0].errors[0].message["inside"] == "its tanh, which was tried,"
+    assert {c.lacks for c in result.cases[2].comparisons} == {"tanh", ""}
 
 
 def test_endless_recursion_is_said_to_be_that(variant: Any, check: Any) -> None:
@@ -206,75 +226,3 @@ def test_values_by_now_are_the_librarys(variant: Any) -> None:
     x.tensor.data[...] = 7
     assert engine.current(x).tolist() == [7, 7]
     assert engine.array(x).tolist() == [1, 2]
-
-
-# One tensor: what it says of itself, and whom it asks ---------------------------------------------
-
-
-X = np.array([[1.0, 2.0]])
-
-
-class Asked:
-    def __init__(self) -> None:
-        self.calls: list[Any] = []
-
-    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        self.calls.append((op.name, bound))
-        return "applied"
-
-    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        return 2 * tensor.array
-
-    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        self.calls.append(gradient)
-
-    def retain(self, tensor: WrappedTensor) -> None:
-        self.calls.append("retain")
-
-
-def asked() -> Any:
-    return Asked()
-
-
-@pytest.fixture
-def wrapped() -> WrappedTensor:
-    return WrappedTensor(asked(), "theirs", X)
-
-
-def test_it_says_what_any_tensor_says(wrapped: WrappedTensor) -> None:
-    assert (wrapped.shape, wrapped.ndim, wrapped.dtype, len(wrapped)) == ((1, 2), 2, np.float64, 1)
-    assert repr(wrapped) == "WrappedTensor(array([[1., 2.]]))"
-
-
-def test_ops_go_to_its_engine(wrapped: WrappedTensor) -> None:
-    assert wrapped * 3 == "applied"
-    assert 3 - wrapped == "applied"
-    assert TABLE["cat"]([wrapped, wrapped]) == "applied"
-    names = [name for name, _ in wrapped.engine.calls]  # type: ignore[attr-defined]
-    assert names == ["mul", "sub", "cat"]
-
-
-def test_gradients_are_its_engines(wrapped: WrappedTensor) -> None:
-    assert wrapped.grad.tolist() == [[2, 4]]  # type: ignore[union-attr]
-    wrapped.grad = None
-    wrapped.retain_grad()
-    assert wrapped.engine.calls == [None, "retain"]  # type: ignore[attr-defined]
-
-
-def test_tensors_among_arguments(wrapped: WrappedTensor) -> None:
-    other = WrappedTensor(asked(), None, X)
-    found = list(tensors_in((3, wrapped, [other, (wrapped, "text")])))
-    assert [id(tensor) for tensor in found] == [id(wrapped), id(other), id(wrapped)]
-
-
-def test_arrays_in_place_of_tensors(wrapped: WrappedTensor) -> None:
-    array, rest = plain((wrapped, [wrapped, 3]))
-    assert array is X
-    assert rest[0] is X
-    assert rest[1] == 3
-
-
-def test_what_the_op_table_makes_of_them(wrapped: WrappedTensor) -> None:
-    assert compute(TABLE["sum"], TABLE["sum"].bind((wrapped,), {})) == 3
-    assert TABLE["mse_loss"].composite
-    assert compute(TABLE["mse_loss"], (wrapped, wrapped, "sum", None)) == 0

@@ -145,3 +145,41 @@ def test_a_bound_of_none_means_something_else_to_others(variant: Callable[..., t
     engine = adapt(variant((TANH, clip + TANH)), "mine")
     assert form_of(engine, "clamp", X, 1.0, 2.0) == ".clip(…)"
     assert reason(engine, "clamp", X, None, 2.0).startswith("its clamp does not take these arguments")
+
+
+CLIP = """    def clip(self, low, high):
+        def share(g):
+            return g * (self.data > low) * (self.data < high)
+        return Tensor(np.clip(self.data, low, high), [(self, share)])
+
+"""
+
+
+def test_a_bound_of_none_that_has_no_gradient_is_a_lack(variant: Callable[..., type]) -> None:
+    """NumPy clips, and the rule compares with None."""
+    engine = adapt(variant((TANH, CLIP + TANH)), "mine")
+    assert engine.capabilities.seed == "array"
+    assert form_of(engine, "clamp", X, 1.0, 2.0) == ".clip(…)"
+    assert "not supported between instances of" in reason(engine, "clamp", X, None, 2.0)
+
+
+def test_a_dimension_of_a_single_number_may_have_no_gradient(variant: Callable[..., type]) -> None:
+    """NumPy sums a single number over its dimension 0; the rule cannot say of which shape that was."""
+    total = "return type(self)(self.data.sum(), [(self, lambda g: np.broadcast_to(g, self.data.shape).copy())])"
+    over = (
+        "g = lambda g: g if axis is None else np.expand_dims(g, axis)\n        return type(self)(self.data.sum(axis), "
+    )
+    over += "[(self, lambda h: np.broadcast_to(g(h), self.data.shape).copy())])"
+    engine = adapt(variant((total, over), (SUM, "    def sum(self, axis=None):")), "mine")
+    assert engine.capabilities.seed == "array"
+    assert form_of(engine, "sum", X, 0) == ".sum(axis=…)"
+    assert "cannot broadcast" in reason(engine, "sum", np.array(2.0), 0)
+
+
+def test_a_matmul_that_is_dot_is_none_for_batches(variant: Callable[..., type]) -> None:
+    only_matrices = "        if self.data.ndim != 2 or other.data.ndim != 2:\n"
+    only_matrices += '            raise NotImplementedError("matrices only")\n'
+    dot = (("self.data @ other.data,", "np.dot(self.data, other.data),"), (only_matrices, ""))
+    engine = adapt(variant(*dot), "mine")
+    assert form_of(engine, "matmul", X, X) == "operator matmul"
+    assert "NumPy's dot" in reason(engine, "matmul", np.ones((2, 3, 4)), np.ones((2, 4, 2)))

@@ -173,6 +173,8 @@ def test_what_oracles_find(found: Fact, sentence: str) -> None:
 
 def test_what_ended_a_case() -> None:
     assert say(fact("ran_out_of_time", seconds=5.0)) == "ran out of time after 5 seconds"
+    told = fact("ran_out_of_time_inside", seconds=5.0, inside="its tanh")
+    assert say(told) == "ran out of time after 5 seconds: its tanh had not returned"
     assert say(fact("ran_out_of_memory", text="2 GiB")) == "ran out of memory: 2 GiB"
     assert say(fact("crashed", error="ValueError", text="boom")) == "ValueError: boom"
     assert say(fact("crashed", error="ValueError", text="")) == "ValueError"
