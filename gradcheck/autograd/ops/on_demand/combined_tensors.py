@@ -74,10 +74,16 @@ def _observations(input: Any, name: str) -> Any:
     return ops.reshape(input, (1, prod(input.shape))) if input.ndim < 2 else input
 
 
+def _is_some(weights: np.ndarray) -> bool:
+    return bool(weights.any()) and float(weights.min()) >= 0
+
+
 def _weights(fweights: Any, aweights: Any, size: int) -> Any:
     for weights in (fweights, aweights):
         if weights is not None and list(weights.shape) != [size]:
             raise ShapeMismatch(f"cov: weights of shape {list(weights.shape)} for {size} observations")
+        if weights is not None and not _is_some(np.asarray(ops.detach(weights))):
+            raise ArgumentError("cov takes weights from 0 up, and not all of them 0")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
     return fweights * aweights
@@ -194,6 +200,8 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 @composite(samples="cross(randn(2, 3), randn(2, 3)); cross(randn(3, 2), randn(3, 2), 0)")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The vector product of vectors along `dim`, or the first dimension of size 3."""
+    if input.ndim != other.ndim:
+        raise ShapeMismatch(f"cross: {list(input.shape)} and {list(other.shape)} have not as many dimensions")
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
