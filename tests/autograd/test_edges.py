@@ -35,6 +35,7 @@ UNLIKE = {
     "batch_norm": "refused taken",  # parameters of other shapes, as many as there are channels
     "celu": "value",  # an alpha below 0
     "constant_pad_nd": "taken",  # sizes of 0 cut to less
+    "cov": "value",  # of one column, by weights: 0 by 0 but for rounding
     "cross_entropy": "refused value",  # smoothing below 0, and classes without any
     "cumulative_trapezoid": "taken",  # of no values
     "gaussian_nll_loss": "refused",  # of a variance that broadcasts, where there is no rule for which
@@ -80,9 +81,11 @@ def resized(array: np.ndarray) -> Iterator[np.ndarray]:
     if array.ndim and array.size:
         yield array[0]
         yield array[..., :0]
+        yield array[..., :1]
         yield array[..., :-1]
         yield np.concatenate([array, array[..., -1:]], -1)
     if array.ndim > 1 and array.size:
+        yield array[..., 0]
         yield array[:0]
         yield np.concatenate([array, array[-1:]])
 
@@ -92,7 +95,7 @@ def next_to(value: Any) -> tuple[Any, ...]:
     if isinstance(value, bool):
         return (not value,)
     if isinstance(value, int):
-        return (value - 1, value + 1, -value - 1)
+        return tuple({value - 1, value + 1, -1, -value - 1})
     return (0.0, -value) if isinstance(value, float) else ()
 
 

@@ -180,8 +180,8 @@ def linear_cross_entropy(
 def _third(a: Any, b: Any, dim: int, name: str) -> Any:
     shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
     axis = canonical(dim, len(shape))
-    if shape[axis] != 3:
-        raise ShapeMismatch(f"{name} takes 3 numbers along dimension {dim}, not {shape[axis]}")
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ShapeMismatch(f"{name} takes 3 numbers along dimension {dim}, not {a.shape[axis]} and {b.shape[axis]}")
     a, b = (x if tuple(x.shape) == shape else ops.broadcast_to(x, shape) for x in (a, b))
     one, two = (tuple(ops.roll(x, shift, axis) for shift in (-1, -2)) for x in (a, b))
     return one[0] * two[1] - one[1] * two[0]

@@ -75,6 +75,8 @@ def _transposed(dims: int, samples: str) -> None:
         found = _spread(_products(input, weight, groups), tuple(map(int, weight.shape[2:])), steps, apart)
         pads = [n for p, m in zip(reversed(around), reversed(more), strict=True) for n in (-p, m - p)]
         found = ops.constant_pad_nd(found, tuple(pads)) if any(pads) else found
+        if 0 in found.shape[-dims:]:
+            raise ShapeMismatch(f"conv_transpose{dims}d: the padding leaves nothing of {list(found.shape)}")
         return found if bias is None else found + ops.reshape(bias, (1, bias.shape[0]) + (1,) * dims)
 
 

@@ -61,6 +61,8 @@ def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarr
     shape, by = sizes(list(size)), [integer(s, "a stride") for s in stride]
     if len(shape) != len(by):
         raise ShapeMismatch(f"as_strided: {len(by)} strides for {len(shape)} sizes")
+    if min(by, default=0) < 0:
+        raise ArgumentError(f"as_strided takes strides from 0 up, not {by}")
     places = np.full(shape, offset or 0)
     for axis, (count, one) in enumerate(zip(shape, by, strict=True)):
         places = places + (np.arange(count) * one).reshape([-1 if d == axis else 1 for d in range(len(shape))])
