@@ -34,7 +34,7 @@ BY_CASES, BY_ALL = 0.80, 0.97
 QUICK = (
     "tests/autograd/test_signatures.py",
     "tests/autograd/test_refusals.py",
-    "tests/language/evaluation/test_budget.py",
+    "tests/language/evaluation/test_expected_elements.py",
 )
 #: The others, in the order in which they are asked after those of the file.
 TESTS = (
@@ -45,7 +45,16 @@ TESTS = (
     "tests/autograd",
 )
 #: The tests of the table that take a family each.
-BY_FAMILY = ("test_values_and_gradients_are_torchs", "test_gradients_of_gradients_are_torchs")
+BY_FAMILY = (
+    "test_table.py::test_values_and_gradients_are_torchs",
+    "test_table.py::test_gradients_of_gradients_are_torchs",
+    "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
+)
+#: Those that go through the whole table for one of the things that entries say of themselves.
+OF_TRAITS = (
+    "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
+    "tests/autograd/test_table.py::test_other_dtypes_are_torchs",
+)
 
 #: How many of the tests are asked.
 Tests = Literal["none", "near", "all"]
@@ -139,8 +148,8 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
     first = [path for path in likely if (ROOT / path).exists()]
     if "/common/" not in change.file:
-        first += [f"tests/autograd/test_table.py::{name}[{own}]" for name in BY_FAMILY]
-    yield from ([*QUICK], first)
+        first += [f"tests/autograd/{name}[{own}]" for name in BY_FAMILY]
+    yield from ([*QUICK], first, [*OF_TRAITS])
     if tests == "all":
         yield from ([path] for path in TESTS)
 

@@ -17,7 +17,7 @@ from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.exp_log_pow import exp
 from gradcheck.autograd.ops.special import erf
 from gradcheck.autograd.ops.trigonometric import tanh
-from gradcheck.errors import ArgumentError
+from gradcheck.errors import ArgumentError, DomainError
 
 _activation = partial(elementwise, takes="f", torch="nn.functional.{}")
 _composed = partial(composite, torch="nn.functional.{}")
@@ -149,6 +149,8 @@ def selu(input: Any) -> Any:
 @composite(samples="celu(randn(2, 3)); celu(randn(2, 3), 0.5)")
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """`input`, and `alpha * (exp(input / alpha) - 1)` where negative."""
+    if alpha == 0:
+        raise DomainError("celu takes an alpha other than 0")
     return elu(input / alpha) * alpha
 
 

@@ -40,7 +40,7 @@ def _convolve(slide: Slide, input: Any, weight: Any, bias: Any, groups: int) -> 
     batch, out, sizes = input.shape[0], weight.shape[0], tuple(weight.shape[2:])
     windows = slide.windows(input, sizes)
     rows = weight.shape[1] * prod(sizes)
-    columns = ops.reshape(ops.stack(windows, 2), (batch, groups, rows, -1))
+    columns = ops.reshape(ops.stack(windows, 2), (batch, groups, rows, prod(windows[0].shape[2:])))
     products = ops.reshape(weight, (groups, out // groups, rows)) @ columns
     found = ops.reshape(products, (batch, out, *windows[0].shape[2:]))
     return found if bias is None else found + ops.reshape(bias, (1, out) + (1,) * slide.dims)
@@ -117,6 +117,8 @@ def _pooled(slide: Slide, input: Any, kernel_size: Any, fill: float) -> Any:
     dims = slide.dims
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
+    if 0 in input.shape[-dims - 1 :]:
+        raise ShapeMismatch(f"pooling over {dims} dimensions: {list(input.shape)} has no elements")
     sizes, around = each(kernel_size, dims, "kernel_size"), each(slide.padding, dims, "padding", 0)
     if any(2 * p > k for p, k in zip(around, sizes, strict=True)):
         raise ShapeMismatch(f"a padding of {list(around)} is more than half of the windows of {list(sizes)}")

@@ -143,7 +143,10 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     if output_size is not None:
         integer(output_size, "the size")
     if hasattr(repeats, "dtype"):
-        return _each_repeated(input, repeats, dim)
+        found = _each_repeated(input, repeats, dim)
+        if output_size not in (None, found.shape[dim if found.ndim else 0]):
+            raise ShapeMismatch(f"repeat_interleave: {list(found.shape)}, where {output_size} were announced")
+        return found
     count = integer(repeats, "repeats")
     if count < 0:
         raise ArgumentError(f"repeat_interleave: repeats must not be negative, but are {count}")

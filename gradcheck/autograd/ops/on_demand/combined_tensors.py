@@ -74,10 +74,16 @@ def _observations(input: Any, name: str) -> Any:
     return ops.reshape(input, (1, prod(input.shape))) if input.ndim < 2 else input
 
 
+def _is_some(weights: np.ndarray) -> bool:
+    return bool(weights.any()) and float(weights.min()) >= 0
+
+
 def _weights(fweights: Any, aweights: Any, size: int) -> Any:
     for weights in (fweights, aweights):
         if weights is not None and list(weights.shape) != [size]:
             raise ShapeMismatch(f"cov: weights of shape {list(weights.shape)} for {size} observations")
+        if weights is not None and not _is_some(np.asarray(ops.detach(weights))):
+            raise ArgumentError("cov takes weights from 0 up, and not all of them 0")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
     return fweights * aweights
@@ -174,8 +180,8 @@ def linear_cross_entropy(
 def _third(a: Any, b: Any, dim: int, name: str) -> Any:
     shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
     axis = canonical(dim, len(shape))
-    if shape[axis] != 3:
-        raise ShapeMismatch(f"{name} takes 3 numbers along dimension {dim}, not {shape[axis]}")
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ShapeMismatch(f"{name} takes 3 numbers along dimension {dim}, not {a.shape[axis]} and {b.shape[axis]}")
     a, b = (x if tuple(x.shape) == shape else ops.broadcast_to(x, shape) for x in (a, b))
     one, two = (tuple(ops.roll(x, shift, axis) for shift in (-1, -2)) for x in (a, b))
     return one[0] * two[1] - one[1] * two[0]
@@ -194,6 +200,8 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 @composite(samples="cross(randn(2, 3), randn(2, 3)); cross(randn(3, 2), randn(3, 2), 0)")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The vector product of vectors along `dim`, or the first dimension of size 3."""
+    if input.ndim != other.ndim:
+        raise ShapeMismatch(f"cross: {list(input.shape)} and {list(other.shape)} have not as many dimensions")
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:

@@ -239,6 +239,8 @@ def _transform(kind: str) -> None:
 
     @composite(name=f"fft.{kind}", doc=f"{doc}, along one dimension.", method=False, elements=_elements, samples=one)
     def along(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        if n is not None and n < 1:
+            raise ShapeMismatch(f"a transform of {n} numbers; it takes at least 1")
         return how(input, n, dim, norm, forward)
 
     @composite(

@@ -131,6 +131,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     rows = prod(map(int, lead))
     flat = ops.reshape(input1, (rows, n)) @ ops.reshape(ops.permute(weight, (1, 0, 2)), (n, out * m))
     found = ops.sum(ops.reshape(flat, (*lead, out, m)) * ops.unsqueeze(input2, -2), -1)
+    if bias is not None and (not bias.ndim or bias.shape[0] != out):
+        raise ShapeMismatch(f"bilinear: the bias has shape {list(bias.shape)}, expected [{out}]")
     return found if bias is None else found + bias
 
 
@@ -157,6 +159,8 @@ def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, n
     if rows.ndim == 2:
         return rows.reshape(-1), np.arange(rows.shape[0] + 1) * rows.shape[1]
     starts = np.asarray(ops.detach(offsets))
+    if starts.size and starts[0]:
+        raise ArgumentError(f"embedding_bag: the first bag begins at 0, not at {starts[0]}")
     return rows, starts if include_last else np.append(starts, len(rows))
 
 
@@ -177,6 +181,8 @@ def embedding_bag(
         raise ArgumentError(f"embedding_bag has no mode {mode!r}", hint=f"one of {', '.join(_BAGS)}")
     if (input.ndim == 1) != (offsets is not None):
         raise ShapeMismatch("embedding_bag takes an input of 1 dimension with offsets, or of 2 without")
+    if weight.ndim != 2:
+        raise ShapeMismatch(f"embedding_bag takes a matrix of rows, not {list(weight.shape)}")
     if max_norm is not None or scale_grad_by_freq:
         raise ArgumentError("embedding_bag: max_norm changes its weight, and scale_grad_by_freq is no gradient")
     places, bounds = _bags(input, offsets, include_last_offset)
@@ -189,6 +195,8 @@ def embedding_bag(
     if shares is not None:
         if mode != "sum":
             raise ArgumentError("embedding_bag takes per_sample_weights with mode='sum' alone")
+        if tuple(per_sample_weights.shape) != tuple(input.shape):
+            raise ShapeMismatch(f"embedding_bag: {list(per_sample_weights.shape)} weights for {list(input.shape)}")
         rows = rows * ops.unsqueeze(shares if padding_idx is None else shares[np.flatnonzero(kept)], -1)
     return _put_together(rows, bounds, mode)
 

@@ -96,7 +96,9 @@ def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None 
     if how not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError(f"linalg.lstsq has no driver {how!r}")
     rows, columns = matrices(input, "linalg.lstsq").shape[-2:]
-    vector = b.ndim == input.ndim - 1 and tuple(b.shape) == tuple(input.shape[:-1])
+    vector = b.ndim == input.ndim - 1
+    if tuple(input.shape[:-1]) != tuple(b.shape if vector else b.shape[:-1]):
+        raise ShapeMismatch(f"linalg.lstsq: {list(input.shape)} does not go with {list(b.shape)}")
     right = ops.unsqueeze(b, -1) if vector else b
     found = pinv(input, rtol=rcond) @ right
     fixed = np.asarray(ops.detach(input))
@@ -177,8 +179,8 @@ def vander(x: Any, *, N: int | None = None) -> Any:
         raise ShapeMismatch("linalg.vander takes at least 1 dimension, or N")
     x = x if x.ndim else ops.reshape(x, (1,))
     count = int(x.shape[-1]) if N is None else N
-    if N is not None and N <= 1:
-        raise ArgumentError(f"linalg.vander takes an N above 1, not {N}")
+    if count <= 1:
+        raise ArgumentError(f"linalg.vander takes an N above 1, not {count}")
     first = ops.unsqueeze(ops.ones_like(x), -1)
     rest = ops.expand(ops.unsqueeze(x, -1), (*x.shape, max(count - 1, 0)))
     return ops.cumprod(ops.cat([first, rest], -1), -1)
@@ -221,7 +223,7 @@ def _reflected(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
 def householder_product(input: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections `1 - tau v v^H`, each v a column below the diagonal."""
     rows, columns = matrices(input, "linalg.householder_product").shape[-2:]
-    if rows < columns or tau.shape[-1] > columns:
+    if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
         raise ShapeMismatch(f"linalg.householder_product: {list(input.shape)} and {list(tau.shape)}")
     start = ops.expand(ops.to(ops.eye(rows, columns), input.dtype), (*input.shape[:-2], rows, columns))
     return _reflected(start, _reflections(input, tau))
@@ -231,6 +233,11 @@ def householder_product(input: Any, tau: Any) -> Any:
 def ormqr(input: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
     """`Q @ input3`, or `input3 @ Q` unless `left`, for the whole Q of `linalg.householder_product` of the first two, or
     its transpose."""
+    matrices(input, "ormqr"), matrices(input3, "ormqr")
+    (*lead, rows, columns), size = input.shape, input3.shape[-2 if left else -1]
+    if [*input3.shape[:-2], size] != [*lead, rows] or list(input2.shape) != [*lead, min(size, columns)]:
+        shapes = f"{list(input.shape)}, {list(input2.shape)} and {list(input3.shape)}"
+        raise ShapeMismatch(f"ormqr: shapes {shapes} do not go together")
     other, reflections = input3, _reflections(input, input2)
     if transpose:
         reflections = [(v, ops.conj(t)) for v, t in reversed(reflections)]

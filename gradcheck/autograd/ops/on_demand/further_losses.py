@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional, reduced, same_shape
-from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
+from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
 def _rows(input: Any, target: Any, name: str) -> tuple[Any, Any]:
@@ -69,6 +69,8 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
         else (ops.reshape(input, (1, 1)), ops.reshape(target, (1, 1)))
     )
     labels = np.asarray(ops.detach(listed))
+    if labels.size and labels.min() < -1:
+        raise IndexOutOfRange("multilabel_margin_loss takes classes from 0 up, and -1 behind the last")
     counts = np.cumprod(labels >= 0, axis=1).astype(bool)
     is_target = np.zeros(labels.shape, bool)
     np.put_along_axis(is_target, np.where(counts, labels, labels[:, :1] if labels.shape[1] else labels), True, axis=1)
@@ -107,6 +109,9 @@ def triplet_margin_with_distance_loss(
         raise ArgumentError("no function is an argument here", hint="the distance is pairwise_distance")
     if margin <= 0:
         raise ArgumentError(f"the margin must be above 0, not {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        shapes = ", ".join(str(list(x.shape)) for x in (anchor, positive, negative))
+        raise ShapeMismatch(f"triplet_margin_with_distance_loss: {shapes} have not as many dimensions")
     near, far = ops.pairwise_distance(anchor, positive), ops.pairwise_distance(anchor, negative)
     if swap:
         far = ops.minimum(far, ops.pairwise_distance(positive, negative))

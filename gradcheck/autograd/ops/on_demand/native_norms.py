@@ -38,6 +38,8 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
     sizes = [integer(n, "a size") for n in normalized_shape]
     if not sizes or list(input.shape[-len(sizes) :]) != sizes:
         raise ShapeMismatch(f"native_layer_norm: an input of shape {list(input.shape)} does not end in {sizes}")
+    if any(p is not None and list(p.shape) != sizes for p in (weight, bias)):
+        raise ShapeMismatch(f"native_layer_norm: weight and bias must have the shape {sizes}")
     if not prod(map(int, input.shape)):
         blank = ops.zeros([*input.shape[: -len(sizes)], *[1] * len(sizes)], dtype=input.dtype)
         return _scaled(input, weight, bias), blank, blank
@@ -53,6 +55,8 @@ def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: i
     """`group_norm`, the mean and the reciprocal deviation of each group."""
     if prod(map(int, input.shape)) != N * C * HxW or group < 1 or C % group:
         raise ShapeMismatch(f"native_group_norm: {list(input.shape)} is not {N} by {C} by {HxW} in {group} groups")
+    if any(p is not None and list(p.shape) != [C] for p in (weight, bias)):
+        raise ShapeMismatch(f"native_group_norm: weight and bias must have the shape [{C}]")
     shape = (1, C) + (1,) * (input.ndim - 2)
     weight, bias = (None if p is None else ops.reshape(p, shape) for p in (weight, bias))
     parted = ops.reshape(input, (N, group, C // group * HxW))

@@ -46,6 +46,8 @@ def _check(dims: int, input: Any, weight: Any, bias: Any, groups: int) -> None:
         raise ShapeMismatch(
             f"{name} takes (N, in, …) and (in, out, …), not {list(input.shape)} and {list(weight.shape)}"
         )
+    if 0 in (*input.shape[-dims:], *weight.shape[-dims:]):
+        raise ShapeMismatch(f"{name}: {list(input.shape)} and {list(weight.shape)} leave nothing to compute")
     if groups < 1 or input.shape[-dims - 1] != weight.shape[0] or weight.shape[0] % groups:
         raise ShapeMismatch(f"{name}: {list(input.shape)} in {groups} groups do not fit weights {list(weight.shape)}")
     if bias is not None and list(bias.shape) != [weight.shape[1] * groups]:
@@ -73,6 +75,8 @@ def _transposed(dims: int, samples: str) -> None:
         found = _spread(_products(input, weight, groups), tuple(map(int, weight.shape[2:])), steps, apart)
         pads = [n for p, m in zip(reversed(around), reversed(more), strict=True) for n in (-p, m - p)]
         found = ops.constant_pad_nd(found, tuple(pads)) if any(pads) else found
+        if 0 in found.shape[-dims:]:
+            raise ShapeMismatch(f"conv_transpose{dims}d: the padding leaves nothing of {list(found.shape)}")
         return found if bias is None else found + ops.reshape(bias, (1, bias.shape[0]) + (1,) * dims)
 
 
@@ -137,8 +141,6 @@ def _adaptive(dims: int, samples: str) -> None:
     def pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         outs = pooled_sizes(input, output_size, dims)
         spatial = [int(n) for n in input.shape[-dims:]]
-        if 0 in spatial:
-            raise ShapeMismatch(f"adaptive_max_pool{dims}d: there is no element in {spatial}")
         found = _largest(input, [_windows(n, out) for n, out in zip(spatial, outs, strict=True)])
         return found if return_indices else found[0]
 
@@ -154,12 +156,16 @@ def _unpooled_sizes(
     input: Any, kernel: tuple[int, ...], stride: Any, padding: Any, output_size: Any
 ) -> tuple[int, ...]:
     dims = len(kernel)
-    if output_size is not None:
-        return tuple(integer(n, "a size") for n in tuple(output_size)[-dims:])
     steps = each(kernel if stride is None or stride in ((), []) else stride, dims, "stride")
     around = each(padding, dims, "padding", 0)
     rows = zip(input.shape[-dims:], kernel, steps, around, strict=True)
-    return tuple((int(n) - 1) * s - 2 * p + k for n, k, s, p in rows)
+    usual = [(int(n) - 1) * s - 2 * p + k for n, k, s, p in rows]
+    if output_size is None:
+        return tuple(usual)
+    wanted = [integer(n, "a size") for n in tuple(output_size)[-dims:]]
+    if any(not n - s < size < n + s for n, s, size in zip(usual, steps, wanted, strict=True)):
+        raise ArgumentError(f"the output size {wanted} is a stride or more away from {usual}")
+    return tuple(wanted)
 
 
 def _unpool(dims: int, samples: str) -> None:

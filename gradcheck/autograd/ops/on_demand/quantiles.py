@@ -163,11 +163,14 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
     levels = q if hasattr(q, "dtype") else ops.full([], float(q), dtype=input.dtype)
     if levels.ndim > 1:
         raise ShapeMismatch(f"{name} takes a q of at most 1 dimension, not {levels.ndim}")
+    shares = ops.detach(levels)
+    if hasattr(shares, "__array__") and not all(0 <= share <= 1 for share in np.ravel(shares)):
+        raise ArgumentError(f"{name} takes shares from 0 to 1 as q")
     several = ops.reshape(levels, (-1,))
     line = ops.reshape(input, (-1,)) if dim is None else ops.movedim(input, canonical(dim, input.ndim), -1)
     line = ops.reshape(line, (1,)) if not line.ndim else line
-    if not line.shape[-1]:
-        raise ShapeMismatch(f"{name}: there is no element along that dimension")
+    if 0 in line.shape:
+        raise ShapeMismatch(f"{name}: there is no element in {list(input.shape)}")
     found = ops.movedim(_levels(line, several, interpolation, skip), -1, 0)
     if keepdim:
         axis = None if dim is None else canonical(dim, input.ndim)

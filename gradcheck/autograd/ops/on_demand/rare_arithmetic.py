@@ -210,6 +210,8 @@ def stft(
     pieces = ops.unfold(rows, -1, n_fft, hop)
     if window is not None or width < n_fft:
         shape = ops.ones([width], dtype=input.dtype) if window is None else window
+        if tuple(shape.shape) != (width,):
+            raise ShapeMismatch(f"stft: a window of shape {list(shape.shape)} for {width} places")
         before = (n_fft - width) // 2
         pieces = pieces * ops.constant_pad_nd(shape, (before, n_fft - width - before))
     half = onesided if onesided is not None else pieces.dtype.kind != "c"

@@ -218,8 +218,14 @@ def pooled_sizes(input: Any, output_size: Any, dims: int) -> list[int]:
     listed = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * dims
     if len(listed) != dims:
         raise ShapeMismatch(f"{len(listed)} sizes for {dims} dimensions")
-    spatial = input.shape[-dims:]
-    return [int(n) if out is None else integer(out, "a size") for n, out in zip(spatial, listed, strict=True)]
+    if 0 in input.shape[-dims:]:
+        raise ShapeMismatch(f"pooling over {dims} dimensions: there is no element in {list(input.shape[-dims:])}")
+    sizes = [
+        int(n) if out is None else integer(out, "a size") for n, out in zip(input.shape[-dims:], listed, strict=True)
+    ]
+    if min(sizes) < 0:
+        raise ShapeMismatch(f"pooling to {sizes}, which is less than nothing")
+    return sizes
 
 
 def pooled_elements(dims: int) -> Callable[..., int]:

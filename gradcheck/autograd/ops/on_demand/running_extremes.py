@@ -180,10 +180,12 @@ def _areas(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]:
     pairs = narrow(y, axis, 1, rest) + narrow(y, axis, 0, rest)
     if x is None:
         return pairs * (dx / 2), axis
-    if x.ndim == 1 and y.ndim > 1:
+    if x.ndim == 1:
         if x.shape[0] != y.shape[axis]:
             raise ShapeMismatch(f"{name}: {x.shape[0]} places for {y.shape[axis]} values")
         x = ops.reshape(x, [x.shape[0] if d == axis else 1 for d in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = ops.reshape(x, (*[1] * (y.ndim - x.ndim), *x.shape))
     width = diff(x, 1, dim)
     return pairs * width / 2, axis if x.ndim <= y.ndim else canonical(dim, x.ndim)
 

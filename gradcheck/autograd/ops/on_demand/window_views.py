@@ -61,6 +61,8 @@ def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarr
     shape, by = sizes(list(size)), [integer(s, "a stride") for s in stride]
     if len(shape) != len(by):
         raise ShapeMismatch(f"as_strided: {len(by)} strides for {len(shape)} sizes")
+    if min(by, default=0) < 0:
+        raise ArgumentError(f"as_strided takes strides from 0 up, not {by}")
     places = np.full(shape, offset or 0)
     for axis, (count, one) in enumerate(zip(shape, by, strict=True)):
         places = places + (np.arange(count) * one).reshape([-1 if d == axis else 1 for d in range(len(shape))])
@@ -132,6 +134,8 @@ def columns(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, s
     if input.ndim not in (3, 4):
         raise ShapeMismatch(f"nn.functional.unfold takes (N, C, h, w) or (C, h, w), not {list(input.shape)}")
     batch = input if input.ndim == 4 else ops.unsqueeze(input, 0)
+    if 0 in input.shape[-3:]:
+        raise ShapeMismatch(f"nn.functional.unfold: {list(input.shape)} has no elements")
     rows, across, (up, left) = _blocks(list(batch.shape[2:]), kernel_size, dilation, padding, stride)
     padded = ops.constant_pad_nd(batch, (left, left, up, up))
     found = getitem(padded, (_ALL, _ALL, rows, across))
@@ -155,7 +159,7 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     size, kernel = each(output_size, 2, "output_size"), each(kernel_size, 2, "kernel_size")
     rows, across, (up, left) = _blocks(list(size), kernel_size, dilation, padding, stride)
     counts = (rows.shape[2], across.shape[3])
-    if batch.shape[1] % prod(kernel) or batch.shape[2] != prod(counts):
+    if 0 in batch.shape[1:] or batch.shape[1] % prod(kernel) or batch.shape[2] != prod(counts):
         raise ShapeMismatch(f"fold: columns of {list(input.shape)} are no {prod(counts)} windows of {list(kernel)}")
     channels = batch.shape[1] // prod(kernel)
     windows = ops.reshape(batch, (batch.shape[0], channels, *kernel, *counts))

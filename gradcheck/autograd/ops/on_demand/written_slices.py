@@ -102,6 +102,8 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """`input` with one number written over the slices along `dim` that the 1-d `index` names."""
     line, places = _one_dimensional(input), _index(index)
+    if hasattr(value, "ndim") and value.ndim:
+        raise ShapeMismatch(f"index_fill takes one number, not a tensor of shape {list(value.shape)}")
     places = ops.where(places < 0, places + line.shape[canonical(dim, line.ndim)], places)
     marks = index_add(ops.zeros_like(ops.detach(line)), dim, places, _ones(line, dim, places))
     return _back(ops.where(marks == 0, line, ops.to(value, line.dtype) if hasattr(value, "dtype") else value), input)
@@ -152,10 +154,10 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if not prod(wide):
         return whole
     order = ops.cumsum(flat, 0) - 1
-    if not size:
-        return whole
     if int(np.asarray(ops.detach(order))[-1]) >= size:
         raise ShapeMismatch(f"masked_scatter: {size} elements for more places")
+    if not size:
+        return whole
     picked = getitem(ops.reshape(source, (size,)), ops.clamp(order, 0, size - 1))
     return ops.where(spread, ops.reshape(picked, wide), whole)
 
@@ -272,6 +274,9 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
     _check_reduce("index_reduce", reduce, _REDUCTIONS[1:])
     line, picked, values = _one_dimensional(input), _index(index), _one_dimensional(source)
     axis = canonical(dim, line.ndim)
+    rest, others = ([n for d, n in enumerate(one.shape) if d != axis] for one in (line, values))
+    if rest != others or source.ndim > input.ndim:
+        raise ShapeMismatch(f"index_reduce: a source of {list(source.shape)} for {list(input.shape)}")
     shape = [picked.shape[0] if d == axis else 1 for d in range(line.ndim)]
     where = ops.expand(ops.reshape(picked, shape), tuple(values.shape))
     return _back(_reduced_at(line, axis, where, values, reduce, include_self), input)
