@@ -22,7 +22,8 @@ from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.scope import Scope
 from gradcheck.checks.size_freedom import pinned_sizes, structural_sizes, stuck_sizes
 from gradcheck.engines.base import Application, Engine, Evaluation
-from gradcheck.engines.core import CoreHost, applications_of, evaluate_and_record
+from gradcheck.engines.core import Core, applications_of
+from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -100,6 +101,10 @@ class Point:
             self._applications = applications_of(self.problem)
         return self._applications
 
+    def record(self, engine: Engine) -> Recorder | None:
+        """The calls of an engine's evaluation, of its tensors; None where there is no record."""
+        return None
+
     def scope(self, step: int) -> Scope:
         """What names stand for after a step, by the reference."""
         if step not in self._scopes:
@@ -127,16 +132,31 @@ class Point:
 
 
 class OwnPoint(Point):
-    """The case's own numbers, where the core's evaluation notes which ops it applies."""
+    """The case's own numbers, where engines that can note which ops they apply to which tensors."""
+
+    _of_core: Recorder | None = None
+    _records: dict[str, Recorder] | None = None
 
     def _evaluate(self, engine: Engine) -> Evaluation:
-        if self._applications is not None:
+        recorder = engine.recorder() if isinstance(engine, DefineByRun) else None
+        is_core = isinstance(engine, Core)
+        if not isinstance(engine, DefineByRun) or recorder is None or (is_core and self._of_core is not None):
             return super()._evaluate(engine)
-        recorder = Recorder(CoreHost())
-        found = evaluate_and_record(engine, self.problem, recorder)
-        if recorder.closed:  # what only calls itself a core may not have recorded anything
-            self._applications = recorder.applications()
+        found = engine.evaluate(self.problem, recorder=recorder)
+        if recorder.closed:  # what only calls itself an engine of this kind may not have recorded anything
+            self._records = {**(self._records or {}), engine.name: recorder}
+            self._of_core = recorder if is_core else self._of_core
         return found
+
+    @property
+    def applications(self) -> list[Application]:
+        if self._applications is None and self._of_core is not None:
+            self._applications = self._of_core.applications()
+        return super().applications
+
+    def record(self, engine: Engine) -> Recorder | None:
+        self.evaluation(engine)
+        return None if self._records is None else self._records.get(engine.name)
 
 
 class Points:

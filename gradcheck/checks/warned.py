@@ -14,7 +14,7 @@ from gradcheck.facts import Fact, fact
 #: Where in C++ a warning of torch's comes from, which helps nobody here.
 _INTERNAL = re.compile(r"\s*\(Triggered internally at [^)]*\)\.?")
 #: Names of libraries by a folder that their files are in.
-_LIBRARIES = {"torch": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
+_LIBRARIES = {"torch": "torch", "torch_nodes": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def listening() -> Iterator[list[Fact]]:
 
 
 def _library(filename: str) -> str:
-    """Whose file it is: a library's, as whose `engines/torch.py` counts, or somebody's own."""
+    """Whose file it is: a library's, as whose those count that call it, `engines/torch.py`, or somebody's own."""
     path = PurePath(filename)
     parts = [part.removesuffix(".py") for part in path.parts]
     return next((_LIBRARIES[part] for part in reversed(parts) if part in _LIBRARIES), path.name)

@@ -5,7 +5,7 @@ knows nothing of what a case claims, of tolerances, of other engines or of repor
 
 base           what every engine provides, and what it hands back
 resolve        from what is written after `--engine` to an engine; a further engine's name is a line in `ENGINES`
-core, torch    the two that the op table was written for
+core, torch    the two that the op table was written for; `torch_nodes` asks torch's recorded functions one by one
 define_by_run  the base of engines that record a graph; `graph_run` runs a case's graph and steps
 forward_mode   Jacobian-vector products of a graph and of ops alone, by an engine's own forward mode or by its gradients
 functional     the base of engines that differentiate functions, as `hips` and `jax` do

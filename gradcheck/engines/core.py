@@ -12,9 +12,9 @@ from gradcheck.autograd.fast import PAIRED, pull
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, Pullback, as_tensor_error
-from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.recording import Recorder
+from gradcheck.engines.base import Application, Cotangents, Pullback, as_tensor_error
+from gradcheck.engines.define_by_run import DefineByRun, Shares
+from gradcheck.engines.recording import Call, Recorder, has_named
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.problem import Problem
@@ -56,12 +56,19 @@ class Core(DefineByRun):
         others = iter(super().pull_back([applications[i] for i in rest], [cotangents[i] for i in rest], dtype))
         return [next(others) if pullback is None else pullback for pullback in found]
 
+    def recorder(self) -> Recorder | None:
+        """As the core's own tensors are recorded, whatever else an engine made of it does with them."""
+        return Recorder(CoreHost())
 
-def evaluate_and_record(engine: Engine, problem: Problem, recorder: Recorder) -> Evaluation:
-    """What any engine makes of a problem. The ops of the first that computes with the core's tensors are recorded."""
-    if isinstance(engine, Core):
-        return engine.evaluate(problem, recorder=recorder)
-    return engine.evaluate(problem)
+    def through_record(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+        """By its rules, of primitive ops; none where somebody pulls back in a way of his own."""
+        if type(self).pull_back is not _PULL_BACK:
+            return super().through_record(calls, cotangents)
+        return [_shares(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
+
+
+#: How the core pulls back, where nobody has put anything else in its place.
+_PULL_BACK = Core.pull_back
 
 
 def applications_of(problem: Problem) -> list[Application]:
@@ -72,6 +79,16 @@ def applications_of(problem: Problem) -> list[Application]:
     except GradcheckError:
         return []
     return recorder.applications()
+
+
+def _shares(call: Call, cotangent: np.ndarray) -> Shares:
+    result = call.result
+    if type(result) is not Tensor or result.creation_op is not call.op or has_named(call, Tensor):
+        return None
+    try:
+        return [share for _, share in pull(result, cotangent)]
+    except GradcheckError:
+        return None
 
 
 def _through_rules(application: Application, cotangents: Cotangents) -> Pullback | None:

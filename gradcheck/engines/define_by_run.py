@@ -25,12 +25,14 @@ from gradcheck.engines.base import (
     as_tensor_error,
 )
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.recording import Recorder, rebuild
+from gradcheck.engines.recording import Call, Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
 
 #: Arrays by the names of inputs, of the inputs' shapes; None where no gradient flows.
 Gradients = Mapping[str, np.ndarray | None]
+#: A gradient for each tensor among an op's arguments that needs one, in order; None where the record does not tell.
+Shares = list[np.ndarray] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,14 @@ class DefineByRun(GradientBackend):
                         run.forget()
                         run.backward()
             return [run.pullback() for run in runs]
+
+    def recorder(self) -> Recorder | None:
+        """What notes the calls of an evaluation for `through_record`; None where nothing is to be had from them."""
+        return None
+
+    def through_record(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+        """What the rules of calls that an evaluation has recorded make of the cotangents of their results."""
+        return [None] * len(calls)
 
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
         """Gradients of gradients: those of one pass alone, and what `<gradient, probe>`, over all inputs, changes by

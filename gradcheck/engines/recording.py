@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,43 +17,57 @@ from gradcheck.language.evaluation.host import Host
 _NAMES = {dtype: name for name, dtype in dtypes.BY_NAME.items()}
 
 
+class Call(NamedTuple):
+    """An op applied to an engine's tensors, and what it came to."""
+
+    op: Op
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    owner: str  # the graph entry it stands in
+
+
 class Recorder:
-    """A host for the core's tensors that passes every call on and remembers it, until it is `closed`."""
+    """A host that passes every call on and remembers it, until it is `closed`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._calls: list[tuple[Op, tuple[Any, ...], dict[str, Any], Any, str]] = []
+        self.calls: list[Call] = []
         self.owner = ""  # the graph entry that is being evaluated
         self.closed = False
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = self._host.call(op, args, kwargs)
         if not self.closed:
-            self._calls.append((op, args, kwargs, result, self.owner))
+            self.calls.append(Call(op, args, kwargs, result, self.owner))
         return result
 
     def dtype(self, name: str) -> Any:
         return self._host.dtype(name)
 
+    def flowing(self) -> list[int]:
+        """Which of the core's calls are those through which gradients flow; none twice."""
+        found = [number for number, call in enumerate(self.calls) if _needs_gradient(call.result)]
+        several = Counter(self.calls[number].op for number in found)
+        if len(several) == len(found):
+            return found
+        keys = {_call_key(self.calls[n]) if several[self.calls[n].op] > 1 else n: n for n in reversed(found)}
+        return sorted(keys.values())
+
     def applications(self) -> list[Application]:
-        """The calls through which gradients flow, on plain arrays; none twice."""
-        seen: set[Any] = set()
-        found = []
-        for op, args, kwargs, result, owner in self._calls:
-            if not _needs_gradient(result):
-                continue
-            key = (op, *[_key(value) for value in args], *[(name, _key(value)) for name, value in kwargs.items()])
-            if key in seen:
-                continue
-            seen.add(key)
-            found.append(_application(op, args, kwargs, result, owner))
-        return found
+        """The core's calls through which gradients flow, on plain arrays; none twice."""
+        return [application_of(self.calls[number]) for number in self.flowing()]
 
 
 def _needs_gradient(result: Any) -> bool:
     if type(result) is Tensor:
         return result.requires_grad
     return isinstance(result, tuple) and any(_needs_gradient(part) for part in result)
+
+
+def _call_key(call: Call) -> tuple[Any, ...]:
+    op, args, kwargs = call.op, call.args, call.kwargs
+    return (op, *[_key(value) for value in args], *[(name, _key(value)) for name, value in kwargs.items()])
 
 
 def _key(value: Any) -> Any:
@@ -64,7 +79,9 @@ def _key(value: Any) -> Any:
     return repr(value)
 
 
-def _application(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, owner: str) -> Application:
+def application_of(call: Call) -> Application:
+    """A call of the core's, on plain arrays."""
+    op, args, kwargs, result, owner = call
     tracked: list[bool] = []
 
     def plain(tensor: Tensor) -> np.ndarray:
@@ -79,6 +96,11 @@ def _application(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
     parts = result if isinstance(result, tuple) else (result,)
     shapes = tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
     return Application(op, args, kwargs, owner, tuple(tracked), recorded, shapes)
+
+
+def has_named(call: Call, kind: type) -> bool:
+    """Whether a tensor of this type is among its arguments by keyword."""
+    return bool(call.kwargs) and any(isinstance(value, kind) for value in flat(call.kwargs.values()))
 
 
 # Arguments ------------------------------------------------------------------------------------------

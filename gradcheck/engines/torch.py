@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
@@ -16,8 +16,10 @@ from torch.autograd import forward_ad
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import KEYWORD_ALIASES
-from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.define_by_run import DefineByRun, Shares
+from gradcheck.engines.recording import Call, Recorder
 from gradcheck.engines.torch_errors import translate
+from gradcheck.engines.torch_nodes import nodes, through_nodes
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, Unsupported
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
@@ -124,6 +126,15 @@ class Torch(DefineByRun):
             for root, seed in zip(roots, seeds, strict=True)
         ]
 
+    def recorder(self) -> Recorder | None:
+        return Recorder(self.host) if type(self) is Torch and self.device is None else None
+
+    def through_record(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+        """By torch's own nodes, each on its own; none where somebody pulls back in a way of his own."""
+        if type(self).pull_back is not _PULL_BACK:
+            return super().through_record(calls, cotangents)
+        return through_nodes(calls, cotangents)
+
     def differentiate(self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[Any]) -> list[Any]:
         """From the sum of `conj(seed) * root`, a scalar whose gradient at each root is its seed."""
         total = torch.zeros((), dtype=torch.get_default_dtype())
@@ -147,6 +158,10 @@ class Torch(DefineByRun):
             )
             error.would_go_on = not saved
             raise error
+
+
+#: How torch pulls back, where nobody has put anything else in its place.
+_PULL_BACK = Torch.pull_back
 
 
 class _Duals:
@@ -277,15 +292,3 @@ def _keywords(op: Op, kwargs: dict[str, Any]) -> dict[str, Any]:
     """NumPy's words for torch's, unless the op itself has them."""
     names = {parameter.name for parameter in op.parameters}
     return {KEYWORD_ALIASES.get(name, name) if name not in names else name: value for name, value in kwargs.items()}
-
-
-def nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
-    """Every function of the recorded graph below the roots, leaves' accumulators aside."""
-    stack = [root.grad_fn for root in roots if root.grad_fn is not None]
-    found: set[Any] = set(stack)
-    while stack:
-        for node, _ in stack.pop().next_functions:
-            if node is not None and node not in found and node.next_functions:
-                found.add(node)
-                stack.append(node)
-    return found

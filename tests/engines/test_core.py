@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,10 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines import core
-from gradcheck.engines.base import Application
-from gradcheck.engines.core import Core, CoreHost, applications_of, evaluate_and_record
+from gradcheck.engines.base import Application, Pullback
+from gradcheck.engines.core import Core, CoreHost, applications_of
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.recording import Recorder
-from gradcheck.engines.torch import Torch
 from gradcheck.errors import ShapeMismatch
 from tests.from_text import problem_from
 
@@ -47,13 +47,35 @@ def test_the_ops_of_a_graph() -> None:
     assert applications_of(problem_from("{inputs: {x: [1, 2]}, graph: {y: 'x @ ones(3, 3)'}, backward: y}")) == []
 
 
-def test_only_the_cores_tensors_are_recorded() -> None:
-    recorder = Recorder(CoreHost())
-    assert evaluate_and_record(Torch(), problem_from(TEXT), recorder).states
+def test_an_evaluation_is_recorded_where_that_is_asked_for() -> None:
+    recorder = Core().recorder()
+    assert recorder is not None
     assert not recorder.closed
-    assert evaluate_and_record(Core(), problem_from(TEXT), recorder).states
+    assert Core().evaluate(problem_from(TEXT), recorder=recorder).states
     assert recorder.closed
     assert len(recorder.applications()) == 3
+
+
+def test_the_rules_of_a_record_give_what_a_sweep_does() -> None:
+    core, recorder = Core(), Core().recorder()
+    assert recorder is not None
+    core.evaluate(problem_from(TEXT), recorder=recorder)
+    cotangents = [np.full(call.result.shape, 0.5) for call in recorder.calls]
+    slow = DefineByRun.pull_back(core, applications_of(problem_from(TEXT)), [[one] for one in cotangents], FLOAT64)
+    for shares, other in zip(core.through_record(recorder.calls, cotangents), slow, strict=True):
+        assert shares is not None
+        for a, b in zip(shares, other.gradients, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_whoever_pulls_back_otherwise_has_no_record_to_go_by() -> None:
+    class Other(Core):
+        def pull_back(self, *asked: Any) -> list[Pullback]:
+            return []
+
+    recorder = Recorder(CoreHost())
+    Core().evaluate(problem_from(TEXT), recorder=recorder)
+    assert Other().through_record(recorder.calls[:1], [np.ones((2, 2))]) == [None]
 
 
 def test_what_was_recorded_is_pulled_back_as_by_a_sweep() -> None:

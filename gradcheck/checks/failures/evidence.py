@@ -10,7 +10,8 @@ from itertools import islice
 
 import numpy as np
 
-from gradcheck.checks.claims.operations import operations_of, positions
+from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.claims.stated import aligned
 from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, over
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow

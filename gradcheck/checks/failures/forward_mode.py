@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.forward_operations import directions_of
-from gradcheck.checks.claims.operations import operations_of
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import MOST, PointFailures, why

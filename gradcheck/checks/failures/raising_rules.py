@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.claims.operations import operations_of
+from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, over
 from gradcheck.checks.failures.evidence import asking, evidence_of_operation

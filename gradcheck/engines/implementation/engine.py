@@ -26,7 +26,8 @@ from gradcheck.engines.implementation.returned import looked_at
 from gradcheck.engines.implementation.rough import Rough
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.guard import ANYTHING, Output
-from gradcheck.engines.torch import Torch, nodes
+from gradcheck.engines.torch import Torch
+from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate

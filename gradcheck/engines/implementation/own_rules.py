@@ -14,7 +14,7 @@ import torch
 
 from gradcheck.engines.implementation.raised import of_code
 from gradcheck.engines.tensor_class.guard import ANYTHING
-from gradcheck.engines.torch import nodes
+from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import GradcheckError, TensorError
 
 if TYPE_CHECKING:

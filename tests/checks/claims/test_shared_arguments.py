@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.claims.operations import operations_of
+from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.options import Options, engines_of
 from tests.checks.build import point_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.claims.operations import operations_of
+from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.failures.nearby import GraphNearby, OpNearby
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import WrongOperation

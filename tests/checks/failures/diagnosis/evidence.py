@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.claims.operations import operations_of, positions
+from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
 from gradcheck.checks.failures.evidence import asking

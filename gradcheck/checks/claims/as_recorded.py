@@ -1,0 +1,141 @@
+"""Ops alone, by what the engines recorded when they evaluated the graph: a look that finds agreement, or nothing.
+
+Each engine pulls the same random gradient through its own record of each op, which needs no second run. That these were
+made at each engine's own numbers, a rounding apart, matters at kinks alone, where the numbers must be the same.
+Whatever does not agree here, or was not recorded as one op, is looked at closely, on the same numbers for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.claims.cotangents import Normal
+from gradcheck.checks.claims.shared_arguments import wrong_where_shared
+from gradcheck.checks.closeness.compare import agree
+from gradcheck.checks.closeness.tolerance import between_engines
+from gradcheck.checks.points import Point
+from gradcheck.engines.base import Application, Engine, Pullback
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.recording import Call, Recorder, application_of, flat
+from gradcheck.language.case import StatedTolerance
+
+#: Dtypes in which sums of gradients may be compared without a thought.
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+#: Beyond so many elements the comparison costs, and not the asking.
+_MOST = 4_000
+
+
+class Agreeing(NamedTuple):
+    """The graph entries that ops stand in, all of which agree but for the `rest`, of which the records do not tell."""
+
+    owners: tuple[str, ...]
+    rest: list[Application]
+
+
+class _Both(NamedTuple):
+    """One call as two engines have recorded it, with a gradient for its result, and what each makes of that."""
+
+    mine: Call
+    theirs: Call
+    cotangent: np.ndarray
+    got: list[np.ndarray]
+    want: list[np.ndarray]
+
+
+def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Agreeing | None:
+    """What agrees in the records of the core and the reference; None where they have none, or something differs."""
+    reference = point.engines.reference
+    if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
+        return None
+    mine, theirs = point.record(engine), point.record(reference)
+    if mine is None or theirs is None or len(mine.calls) != len(theirs.calls):
+        return None
+    numbers = mine.flowing()
+    told = [n for n in numbers if _can_tell(mine.calls[n], theirs.calls[n], (engine, reference))]
+    known = _asked(told, (engine, mine), (reference, theirs), point.problem.seed)
+    both = list(known.values())
+    if not _all_agree(both, point, run) or _differs_where_shared(both, engine, point):
+        return None
+    rest = [application_of(mine.calls[n]) for n in numbers if n not in known]
+    return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in numbers])), rest)
+
+
+def _asked(
+    numbers: Sequence[int], mine: tuple[DefineByRun, Recorder], theirs: tuple[DefineByRun, Recorder], seed: int
+) -> dict[int, _Both]:
+    """What both make of the same gradients for these calls, by number, as far as both know."""
+    own, other = [mine[1].calls[n] for n in numbers], [theirs[1].calls[n] for n in numbers]
+    source = Normal(seed)
+    cotangents = [source.draw(call.result.shape).astype(call.result.dtype, copy=False) for call in own]
+    got = mine[0].through_record(own, cotangents)
+    want = theirs[0].through_record(other, cotangents)
+    return {
+        numbers[at]: _Both(own[at], other[at], cotangents[at], one, another)
+        for at, (one, another) in enumerate(zip(got, want, strict=True))
+        if one is not None and another is not None
+    }
+
+
+def _can_tell(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:
+    """Whether it is the same call, of one plain result, at numbers that do not matter or are the same."""
+    op, result = mine.op, mine.result
+    if type(result) is not Tensor or op is not theirs.op:
+        return False
+    data = result.data
+    if data.dtype not in _PLAIN or data.size > _MOST:
+        return False
+    return op.analytic or not op.kinks or _same_numbers(mine, theirs, engines)
+
+
+def _same_numbers(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:
+    """Whether both were given the very same."""
+    found = [
+        [engine.array(value).tobytes() for value in flat((*call.args, *call.kwargs.values())) if _is_tensor(value)]
+        for call, engine in zip((mine, theirs), engines, strict=True)
+    ]
+    return found[0] == found[1]
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "requires_grad")
+
+
+def _all_agree(known: Sequence[_Both], point: Point, run: StatedTolerance | None) -> bool:
+    """Whether all gradients do, those of one dtype compared at once."""
+    sides: dict[np.dtype, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+    for both in known:
+        if len(both.got) != len(both.want):
+            return False
+        for got, want in zip(both.got, both.want, strict=True):
+            if got.shape != want.shape or got.dtype != want.dtype:
+                return False
+            listed = sides.setdefault(want.dtype, ([], []))
+            listed[0].append(got.ravel())
+            listed[1].append(want.ravel())
+    stated = point.problem.case.engine_tolerance
+    return all(
+        agree(np.concatenate(got), np.concatenate(want), between_engines(dtype, stated, run))
+        for dtype, (got, want) in sides.items()
+    )
+
+
+def _differs_where_shared(known: Sequence[_Both], engine: Engine, point: Point) -> bool:
+    """Whether an op is wrong of which several arguments are one tensor."""
+    several = [both for both in known if len(both.got) > 1 and _has_one_twice(both.mine)]
+    if not several:
+        return False
+    applications = [application_of(both.mine) for both in several]
+    cotangents = [[both.cotangent] for both in several]
+    apart = [Pullback(tuple(both.want)) for both in several]
+    wrong = wrong_where_shared(applications, cotangents, apart, (engine, point.problem.dtype))
+    return next(iter(wrong), None) is not None
+
+
+def _has_one_twice(call: Call) -> bool:
+    tensors = [id(value) for value in flat(call.args) if type(value) is Tensor]
+    return len(set(tensors)) < len(tensors)

@@ -1,0 +1,73 @@
+"""torch's recorded functions, asked one by one: what each makes of a gradient, without a pass over the graph.
+
+A function of the graph can be called with the gradient of its result, and gives those of its arguments, by the same
+code that a backward pass runs; what a pass adds is that each is brought to its argument's shape, which is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradcheck.engines.define_by_run import Shares
+from gradcheck.engines.recording import Call, flat, has_named
+
+_Tensor = torch.Tensor
+#: Dtypes of which NumPy's and torch's arrays are the same.
+_PLAIN = {torch.float64: np.dtype(np.float64), torch.float32: np.dtype(np.float32)}
+
+
+def through_nodes(calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+    """For each call that was recorded as one function of torch's, the gradients of its tensors that need one; None for
+    what torch has made several functions of, or none."""
+    with torch.no_grad():
+        return [_through(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
+
+
+def _through(call: Call, cotangent: np.ndarray) -> Shares:
+    result = call.result
+    node: Any = result.grad_fn if type(result) is _Tensor and not has_named(call, _Tensor) else None
+    if node is None or _PLAIN.get(result.dtype) is not cotangent.dtype or result.shape != cotangent.shape:
+        return None
+    tensors = [value for value in flat(call.args) if type(value) is _Tensor and value.requires_grad]
+    edges = node.next_functions
+    leading = [number for number, (function, _) in enumerate(edges) if function is not None]
+    if len(leading) != len(tensors) or not all(map(_leads_to, [edges[n] for n in leading], tensors)):
+        return None
+    try:
+        given = node(torch.from_numpy(cotangent.copy()))
+        given = given if type(given) is tuple else (given,)
+        return [_share(given[number], tensor) for number, tensor in zip(leading, tensors, strict=True)]
+    except (RuntimeError, TypeError, AttributeError):  # what it has saved is freed, or there is no gradient there
+        return None
+
+
+def _leads_to(edge: tuple[Any, int], tensor: torch.Tensor) -> bool:
+    """Whether what flows along an edge is this tensor's gradient."""
+    function, number = edge
+    own = tensor.grad_fn
+    if own is None:
+        return getattr(function, "variable", None) is tensor
+    return own is function and tensor.output_nr == number
+
+
+def _share(gradient: torch.Tensor, tensor: torch.Tensor) -> np.ndarray:
+    """The gradient in the shape of its tensor."""
+    whole = gradient if gradient.shape == tensor.shape else gradient.sum_to_size(tensor.shape)
+    array: np.ndarray = whole.numpy()
+    return array
+
+
+def nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
+    """Every function of the recorded graph below the roots, leaves' accumulators aside."""
+    stack = [root.grad_fn for root in roots if root.grad_fn is not None]
+    found: set[Any] = set(stack)
+    while stack:
+        for node, _ in stack.pop().next_functions:
+            if node is not None and node not in found and node.next_functions:
+                found.add(node)
+                stack.append(node)
+    return found

@@ -1,0 +1,36 @@
+"""Incoming gradients of ops alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradcheck.checks.claims.cotangents import Normal, operations_of
+from tests.checks.build import point_of
+
+CHAIN = "{inputs: {x: [[1.0, 2.0], [3.0, 4.0]], w: [[2.0, 0.0], [1.0, 1.0]]}, graph: {y: x @ w, h: tanh(y)}}"
+
+
+def test_cotangents_are_random_without_symmetry_and_the_same_each_time() -> None:
+    applications = point_of(CHAIN).applications
+    first, again = operations_of(applications, 3), operations_of(applications, 3)
+    (cotangent,) = first[0].cotangents
+    assert cotangent is not None
+    assert cotangent.shape == (2, 2)
+    assert not np.array_equal(cotangent, cotangent.T)
+    assert np.array_equal(cotangent, again[0].cotangents[0])  # type: ignore[arg-type]
+    assert not np.array_equal(cotangent, operations_of(applications, 4)[0].cotangents[0])  # type: ignore[arg-type]
+
+
+def test_a_large_cotangent_is_drawn_on_its_own_and_a_complex_one_has_both_parts() -> None:
+    large = operations_of(point_of("{inputs: {x: 'randn(100, 100)'}, graph: {y: x * 2}}").applications, 0)
+    assert large[0].cotangents[0] is not None
+    assert large[0].cotangents[0].shape == (100, 100)
+    z = operations_of(point_of("{dtype: complex128, inputs: {x: 'randn(3)'}, graph: {y: x * x}}").applications, 0)
+    assert np.all(z[0].cotangents[0].imag != 0)  # type: ignore[union-attr]
+
+
+def test_numbers_come_in_turn_and_the_same_for_a_seed() -> None:
+    first, second = Normal(2).draw((2, 3)), Normal(2).draw((6,))
+    assert np.array_equal(first.ravel(), second)
+    assert not np.array_equal(first, Normal(5).draw((2, 3)))
+    assert Normal((1 << 14) * 977 - 1).draw((3, 3)).shape == (3, 3)  # from near the end of the pool
