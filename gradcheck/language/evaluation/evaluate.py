@@ -65,12 +65,13 @@ def evaluate(
     host: Host = NUMPY,
     gradients: Mapping[str, Any] | None = None,
     *,
-    max_elements: int = MAX_ELEMENTS,
+    max_elements: int | None = MAX_ELEMENTS,
 ) -> Any:
     """The value of `expr`, where `names` holds what its names stand for, and `gradients` what `grad(name)` does.
 
     Raises InvalidCase for a name that means nothing, and TensorErrors: TooLarge before a tensor of more than
-    `max_elements` elements is made, and whatever the ops raise.
+    `max_elements` elements is made, and whatever the ops raise. None for what was evaluated before, on arguments of the
+    same kinds and shapes.
     """
     stack: list[Any] = []
     push, pop = stack.append, stack.pop

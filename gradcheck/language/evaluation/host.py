@@ -78,7 +78,7 @@ class Application(NamedTuple):
         )
 
 
-def operate(call: Application, a: Any, b: Any, host: Host, limit: int) -> Any:
+def operate(call: Application, a: Any, b: Any, host: Host, limit: int | None) -> Any:
     """What an operator makes of two operands."""
     if type(b) in PLAIN:
         if type(a) in PLAIN:
@@ -91,8 +91,9 @@ def operate(call: Application, a: Any, b: Any, host: Host, limit: int) -> Any:
     return _hand(host, call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
 
 
-def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
-    """The result of an op; `given` are its positional arguments and then its keyword arguments."""
+def apply(call: Application, given: list[Any], host: Host, limit: int | None) -> Any:
+    """The result of an op; `given` are its positional arguments and then its keyword arguments. Without a limit it is
+    known that they are of its kinds, and how large it is."""
     op = call.op
     if call.keys:
         args = tuple(given[: call.positional])
@@ -104,10 +105,10 @@ def apply(call: Application, given: list[Any], host: Host, limit: int) -> Any:
         value = _apply_plain(call, args, kwargs)
         if value is not _NOT_PLAIN:
             return value
-    if call.measured or not of_tensor:
+    if limit is not None and (call.measured or not of_tensor):
         check_kinds(op, call.kinds, given)
-    if call.measured:
-        budget.check(op, args, kwargs, limit)
+        if call.measured:
+            budget.check(op, args, kwargs, limit)
     return _hand(host, op, args, kwargs)
 
 

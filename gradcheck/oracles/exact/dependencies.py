@@ -15,6 +15,7 @@ from gradcheck.language.expr.traverse import gradient_names, postorder
 from gradcheck.language.problem import Problem, split_name
 from gradcheck.language.symbolic.derive import derive
 from gradcheck.language.trials import inner_roots
+from gradcheck.oracles.exact.host import Evaluation
 
 
 class Mentioned(NamedTuple):
@@ -31,6 +32,7 @@ class Dependencies:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.case = problem, problem.case
+        self.evaluation = Evaluation()
         self._derived: Mapping[str, Expr] | None = None
         #: The roots that others are made of; their gradients are derived without what comes in there.
         self._inner = inner_roots(self.case)

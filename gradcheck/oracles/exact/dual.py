@@ -60,9 +60,15 @@ class Dual(Operators):
     def value_chain(self) -> MatrixChain:
         """The value of a matrix as a chain that can grow longer."""
         if type(self.lazy_value) is not MatrixChain:
-            self.lazy_value = MatrixChain((ModularMatrix(self.lazy_value, self.point.prime),))
+            self.lazy_value = MatrixChain((self._matrix(),))
         chain: MatrixChain = self.lazy_value
         return chain
+
+    def _matrix(self) -> ModularMatrix:
+        value, prime = self.lazy_value, self.point.prime
+        if self.degree is CONSTANT and 1 in value.shape and (value == 1).all():
+            return modular.ones(*value.shape, prime)
+        return ModularMatrix(value, prime)
 
     def tangent_chain(self) -> MatrixChain | None:
         """The same of the tangent."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
-from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr, Gradient
 from gradcheck.language.problem import Problem, part_of, split_name, with_part
 from gradcheck.language.random import is_free, stream
@@ -18,6 +17,7 @@ from gradcheck.oracles.exact import leaves, modular
 from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual import Dual, lift
+from gradcheck.oracles.exact.host import AtPoint
 from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import summed
@@ -107,12 +107,16 @@ class GraphAtPoint:
         self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redrawn)
         self.point.written = dependencies
         self.point.scale = SCALES[setting.whole - 1] if setting.whole else 0
+        self._host = AtPoint(self.point)
         self.leaves = leaves.leaves(problem, self.point, self.generator)
         self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}
         self.gradients: dict[str, Dual] = {}
         self.values: dict[str, Any] = {}
         self._steps: dict[str, Any] = {}
+
+    def _evaluated(self, expr: Expr, names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None) -> Any:
+        return self.dependencies.evaluation.of(expr, names, self._host, gradients)
 
     # Incoming gradients ----------------------------------------------------------------------------
 
@@ -155,7 +159,7 @@ class GraphAtPoint:
             if name in values:
                 values[name] = self._along_direction(name, values[name])
         for name, claim in self.case.graph.items():
-            value = evaluate(claim.expr, values)
+            value = self._evaluated(claim.expr, values)
             for part in parts.get(name, ()):
                 value = self._with_direction(part, value)
             values[name] = value
@@ -200,7 +204,7 @@ class GraphAtPoint:
             self.gradients[needed] = self._gradient(needed)
         steps = {step: self._step(step) for step in mentioned.steps}
         scope = {**self.values, **steps} if steps else self.values
-        value = lift(self.point, evaluate(formula, scope, gradients=self.gradients)).primal()
+        value = lift(self.point, self._evaluated(formula, scope, self.gradients)).primal()
         expected = _tensor(self.values, name).shape
         if value.shape != expected:
             raise ShapeMismatch(f"the formula has shape {value.shape}, its tensor {expected}")
@@ -210,7 +214,7 @@ class GraphAtPoint:
         """Whether the graph itself does not ask for this part of a formula to be in a domain."""
         scope = {**self.values, **{step: self._step(step) for step in self.dependencies.of(formula).steps}}
         try:
-            value = evaluate(argument, scope, gradients=self.gradients)
+            value = self._evaluated(argument, scope, self.gradients)
         except GradcheckError:
             return True
         if not isinstance(value, Dual):
@@ -220,7 +224,7 @@ class GraphAtPoint:
     def _step(self, name: str) -> Any:
         if name not in self._steps:
             scope = {**self.values, **self._steps}
-            self._steps[name] = evaluate(self.case.let[name].expr, scope, gradients=self.gradients)
+            self._steps[name] = self._evaluated(self.case.let[name].expr, scope, self.gradients)
         return self._steps[name]
 
     def _gradient(self, name: str) -> Dual:
@@ -233,7 +237,7 @@ class GraphAtPoint:
         regions = self.point.regions
         regions.phase = "rule"
         try:
-            value = lift(self.point, evaluate(derived, self.values, gradients=self.gradients)).primal()
+            value = lift(self.point, self._evaluated(derived, self.values, self.gradients)).primal()
         finally:
             regions.phase = "claim"
         return value if incoming is None or self.dependencies.fixes_incoming else value + incoming

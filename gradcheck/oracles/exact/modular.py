@@ -67,10 +67,23 @@ def bilinear(
     return in_limbs(lambda limb: form(limb, whole), a, terms, prime)
 
 
+#: Numbers as arrays, which ufuncs take in half the time.
+_HALF, _LOW = np.array(16), np.array(0xFFFF)
+
+
+@lru_cache(maxsize=32)
+def _modulus(prime: int) -> np.ndarray:
+    return np.array(prime)
+
+
 def in_halves(form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: np.ndarray, prime: int) -> np.ndarray:
-    """The same in int64, one factor cut into 16 bits and 15: faster where overhead is all that counts."""
-    high = form(a, b >> 16) % prime
-    return np.asarray(((high << 16) + form(a, b & 0xFFFF)) % prime)
+    """The same in int64, the smaller factor cut into 16 bits and 15: faster where overhead is all that counts."""
+    modulus = _modulus(prime)
+    if a.size < b.size:
+        high, low = form(a >> _HALF, b), form(a & _LOW, b)
+    else:
+        high, low = form(a, b >> _HALF), form(a, b & _LOW)
+    return np.asarray(((high % modulus << _HALF) + low) % modulus)
 
 
 def in_limbs(form: Callable[[np.ndarray], Any], values: np.ndarray, terms: int, prime: int) -> np.ndarray:
@@ -111,15 +124,17 @@ _NARROW = 4
 
 
 class ModularMatrix:
-    """A matrix of residues, and the same centred around 0 in float64, made once."""
+    """A matrix of residues; and, made once, the same centred around 0 in float64, and its products with vectors."""
 
-    __slots__ = ("_centred", "_transpose", "prime", "residues", "shape")
+    __slots__ = ("_centred", "_products", "_transpose", "is_ones", "prime", "residues", "shape")
 
-    def __init__(self, residues: np.ndarray, prime: int) -> None:
-        self.residues, self.prime = residues, prime
+    def __init__(self, residues: np.ndarray, prime: int, *, is_ones: bool = False) -> None:
+        """`is_ones` is a row or a column of ones."""
+        self.residues, self.prime, self.is_ones = residues, prime, is_ones
         self.shape: tuple[int, int] = residues.shape
         self._centred: np.ndarray | None = None
         self._transpose: ModularMatrix | None = None
+        self._products: dict[ModularMatrix, ModularMatrix] | None = None
 
     @property
     def centred(self) -> np.ndarray:
@@ -132,15 +147,32 @@ class ModularMatrix:
     @property
     def T(self) -> ModularMatrix:  # noqa: N802 - as an array has it
         if self._transpose is None:
-            self._transpose = ModularMatrix(self.residues.T, self.prime)
+            self._transpose = ModularMatrix(self.residues.T, self.prime, is_ones=self.is_ones)
             self._transpose._transpose = self
         return self._transpose
 
     def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
-        """The product: the smaller factor is cut into limbs, the larger one is used as it lies there."""
+        """The product."""
+        is_row, is_column = self.shape[0] == 1, other.shape[1] == 1
+        if is_row == is_column or self.shape[1] == 1:
+            return self._times(other)
+        matrix, vector = (other, self) if is_row else (self, other)
+        if matrix._products is None:
+            matrix._products = {}
+        found = matrix._products.get(vector)
+        if found is None:
+            found = matrix._products[vector] = self._times(other)
+        return found
+
+    def _times(self, other: ModularMatrix) -> ModularMatrix:
+        """The smaller factor is cut into limbs, the larger one is used as it lies there."""
         (rows, terms), columns, prime = self.shape, other.shape[1], self.prime
         if terms == 1:
             return ModularMatrix(self.residues * other.residues % prime, prime)
+        if self.is_ones or other.is_ones:
+            factor, axis = (other, 0) if self.is_ones else (self, 1)
+            added = np.add.reduce(factor.residues, axis, keepdims=True)
+            return ModularMatrix(added % _modulus(prime), prime)
         if rows * terms * columns <= SMALL:
             return ModularMatrix(in_halves(np.dot, self.residues, other.residues, prime), prime)
         if columns < rows:
@@ -151,6 +183,12 @@ class ModularMatrix:
         for number, piece in enumerate(pieces[1:], 1):
             total = (total + piece * pow(2, bits * number, prime)) % prime
         return ModularMatrix(total, prime)
+
+
+@lru_cache(maxsize=64)
+def ones(rows: int, columns: int, prime: int) -> ModularMatrix:
+    """A row or a column of ones, one for all that are equal."""
+    return ModularMatrix(np.ones((rows, columns), dtype=np.int64), prime, is_ones=True)
 
 
 class MatrixChain:

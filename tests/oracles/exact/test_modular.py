@@ -163,6 +163,26 @@ def test_a_transpose_shares_what_is_known() -> None:
     assert np.shares_memory(matrix.T.centred, centred)
 
 
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32))
+def test_products_with_ones_are_sums(rows: int, columns: int, seed: int) -> None:
+    (matrix,) = matrices([rows, columns], seed)
+    left, right = (modular.ones(*shape, PRIME) for shape in ((1, rows), (columns, 1)))
+    whole = ModularMatrix(matrix, PRIME)
+    assert np.array_equal((left @ whole).residues, matrix.sum(0, keepdims=True) % PRIME)
+    assert np.array_equal((whole @ right).residues, matrix.sum(1, keepdims=True) % PRIME)
+    assert np.array_equal((left @ left.T).residues, [[rows % PRIME]])
+    assert np.array_equal((left.T @ right.T).residues, np.ones((rows, columns)))
+    assert (left.T @ left).shape == (rows, rows)
+    assert left._products is right._products is None  # what all share keeps nothing of any
+
+
+def test_a_product_with_a_vector_is_made_once() -> None:
+    matrix, other = (ModularMatrix(factor, PRIME) for factor in matrices([3, 4, 5], 5))
+    row = modular.ones(1, 3, PRIME)
+    assert (row @ matrix) @ other is (row @ matrix) @ other
+    assert matrix @ other is not matrix @ other  # matrices are not kept
+
+
 def test_long_chains_are_multiplied_out() -> None:
     factors = matrices([2] * (3 * MAX_FACTORS), 1)
     product = chain(factors)

@@ -13,7 +13,7 @@ from gradcheck.autograd.ops.common.dims import axes, count
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
 from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule, lift
-from gradcheck.oracles.exact.modular import MatrixChain
+from gradcheck.oracles.exact.modular import MatrixChain, ones
 from gradcheck.oracles.exact.ops.elementwise import conditions
 from gradcheck.oracles.exact.ops.matrices import product
 
@@ -37,10 +37,14 @@ def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
     rows, columns = x.shape
     result = x
     if 0 in run:
-        result = product(_ones(x, (1, rows)), result)
+        result = product(_vector_of_ones(x, 1, rows), result)
     if 1 in run:
-        result = product(result, _ones(x, (columns, 1)))
+        result = product(result, _vector_of_ones(x, columns, 1))
     return result if keepdim else without(result, run)
+
+
+def _vector_of_ones(x: Dual, rows: int, columns: int) -> Dual:
+    return Dual(x.point, MatrixChain((ones(rows, columns, x.point.prime),)), None, CONSTANT)
 
 
 def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:

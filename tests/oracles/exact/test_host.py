@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import lookup
+from gradcheck.errors import ArgumentError, Unsupported
+from gradcheck.language.evaluation import host as hosts
+from gradcheck.language.expr.parser import parse
+from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.host import AtPoint, Evaluation
+from gradcheck.oracles.exact.modular import PRIMES
+from gradcheck.oracles.exact.point import FieldPoint
+
+POINT = FieldPoint(PRIMES[0], 3)
+
+
+def dual(*shape: int) -> Dual:
+    generator = np.random.default_rng(0)
+    return Dual(POINT, POINT.random(generator, shape), POINT.random(generator, shape))
+
+
+CALLS = {
+    "matmul": ((dual(2, 3), dual(3, 2)), {}),
+    "mul": ((dual(2, 3), 3), {}),
+    "sum": ((dual(2, 3),), {"dim": 1, "keepdim": True}),
+    "permute": ((dual(2, 3), (1, 0)), {}),  # a tuple
+    "cat": (([dual(2, 3), dual(1, 3)],), {}),  # a list of them
+    "outer": ((dual(2), dual(3)), {}),  # a composite
+    "where": ((np.array([True, False, True]), dual(2, 3), 0), {}),
+}
+
+
+def test_what_it_calls_is_what_the_op_gives() -> None:
+    host = AtPoint(POINT)
+    for name, (args, kwargs) in CALLS.items():
+        op = lookup(name)
+        found, wanted = host.call(op, args, kwargs), op(*args, **kwargs)
+        assert np.array_equal(found.value, wanted.value), name
+        assert np.array_equal(found.tangent, wanted.tangent), name
+        assert found.degree == wanted.degree, name
+
+
+def test_casts_to_integers_are_refused_as_ever() -> None:
+    with pytest.raises(Unsupported):
+        AtPoint(POINT).call(lookup("sum"), (dual(2, 3),), {"dtype": np.dtype(np.int64)})
+
+
+def test_arguments_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    check = hosts.budget.check
+    monkeypatch.setattr(hosts.budget, "check", lambda op, *rest: (asked.append(op.name), check(op, *rest)))
+    evaluation, expr = Evaluation(), parse("(x @ x).sum(dim=0)")
+    results = [evaluation.of(expr, {"x": dual(2, 2)}, AtPoint(POINT)).value for _ in range(3)]
+    assert asked == ["matmul", "sum"]
+    assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_what_is_refused_is_refused_again() -> None:
+    evaluation, expr = Evaluation(), parse("x.sum(dim='a')")
+    for _ in range(2):
+        with pytest.raises(ArgumentError):
+            evaluation.of(expr, {"x": dual(2, 2)}, AtPoint(POINT))
