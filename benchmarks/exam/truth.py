@@ -71,7 +71,8 @@ class Judge:
         return judge
 
     def _disagrees(self, point: Point) -> str:
-        """Which right formula does not hold at this point; empty where all do. Undefined ones say nothing."""
+        """Which right formula does not hold at this point; empty where all do. Undefined ones say nothing; where one is
+        infinite, what torch says is of an overflow, and nobody's truth."""
         for tensor, formula in self.graph.right.items():
             if point.free and not speaks_of_a_root(self.graph, formula, self.graph.let):
                 continue
@@ -79,6 +80,8 @@ class Judge:
             if isinstance(got, Exception):
                 return f"{tensor}: {got!r} at {point.mode} {point.sizes}"
             want = point.names[f"grad__{tensor}"]
+            if bool(torch.isinf(got).any()):
+                return f"{tensor} overflows at {point.mode} {point.sizes}"
             incoming = max(
                 (float(g.abs().max()) for roots in point.incoming for g in roots.values() if g.numel()), default=1
             )

@@ -151,6 +151,8 @@ def in_full(finding: Finding, case: CaseResult, look: Look, headed: bool = True)
         lines += indented(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
     for message in told.counterexamples(lead, look.verbosity > 0):
         lines += indented(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
+    if lead.trial:
+        lines += indented(f"at other numbers: {numbers.trial(lead)}", look, indent=4)
     lines += _numbers(lead, look)
     for note in lead.notes:
         lines += indented(f"note: {plain(say(note))}", look, indent=4, hanging=6)
@@ -172,8 +174,6 @@ def _where(lead: Comparison, case: CaseResult, look: Look) -> list[Text]:
         lines += indented(f"did you mean  {plain(known[0].formula)} ?", look, indent=4, hanging=6, style=SUGGESTION)
     for message in () if known else told.suggestions(lead):
         lines += indented(message, look, indent=4, hanging=6, style=SUGGESTION)
-    if lead.trial:
-        lines += indented(f"at other numbers: {numbers.trial(lead)}", look, indent=4)
     return lines
 
 

@@ -12,6 +12,7 @@ from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.showing import showing
 from gradcheck.checks.branches.sites import branching, claims_of, margins_at, sides, touches
+from gradcheck.checks.hopeless_points import has_lost_squares
 from gradcheck.checks.points import Point, is_telling
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
@@ -187,7 +188,7 @@ class BranchCoverage:
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
-        usual = [point for point in self._points if self._is_usual(point)]
+        usual = sorted((point for point in self._points if self._is_usual(point)), key=_is_tiny)
         others = [point for point in self._points if not self._is_usual(point)]
         return [BranchSearch(p.problem, _gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
 
@@ -197,6 +198,10 @@ def _same(one: Margin, other: Margin, side: int) -> set[int]:
     a, b = one.numbers, other.numbers
     signs = [sign for sign in (1, -1) if a.shape == b.shape and np.array_equal(a, sign * b)]
     return {sign * side for sign in signs} | ({side} if one is other else set())
+
+
+def _is_tiny(point: Point) -> bool:
+    return has_lost_squares(point.problem)
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:

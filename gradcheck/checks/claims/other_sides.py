@@ -12,15 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-
 from gradcheck.checks.branches.aims import Goal
 from gradcheck.checks.branches.conditions import condition
 from gradcheck.checks.branches.coverage import BranchCoverage
 from gradcheck.checks.branches.incoming import scaled_incoming
 from gradcheck.checks.claims.certificates import proved
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_finite
+from gradcheck.checks.hopeless_points import has_lost_squares, is_finite
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
@@ -106,7 +104,7 @@ class OtherSides:
             sizes = self.points.own.problem.sizes
             point = self.points.sized(sizes, self._count + 1, 1, "tiny")
             if point is not None and not unusable(point):
-                yield from (p for p in coverage.reach_from(point, *goal) if not _has_lost_squares(p))
+                yield from (p for p in coverage.reach_from(point, *goal) if not has_lost_squares(p))
 
     def _louder(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """Under incoming gradients of other sizes, where that brings a claim to the side."""
@@ -168,12 +166,6 @@ class OtherSides:
         says = self._look(point)
         self._count += says
         return says
-
-
-def _has_lost_squares(problem: Problem) -> bool:
-    """Whether inputs are so small that their squares are 0: what is equal then only looks so."""
-    floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
-    return any(bool(((array != 0) & (np.abs(array) ** 2 == 0)).any()) for array in floats)
 
 
 def _draws() -> Iterator[tuple[Structure | None, int]]:

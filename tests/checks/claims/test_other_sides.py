@@ -112,6 +112,7 @@ SATURATED = (
     "dims: {n: 4, m: 3, k: 2}, inputs: {x: 'randn(n, m)', w: 'randn(m, k)'}, graph: {h: x @ w, y: sigmoid(h)},"
     " backward: {y: 'ones_like(y)'}"
 )
+FAINT = "inputs: {x: [1e-200, -3e-200]}, graph: {y: x.norm()}"
 POOLED = "(grad(y)[:, :, None] * (r == y[:, :, None])).reshape(n, 2 * h)"
 TABLE = [
     ("small incoming gradients", TIE, "x", f"where(abs({SHARES}) < 1e-5, 0 * x, {SHARES})", "failed"),
@@ -126,6 +127,7 @@ TABLE = [
     ("the sign of 0", SCALE, "w", "(grad(y) * x).sum(0) * sign(w)**2", "failed"),
     ("where it matters", POOL, "x", f"{POOLED} * (1 + (x < -2.5))", "failed"),
     ("where much is saturated", SATURATED, "w", "where(w > 100, (x.T @ grad(h)) * w, x.T @ grad(h))", "failed"),
+    ("from numbers whose squares are 0", FAINT, "x", "x / clamp(x.norm(), -10, 10)", "failed"),
     ("a choice that makes no difference", SCALE, "w", "where(w > 0.7, (grad(y) * x).sum(0), (x * grad(y)).sum(0))",
      "passed"),
     ("either side of all numbers", SCALE, "w", "(grad(y) * x).sum(0) * ((w > 0.7) | (w <= 0.7))", "passed"),

@@ -126,6 +126,13 @@ def test_a_formula_shows_its_text_its_trials_notes_and_causes(everything: RunRes
         assert line + "\n" in text
 
 
+def test_whose_numbers_they_are_stands_before_them(run: Any, case: Any, failed: Any) -> None:
+    """And not before what is said of a suggestion, of which it would seem to speak."""
+    lead = failed(GOT, WANT, verdict="it is right", trial=Trial(1, 0, {}))
+    text = full(run(case(status="failed", comparisons=(lead,))))
+    assert "    it is right\n    at other numbers: trial 1 of seed 0\n\n         core" in text
+
+
 def test_many_findings_are_shown_in_full_then_in_brief_then_counted(run: Any, case: Any, failed: Any) -> None:
     total = IN_FULL + IN_BRIEF + 2
     wrong = run(case(status="failed", comparisons=tuple(failed(GOT, WANT, tensor=f"t{i}") for i in range(total))))
