@@ -17,7 +17,6 @@ from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_precision, raised
 from gradcheck.facts import Fact, fact
-from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream
 
 #: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
@@ -65,12 +64,6 @@ def is_finite(point: Point) -> bool:
     states = point.want.states
     values = all(is_number(name, array, True) for state in states for name, array in state.values.items())
     return values and all(is_number(name, array, False) for state in states for name, array in state.gradients.items())
-
-
-def has_lost_squares(problem: Problem) -> bool:
-    """Whether inputs are so small that their squares are 0: what is equal then only looks so."""
-    floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
-    return any(bool(((array != 0) & (np.abs(array) ** 2 == 0)).any()) for array in floats)
 
 
 def is_nowhere_defined(point: Point, step: int) -> bool:

@@ -12,7 +12,6 @@ from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.showing import showing
 from gradcheck.checks.branches.sites import branching, claims_of, margins_at, sides, touches
-from gradcheck.checks.hopeless_points import has_lost_squares
 from gradcheck.checks.points import Point, is_telling
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
@@ -188,7 +187,10 @@ class BranchCoverage:
 
     @cached_property
     def _searches(self) -> list[BranchSearch]:
-        usual = sorted((point for point in self._points if self._is_usual(point)), key=_is_tiny)
+        usual = sorted(
+            (point for point in self._points if self._is_usual(point)),
+            key=lambda point: has_lost_squares(point.problem),
+        )
         others = [point for point in self._points if not self._is_usual(point)]
         return [BranchSearch(p.problem, _gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
 
@@ -200,8 +202,10 @@ def _same(one: Margin, other: Margin, side: int) -> set[int]:
     return {sign * side for sign in signs} | ({side} if one is other else set())
 
 
-def _is_tiny(point: Point) -> bool:
-    return has_lost_squares(point.problem)
+def has_lost_squares(problem: Problem) -> bool:
+    """Whether inputs are so small that their squares are 0: what is equal then only looks so."""
+    floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
+    return any(bool(((array != 0) & (np.abs(array) ** 2 == 0)).any()) for array in floats)
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from gradcheck.checks.branches.aims import Goal
 from gradcheck.checks.branches.conditions import condition
-from gradcheck.checks.branches.coverage import BranchCoverage
+from gradcheck.checks.branches.coverage import BranchCoverage, has_lost_squares
 from gradcheck.checks.branches.incoming import scaled_incoming
 from gradcheck.checks.claims.certificates import proved
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import has_lost_squares, is_finite
+from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
