@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -205,7 +206,11 @@ def _same(one: Margin, other: Margin, side: int) -> set[int]:
 def has_lost_squares(problem: Problem) -> bool:
     """Whether inputs are so small that their squares are 0: what is equal then only looks so."""
     floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
-    return any(bool(((array != 0) & (np.abs(array) ** 2 == 0)).any()) for array in floats)
+    return any(bool(((array != 0) & (np.abs(array) < _root_of_least(array.dtype))).any()) for array in floats)
+
+
+def _root_of_least(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).smallest_subnormal) ** 0.5
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:
