@@ -99,7 +99,8 @@ def _is_wrong(
         known = [wide(part) for part in parts if part is not None]
         if len(parts) < 2 or not known:
             continue
-        total, got = sum(known), shared.gradients[first]
+        total: np.ndarray = np.add.reduce(known)
+        got = shared.gradients[first]
         if got is None or got.shape != known[0].shape:
             return True
         with quiet():
