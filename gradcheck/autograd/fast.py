@@ -108,6 +108,11 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
     known = op.pairs
 
     def learned(a: Any, b: Any) -> _Pair | None:
+        if a.form is None or (type(b) is type(a) and b.form is None):  # leaves, of which nobody has asked yet
+            form = a.formed()
+            pair = known.get((form, b.formed()) if type(b) is type(a) else (form, type(b), b or str(b)))
+            if pair is not None:
+                return pair  # type: ignore[no-any-return]
         pair = _pair(op, a, b)
         if pair is not None:
             if len(known) > _MOST:

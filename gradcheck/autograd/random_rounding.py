@@ -18,6 +18,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import BFLOAT16, HALVES, is_differentiable, real_of
 from gradcheck.autograd.exactness import DIGITS, EXACT, adds_exactly, is_exact
 from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.settled import ALIKE
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 #: By dtype the exponent of the smallest number that has all digits.
@@ -181,6 +182,9 @@ class Rounded(np.ndarray):
 
 
 # How ufuncs round -----------------------------------------------------------------------------------
+
+
+ALIKE.add(Rounded)
 
 
 def _rounded(roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any], settings: dict[str, Any]) -> Any:

@@ -16,7 +16,8 @@ from gradcheck.autograd.dtypes import HALVES, category
 
 #: By their types: the Python numbers that an elementwise op takes beside arrays, and the category of each.
 _NUMBERS = {bool: 0, int: 1, float: 2, complex: 3}
-_ARRAY = np.ndarray
+#: The types of arrays of which nothing but the dtype matters; whoever makes arrays of his own that are such adds them.
+ALIKE: set[type] = {np.ndarray}
 
 
 class Settled(NamedTuple):
@@ -38,9 +39,9 @@ class Settled(NamedTuple):
 def kinds_of(args: Sequence[Any], sequence: int | None) -> tuple[Any, ...]:
     """What promotion looks at: the dtype of an array, the type of anything else; of the argument that is a `sequence`
     those of its items."""
-    kinds = [value.dtype if type(value) is _ARRAY else type(value) for value in args]
+    kinds = [value.dtype if type(value) in ALIKE else type(value) for value in args]
     if sequence is not None:
-        kinds[sequence] = tuple([item.dtype if type(item) is _ARRAY else type(item) for item in args[sequence]])
+        kinds[sequence] = tuple([item.dtype if type(item) in ALIKE else type(item) for item in args[sequence]])
     return tuple(kinds)
 
 

@@ -49,7 +49,7 @@ class Torch(DefineByRun):
         self.host = TorchHost()
         self.forward_ad = _Duals()
         self.device = device  # None for the CPU, which is the quickest to ask for
-        self._freed: set[Any] = set()
+        self._spent: list[torch.Tensor] = []  # roots of the passes that have freed their graphs
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
@@ -60,14 +60,14 @@ class Torch(DefineByRun):
             torch.is_warn_always_enabled(),
         )
         mine = _DEFAULTS[dtype], 1, True, True  # what it warns of belongs to each case, not to the first alone
-        self._freed = set()
+        self._spent = []
         if mine != known:
             _settle(*mine)
         try:
             with nullcontext() if self.device is None else self.device:
                 yield
         finally:
-            self._freed = set()
+            self._spent = []
             if mine != known:
                 _settle(*known)
 
@@ -96,14 +96,14 @@ class Torch(DefineByRun):
         """One pass from all roots at once. Like the core, and before anything is accumulated, it refuses a graph that
         an earlier pass has freed, also where torch saved nothing and would not mind."""
         gradients = self._incoming(roots, seeds)
-        if self._freed:
+        if self._spent:
             self._refuse_freed(roots)
         try:
             self._sweep(roots, gradients)
         except _ERRORS as error:
             raise self._meaning(error) from None
         if not retain_graph:
-            self._free(roots)
+            self._spent += roots
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         if _run_backward is not None and all(map(_fits, roots, gradients)):
@@ -114,9 +114,6 @@ class Torch(DefineByRun):
     def _meaning(self, error: Exception) -> GradcheckError:
         """What torch raised, as one of gradcheck's."""
         return translate(error)
-
-    def _free(self, roots: list[torch.Tensor]) -> None:
-        self._freed.update(nodes(roots))
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
@@ -149,7 +146,7 @@ class Torch(DefineByRun):
             raise self._meaning(error) from None
 
     def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
-        again = [node for node in nodes(roots) if node in self._freed]
+        again = nodes(roots) & nodes(self._spent)
         if again:
             saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
             error = BackwardTwice(

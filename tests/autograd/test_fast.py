@@ -70,3 +70,11 @@ def test_a_gradient_of_another_dtype_goes_the_general_way() -> None:
     x = leaf(2)
     ((_, share),) = pull(x * 2.0, np.ones(2, np.float32))
     assert (share.dtype, share.tolist()) == (np.float64, [2, 2])
+
+
+def test_what_is_known_of_a_pair_is_known_for_other_leaves() -> None:
+    def pair() -> Any:
+        result = Tensor([1.5, 2.5], requires_grad=True) * Tensor([3.0, 4.0], requires_grad=True)
+        return result.plan, (Tensor([1.5, 2.5], requires_grad=True) * 0.25).plan
+
+    assert all(one is another for one, another in zip(pair(), pair(), strict=True))

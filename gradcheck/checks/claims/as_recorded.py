@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.cotangents import Normal
 from gradcheck.checks.claims.shared_arguments import wrong_where_shared
-from gradcheck.checks.closeness.compare import agree
+from gradcheck.checks.closeness.compare import all_agree
 from gradcheck.checks.closeness.tolerance import between_engines
 from gradcheck.checks.points import Point
 from gradcheck.engines.base import Application, Engine, Pullback
@@ -106,22 +106,12 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _all_agree(known: Sequence[_Both], point: Point, run: StatedTolerance | None) -> bool:
-    """Whether all gradients do, those of one dtype compared at once."""
-    sides: dict[np.dtype, tuple[list[np.ndarray], list[np.ndarray]]] = {}
-    for both in known:
-        if len(both.got) != len(both.want):
-            return False
-        for got, want in zip(both.got, both.want, strict=True):
-            if got.shape != want.shape or got.dtype != want.dtype:
-                return False
-            listed = sides.setdefault(want.dtype, ([], []))
-            listed[0].append(got.ravel())
-            listed[1].append(want.ravel())
+    """Whether all gradients do."""
+    if any(len(both.got) != len(both.want) for both in known):
+        return False
+    pairs = [pair for both in known for pair in zip(both.got, both.want, strict=True)]
     stated = point.problem.case.engine_tolerance
-    return all(
-        agree(np.concatenate(got), np.concatenate(want), between_engines(dtype, stated, run))
-        for dtype, (got, want) in sides.items()
-    )
+    return all_agree(pairs, lambda want: between_engines(want.dtype, stated, run))
 
 
 def _differs_where_shared(known: Sequence[_Both], engine: Engine, point: Point) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
-from gradcheck.checks.closeness.compare import compare_quietly
+from gradcheck.checks.closeness.compare import all_agree, compare_quietly, holds
 from gradcheck.checks.closeness.rounding import allow_rounding
 from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
 from gradcheck.checks.context import Context
@@ -62,6 +62,7 @@ def compare_evaluations(
     pair = _Pair(case, got.engine, want.engine, trial, run)
     found = [*compare_outcomes(case, got, want), *_changed(problem, got, pair)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
+        pair.look(mine, theirs)
         is_forward = case.steps[index].action == "forward"
         one_raised = bool(mine.error) != bool(theirs.error)
         if (index == 0 and not is_forward) or (is_forward and not one_raised):
@@ -92,10 +93,26 @@ class _Pair:
     run: StatedTolerance | None
     _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
     _any: Subject = field(init=False)
+    _agrees: bool = False
 
     def __post_init__(self) -> None:
         place = self.case.place
         self._any = Subject(ClaimKind.VALUE, "", 0, self.engine, self.reference, place, "", self.trial)
+
+    def look(self, mine: State, theirs: State) -> None:
+        """Find out whether all that both have agrees: then nothing is compared one by one."""
+        pairs = [
+            (array, other)
+            for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))
+            for name, array in got.items()
+            if array is not None and (other := want.get(name)) is not None
+        ]
+        self._agrees = all_agree(pairs, self.tolerance)
+
+    def _compared(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+        if self._agrees and got is not None and want is not None:
+            return holds(want, subject)
+        return compare_quietly(got, want, self.tolerance(want), subject)
 
     def subject(self, what: ClaimKind, name: str, step: int) -> Subject:
         return self._any.of(name, what=what, step=step, place=place_of(self.case, name))
@@ -113,9 +130,8 @@ class _Pair:
         """The graph's tensors, parts included; inputs are what they were given."""
         for name in {**mine.values, **theirs.values}:
             if name not in self.case.inputs and name not in self.case.constants:
-                want = theirs.values.get(name)
                 subject = self.subject(ClaimKind.VALUE, name, step)
-                yield compare_quietly(mine.values.get(name), want, self.tolerance(want), subject)
+                yield self._compared(mine.values.get(name), theirs.values.get(name), subject)
 
     def gradients(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
         """A gradient that only one of the two speaks of cannot be compared, and that is a failure."""
@@ -128,5 +144,4 @@ class _Pair:
                 silent = self.reference if name in got else self.engine
                 yield subject.failed(fact("not_compared", engine=silent))
             else:
-                right = want.get(name)
-                yield compare_quietly(got.get(name), right, self.tolerance(right), subject)
+                yield self._compared(got.get(name), want.get(name), subject)

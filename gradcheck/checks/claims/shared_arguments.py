@@ -7,7 +7,6 @@ together wrongly is no news here: its gradients tell.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,8 +15,10 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import quiet
+from gradcheck.checks.closeness.compare import agree
 from gradcheck.checks.closeness.conditioning import allowances
-from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.closeness.tolerance import Tolerance, epsilon
 from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays
@@ -26,6 +27,8 @@ from gradcheck.language.sampling import literal_problem
 
 #: By how much, relative to what is added up, the gradient must be off: a use that is lost or doubled is.
 _FAR = 0.05
+#: The same relative to the sum itself, which is no larger.
+_NEAR = Tolerance(_FAR)
 
 
 def wrong_where_shared(
@@ -91,15 +94,19 @@ def _is_wrong(
     explains."""
     if shared.error or apart.error or not len(groups) == len(shared.gradients) == len(apart.gradients):
         return False
-    for first, size in Counter(groups).items():
+    for first in set(groups):
         parts = [apart.gradients[place] for place, group in enumerate(groups) if group == first]
         known = [wide(part) for part in parts if part is not None]
-        if size < 2 or not known:
+        if len(parts) < 2 or not known:
             continue
-        total, scale = sum(known), sum(map(np.abs, known))
+        total: np.ndarray = np.add.reduce(known)
         got = shared.gradients[first]
         if got is None or got.shape != known[0].shape:
             return True
+        with quiet():
+            if agree(wide(got), total, _NEAR):
+                continue
+        scale = sum(map(np.abs, known))
         with np.errstate(all="ignore"):
             noise = explained[first] if first < len(explained) else None
             allowed = _FAR * scale + (noise if noise is not None and noise.shape == got.shape else 0.0)

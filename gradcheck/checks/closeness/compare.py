@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,8 @@ _INFINITY = float("inf")
 _ROUNDINGS = 16.0
 #: By what part errors may differ and count as the same where the worst is looked for.
 _ALIKE = 1e-3
+#: Arrays of more elements are compared each alone: to put them together would cost more than to ask again.
+_MOST_AT_ONCE = 4_000
 
 
 def compare(
@@ -51,7 +54,7 @@ def compare_quietly(
     if got.shape != want.shape or got.dtype != want.dtype:
         return _unlike(got, want, subject)
     if slack is None and not tolerance.measured and agree(got, want, tolerance):
-        return subject.passed(shape=want.shape, dtype=_name(want), elements=want.size)
+        return holds(want, subject)
     return _examine(got, want, tolerance, subject, slack)
 
 
@@ -72,6 +75,35 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
     error = np.abs(error)
     near = np.count_nonzero(error <= tolerance.allowed(np.abs(want))) == error.size
     return near and bool(np.maximum.reduce(error, axis=None) < _INFINITY)
+
+
+def all_agree(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
+    """Whether each of two arrays is of one shape and dtype and agrees, by the `tolerance` of the second; those of one
+    dtype are compared at once.
+
+    False means only that a closer look is needed: at each alone, where any is large. NumPy's warnings are expected to
+    be off.
+    """
+    sides: dict[np.dtype, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+    for got, want in pairs:
+        dtype = want.dtype
+        if got.shape != want.shape or got.dtype != dtype or want.size > _MOST_AT_ONCE:
+            return False
+        if dtype not in sides:
+            sides[dtype] = ([], [])
+        listed = sides[dtype]
+        listed[0].append(got.ravel())
+        listed[1].append(want.ravel())
+    for mine, theirs in sides.values():
+        allowed = tolerance(theirs[0])
+        if allowed.measured or not agree(np.concatenate(mine), np.concatenate(theirs), allowed):
+            return False
+    return True
+
+
+def holds(want: np.ndarray, subject: Subject) -> Comparison:
+    """The comparison of an array that agrees with this one."""
+    return subject.passed(shape=want.shape, dtype=_name(want), elements=want.size)
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -94,13 +95,17 @@ class Perturbed(Operators):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        listed = args[op.sequence] if op.sequence is not None else ()
-        forward = next(arg.forward for arg in (*args, *listed) if type(arg) is Perturbed)
+        first = args[0] if args else None
+        if type(first) is Perturbed:
+            forward = first.forward
+        else:
+            listed = args[op.sequence] if op.sequence is not None else ()
+            forward = next(arg.forward for arg in (*args, *listed) if type(arg) is Perturbed)
         if op.name == "detach":
             return forward.detach(args[0].data)
         if op.name == "to" and _is_floating(args[1]):
             return _in_real_numbers(args[0])
-        if any(parameter.name == "generator" for parameter in op.parameters):
+        if _draws(op):
             raise Unsupported(f"{op.name} draws numbers")
         if forward.complex_step and not op.analytic:
             raise Unsupported(f"{op.name} is not analytic")
@@ -109,6 +114,12 @@ class Perturbed(Operators):
         if isinstance(made, tuple):
             return tuple([_perturbed(op, part, forward) for part in made])
         return _perturbed(op, made, forward)
+
+
+@cache
+def _draws(op: Op) -> bool:
+    """Whether it draws numbers."""
+    return any(parameter.name == "generator" for parameter in op.parameters)
 
 
 def _in_real_numbers(value: Perturbed) -> Perturbed:

@@ -8,8 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.compare import all_agree, compare, holds
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import fact
@@ -28,6 +29,23 @@ def test_equal_arrays_pass_and_say_what_they_are() -> None:
     result = check([[1.0, 2.0]], [[1.0, 2.0]])
     assert result.status == "passed"
     assert (result.shape, result.dtype, result.elements, result.mismatched) == ((1, 2), "float64", 2, 0)
+
+
+def test_many_agree_at_once_where_each_does_alone_and_else_are_looked_at_closely() -> None:
+    def agree(*pairs: tuple[object, object], tolerance: Tolerance | None = None) -> bool:
+        arrays = [(np.asarray(got), np.asarray(want)) for got, want in pairs]
+        with quiet():
+            return all_agree(arrays, lambda want: tolerance or base(want.dtype))
+
+    large, single = np.zeros(5_000), np.float32(1)
+    fine = [([1.0], [1.0 + 1e-12]), ([[2, 3]], [[2, 3]]), ([single], [single * (1 + 2e-7)]), ([], [])]
+    assert agree()
+    assert agree(*fine)
+    off = [([1.0], [1.0 + 1e-9]), ([2], [3]), ([1.0], [[1.0]]), ([1.0], [single]), ([np.nan], [np.nan])]
+    off += [([np.inf], [np.inf]), ([1e-12, 1.0], [2e-12, 1.0]), (large, large)]
+    assert [pair for pair in off if agree(*fine, pair)] == []
+    assert not agree(*fine, tolerance=Tolerance(1e-10, measured=True))
+    assert holds(np.ones((1, 2)), SUBJECT) == check([[1.0, 1.0]], [[1.0, 1.0]])
 
 
 def test_the_worst_element_is_named_with_all_its_errors() -> None:

@@ -94,6 +94,8 @@ class ExpressionPool:
     def value(self, part: int) -> Any:
         """What a part comes to at the pool's point, or BROKEN."""
         known = self._values
+        if part in known:
+            return known[part]
         stack = [part]
         while stack:
             top = stack[-1]
