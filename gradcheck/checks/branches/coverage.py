@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -210,7 +211,7 @@ def has_lost_squares(problem: Problem) -> bool:
 
 
 def _root_of_least(dtype: np.dtype[Any]) -> float:
-    return float(np.finfo(dtype).smallest_subnormal) ** 0.5
+    return math.sqrt(np.finfo(dtype).smallest_subnormal)
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:
