@@ -181,14 +181,16 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
 
 
 def _starts_with_ones(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> bool:
-    """Whether a pass from an array needs no incoming gradient. Where there is a sum to start from, it must not raise
-    from what any op makes: those who start from single numbers alone say `self.grad = 1`."""
-    if any(lesson.op == "sum" for lesson in lessons):
-        for lesson in LESSONS:
-            try:
-                taught_by(engine, one, lesson, "ones")
-            except (GradcheckError, *ANYTHING):
+    """Whether a pass from an array needs no incoming gradient. Where there is a sum to start from, none of its rules
+    may ask a plain number for a shape: who says `self.grad = 1` starts from single numbers."""
+    for lesson in LESSONS if any(lesson.op == "sum" for lesson in lessons) else ():
+        try:
+            taught_by(engine, one, lesson, "ones")
+        except AttributeError as error:
+            if isinstance(error.obj, (int, float)):
                 return False
+        except (GradcheckError, *ANYTHING):
+            continue
     return any(is_right(engine, one, lesson, "ones") for lesson in lessons)
 
 
