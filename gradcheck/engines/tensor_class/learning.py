@@ -293,11 +293,11 @@ def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabiliti
 
 
 def _made_dtype(engine: Asked) -> str:
-    """The dtype that a tensor has that is made from numbers of double precision."""
+    """The dtype that a tensor has that is made from numbers of double precision; of more precision nothing is asked."""
     if engine.api.scalar:
         return "float64"
     dtype = engine.api.read(engine.api.make(A, True)).dtype
-    return dtype.name if dtype.kind == "f" else "float64"
+    return dtype.name if dtype.kind == "f" and dtype.itemsize < A.itemsize else "float64"
 
 
 def _lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
