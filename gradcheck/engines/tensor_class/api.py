@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,9 +214,7 @@ class Api:
     def resting(self, tensor: Any) -> Any:
         """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
         found = self.gradient(tensor)
-        if isinstance(found, np.ndarray):
-            return found.copy()
-        return found if not self.is_tensor(found) else _Made(self.read(found).copy())
+        return _Made(self.read(found).copy()) if self.is_tensor(found) else copied(found)
 
     def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
         """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
@@ -226,7 +225,9 @@ class Api:
         if isinstance(gradient, _Made):
             gradient = self.make(gradient.array, False)
         try:
-            setattr(tensor, name, gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
+            like = getattr(self.gradient(tensor), "new_tensor", None)  # torch's arrays stay torch's
+            keep = copied if like is None or not isinstance(gradient, np.ndarray) else like
+            setattr(tensor, name, keep(gradient))
         except AttributeError:
             clear = method_of(tensor, dialects.CLEARING) if clearing else None
             if clear is None:
@@ -248,6 +249,11 @@ class _Made:
     """The values of a tensor that is made afresh wherever it is needed."""
 
     array: np.ndarray
+
+
+def copied(gradient: Any) -> Any:
+    """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
+    return deepcopy(gradient) if hasattr(gradient, "__array__") else gradient
 
 
 def method_of(tensor: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS, KEYWORDS, SYNONYMS
 from gradcheck.language.evaluation.scalars import ARITHMETIC
@@ -117,6 +119,9 @@ class Form:
             method = getattr(given[0], self.name)
         except AttributeError:
             raise Absent(self.name) from None
+        kind = type(given[0])
+        if kind is not np.ndarray and getattr(kind, self.name, None) is getattr(np.ndarray, self.name, Absent):
+            raise Absent(self.name)  # a tensor that is an array, too: it is NumPy's method, and no op of the class
         if callable(method):
             return method(*given[1:], **keywords)
         if len(given) > 1 or keywords:
@@ -127,7 +132,7 @@ class Form:
 def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
     """Every way of calling the op with these arguments (their values matter only where they are no tensors); `ndim` is
     the first argument's number of dimensions."""
-    settings = _settings(op, bound)
+    settings = settings_of(op, bound)
     if op.name in OPERATORS and not settings:
         operands = tuple(Argument(index) for index in range(_operands(op)))
         yield Form("operator", op.name, operands, exact=not _is_mixed(op, bound))
@@ -165,7 +170,7 @@ def _is_mixed(op: Op, bound: Arguments) -> bool:
     return len(bound[1]) > 1 and any(hasattr(item, "dtype") or isinstance(item, list) for item in bound[1])
 
 
-def _settings(op: Op, bound: Arguments) -> list[int]:
+def settings_of(op: Op, bound: Arguments) -> list[int]:
     """Positions of the arguments that are neither tensors' places nor left at their defaults."""
     operands = _operands(op)
     return [

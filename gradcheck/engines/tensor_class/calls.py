@@ -127,7 +127,7 @@ class Calls:
             return None
         like = next(tensor for tensor in tensors_in(bound[:count]) if tensor.tensor is not None)
         full = [
-            self.engine.new(np.asarray(plain(value), like.dtype) + np.zeros(self._room(value, like), like.dtype), False)
+            self.engine.new(np.full(self._room(value, like), plain(value), like.dtype), False)
             if self._is_plain(value)
             else value
             for value in bound[:count]
@@ -140,7 +140,7 @@ class Calls:
         return type(value) in (int, float)
 
     def _room(self, value: Any, like: WrappedTensor) -> tuple[int, ...]:
-        return like.shape if type(value) in (int, float) else ()
+        return like.shape if type(value) in (int, float) else np.shape(plain(value))
 
     def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """What has no gradient (comparisons, creators, indices) is not the library's to compute."""

@@ -181,14 +181,16 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
 
 
 def _starts_with_ones(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> bool:
-    """Whether a pass from an array needs no incoming gradient. Where there is a sum to start from, it must not raise
-    from what any op makes: those who start from single numbers alone say `self.grad = 1`."""
-    if any(lesson.op == "sum" for lesson in lessons):
-        for lesson in LESSONS:
-            try:
-                taught_by(engine, one, lesson, "ones")
-            except (GradcheckError, *ANYTHING):
+    """Whether a pass from an array needs no incoming gradient. Where there is a sum to start from, none of its rules
+    may ask a plain number for a shape: who says `self.grad = 1` starts from single numbers."""
+    for lesson in LESSONS if any(lesson.op == "sum" for lesson in lessons) else ():
+        try:
+            taught_by(engine, one, lesson, "ones")
+        except AttributeError as error:
+            if isinstance(error.obj, (int, float)):
                 return False
+        except (GradcheckError, *ANYTHING):
+            continue
     return any(is_right(engine, one, lesson, "ones") for lesson in lessons)
 
 
@@ -291,11 +293,11 @@ def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabiliti
 
 
 def _made_dtype(engine: Asked) -> str:
-    """The dtype that a tensor has that is made from numbers of double precision."""
+    """The dtype that a tensor has that is made from numbers of double precision; of more precision nothing is asked."""
     if engine.api.scalar:
         return "float64"
     dtype = engine.api.read(engine.api.make(A, True)).dtype
-    return dtype.name if dtype.kind == "f" else "float64"
+    return dtype.name if dtype.kind == "f" and dtype.itemsize < A.itemsize else "float64"
 
 
 def _lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:

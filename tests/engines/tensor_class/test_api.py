@@ -127,3 +127,28 @@ def test_values_that_are_given_only_where_no_gradient_is_wanted() -> None:
     made = api.make(np.ones((2, 3)), True)
     assert made.requires_grad
     assert api.read(made).tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_what_a_gradient_was_before_is_copied_whatever_array_it_is() -> None:
+    """A pass may add to it in place; of another library's arrays, too, a new one is of the same kind."""
+
+    class Theirs:
+        def __init__(self, numbers: Any) -> None:
+            self.numbers = np.array(numbers)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            return self.numbers
+
+        def new_tensor(self, numbers: Any) -> Theirs:
+            return Theirs(numbers)
+
+    api = api_of(Plain, "Plain")
+    made: Any = Plain(X)
+    made.grad = Theirs([0.0, 0.0])
+    before = api.resting(made)
+    made.grad.numbers += 1
+    api.set_gradient(made, before, True)
+    assert api.gradient_array(made).tolist() == [0, 0]  # type: ignore[union-attr]
+    api.set_gradient(made, np.array([2.0, 3.0]), False)
+    assert type(made.grad) is Theirs
+    assert made.grad.numbers.tolist() == [2, 3]

@@ -165,3 +165,16 @@ def test_sums_are_written_in_torchs_words_and_in_numpys(
     ))  # fmt: skip
     text = f"inputs: {{x: [[1, 2, 3], [4, 5, 6]]}}\ngraph: {{y: '(x * x).{form}', z: y.sum()}}\n"
     assert check(kind, text).status == "passed"
+
+
+def test_a_method_that_an_array_has_is_no_op_of_a_tensor_that_is_one() -> None:
+    class Kept(np.ndarray):
+        def dot(self, other: Any) -> Any:
+            return super().dot(other)
+
+    tensor = np.ones((2, 2)).view(Kept)
+    library = Library(())
+    form = Form("method", "dot", (Argument(0), Argument(1)))
+    assert form.call(library, [tensor, tensor], ()).tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(Absent):
+        Form("method", "clip", (Argument(0), Argument(1), Argument(2))).call(library, [tensor, 0, 1], ())

@@ -10,6 +10,7 @@ import pytest
 
 from gradcheck.autograd import ops  # noqa: F401  (fills the table)
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.calls import DECOMPOSITIONS
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
@@ -138,3 +139,16 @@ def test_it_is_the_op(name: str, args: tuple[Any, ...]) -> None:
 def test_what_it_does_not_cover(name: str, args: tuple[Any, ...]) -> None:
     with np.errstate(all="ignore"):
         assert DECOMPOSITIONS[name](*args) is NotImplemented
+
+
+def test_a_single_number_in_place_of_a_plain_one_is_an_array(
+    variant: Callable[..., type], check: Callable[..., CaseResult]
+) -> None:
+    """Of a class that takes arrays alone: NumPy's own single numbers are none."""
+    strict = (
+        "        assert type(data) in (np.ndarray, np.float64) and not (makers == () and type(data) is np.float64)\n"
+    )
+    arrays = ("self.data = np.asarray(data)", "self.data = np.asarray(data)\n" + strict.rstrip())
+    refuses = ("return value if isinstance(value, Tensor) else type(self)(value)", "return value")
+    found = check(variant(arrays, refuses), "inputs: {x: 3.0}\ngraph: {y: x * x + 2}\n")
+    assert found.status == "passed", found.comparisons

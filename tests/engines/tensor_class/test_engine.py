@@ -220,3 +220,14 @@ def test_a_total_that_its_own_pass_refuses_is_a_lack(variant: Variant, check: Ch
     kind = variant((total, "return type(self)(self.data.sum().reshape(1), [("), NO_SEED, refuse)
     assert check(kind, "inputs: {x: 3.0}\ngraph: {y: x * x}\n").status == "passed"
     assert check(kind, "inputs: {x: [1, 2]}\ngraph: {y: x.sum()}\n").status == "unsupported"
+
+
+def test_an_op_that_gives_its_operand_back_is_no_root(variant: Variant, check: Check) -> None:
+    """A reshape to the shape it has already, of a class whose passes go from no leaf."""
+    same = "    def reshape(self, *shape):\n        return self if shape == self.data.shape else 1 / 0\n\n"
+    same += "    def sum(self):"
+    no_leaf = (BACKWARD, f"{BACKWARD}\n        self.makers[0]")
+    kind = variant(("    def sum(self):", same), no_leaf)
+    text = "inputs: {x: [1, 2]}\ngraph: {y: 'x.reshape(2) * x', z: y.sum()}\n"
+    found = check(kind, text)
+    assert found.status == "passed", found.comparisons

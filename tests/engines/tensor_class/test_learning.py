@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import Capabilities
 
@@ -72,3 +73,20 @@ def test_a_class_of_whole_numbers_is_not_understood(number: Any, monkeypatch: py
 
     monkeypatch.setattr(number, "__add__", add)
     assert adapt(number, "mine").capabilities.misunderstood == "its sums are whole numbers"
+
+
+@pytest.mark.parametrize(
+    ("held", "dtype"), [("np.asarray(data, np.longdouble)", "float64"), ("np.asarray(data, np.float32)", "float32")]
+)
+def test_a_class_of_more_precision_is_asked_for_doubles(
+    variant: Callable[..., type], check: Callable[..., CaseResult], held: str, dtype: str
+) -> None:
+    kind = variant(("np.asarray(data)", held))
+    assert adapt(kind, "mine").capabilities.dtype == dtype
+    text = f"dtype: {dtype}\ninputs: {{x: [1, 2]}}\ngraph: {{y: x * x}}\nbackward: {{y: [0.3, 2]}}\n"
+    assert check(kind, text).status == "passed"
+
+
+def test_gradients_that_begin_in_less_precision_are_of_that(variant: Callable[..., type]) -> None:
+    begins = variant(("self.grad = None", "self.grad = np.zeros_like(self.data, np.float32)"))
+    assert adapt(begins, "mine").capabilities.dtype == "float32"

@@ -183,3 +183,20 @@ def test_a_matmul_that_is_dot_is_none_for_batches(variant: Callable[..., type]) 
     engine = adapt(variant(*dot), "mine")
     assert form_of(engine, "matmul", X, X) == "operator matmul"
     assert "NumPy's dot" in reason(engine, "matmul", np.ones((2, 3, 4)), np.ones((2, 4, 2)))
+
+
+def test_a_setting_at_its_default_is_another_form_than_one_that_is_given(
+    variant: Callable[..., type], check: Callable[..., CaseResult]
+) -> None:
+    leaky = "    def leaky_relu(self, slope=0.01):\n        k = np.where(self.data > 0, 1.0, slope)\n"
+    leaky += "        return Tensor(self.data * k, [(self, lambda g: g * k)])\n\n"
+    text = "inputs: {x: [1.0, -2.0]}\ngraph: {y: 'F.leaky_relu(x) + F.leaky_relu(x, 0.2)', z: y.sum()}\n"
+    assert check(variant((TANH, leaky + TANH)), text).status == "passed"
+
+
+def test_an_approximation_is_another_convention(variant: Callable[..., type]) -> None:
+    gelu = "    def gelu(self):\n        k = 1 + 3e-5 * np.sign(self.data)\n"
+    gelu += "        return Tensor((k * self.data / (1 + np.exp(-1.702 * self.data))).astype(self.data.dtype))\n\n"
+    engine = adapt(variant((TANH, gelu + TANH)), "mine")
+    assert "another convention" in reason(engine, "gelu", X)
+    assert "another convention" in reason(engine, "gelu", X.astype(np.float32))
