@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import plans
+from gradcheck.autograd.absent import Gone
+from gradcheck.autograd.letting_go import LARGE, let_go
 from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
 from gradcheck.autograd.node import Form, Node, form_of
 from gradcheck.autograd.op import TABLE, Op
@@ -43,6 +46,12 @@ class PairPlan(Plan):
         self.op, self._numbers = op, () if array is None else (array,)
 
     def general(self, node: Node, gradient: np.ndarray) -> Any:
+        try:
+            return self._shares(node, gradient)
+        except Gone:  # a rule reads what was not thought to be read
+            return super().general(node, gradient)
+
+    def _shares(self, node: Node, gradient: np.ndarray) -> Any:
         tensors = self.tensors(node)
         operands = (*[tensor.array for tensor in tensors], *self._numbers)
         if self.wanted is not None:
@@ -65,14 +74,17 @@ class _Pair:
 
     form      of the result
     constant  the number as an array; None for two tensors
-    spread    what gives both arrays the result's shape, where that is quicker; or None
+    arrays    what gives both arrays where there is more to do: those of the result's shape, where that is quicker, or
+              of a large result, before which others are let go; or None
     """
 
-    __slots__ = ("both", "constant", "form", "left", "right", "spread")
+    __slots__ = ("arrays", "both", "constant", "form", "left", "right")
 
     def __init__(self, op: Op, form: Form, number: Any = None, array: np.ndarray | None = None) -> None:
         self.form, self.constant = form, array
-        self.spread: Callable[[np.ndarray, np.ndarray], Any] | None = None
+        self.arrays: Callable[[Node, Any, np.ndarray], Any] | None = None
+        if prod(form.shape) >= LARGE:
+            self.arrays = _after_letting_go
         self.left, self.right, self.both = (PairPlan(op, number, array, wanted) for wanted in (0, 1, None))
 
 
@@ -93,12 +105,18 @@ def _pair(op: Op, a: Node, b: Any) -> _Pair | None:
     pair = _Pair(op, form_of(np.broadcast_to(np.empty((), left.dtype), shape)))
     places = [spreading(form.shape, shape) for form in (left, right)]
     if not (places[0] is None and places[1] is None):
-        pair.spread = partial(_spread, places[0], places[1])
+        pair.arrays = partial(_spread, places[0], places[1])
     return pair
 
 
-def _spread(place: Any, other: Any, a: np.ndarray, b: np.ndarray) -> Any:
-    return a if place is None else a.take(place), b if other is None else b.take(other)
+def _spread(place: Any, other: Any, a: Node, b: Any, right: np.ndarray) -> Any:
+    left = a.array
+    return left if place is None else left.take(place), right if other is None else right.take(other)
+
+
+def _after_letting_go(a: Node, b: Any, right: np.ndarray) -> Any:
+    let_go((a, b), a.array.size)
+    return a.array, right
 
 
 def _operator(name: str) -> Callable[[Any, Any], Any]:
@@ -137,7 +155,9 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
         state = _get_silence(None)
         token = None if state is KNOWN.silent else _set_silence(_silent) if state is KNOWN.loud else hush(state)
         try:
-            data = ufunc(a.array, right) if pair.spread is None else ufunc(*pair.spread(a.array, right))
+            data = ufunc(a.array, right) if pair.arrays is None else ufunc(*pair.arrays(a, b, right))
+        except Gone:
+            return op.general((a, right if b is None else b), {})
         finally:
             if token is not None:
                 _reset_silence(token)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.letting_go import LARGE, let_go
 from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
 from gradcheck.autograd.node import Node, form_of, nodes_in
 from gradcheck.autograd.op import Op
@@ -42,15 +43,16 @@ def applied(kind: type[Node], op: Op, bound: tuple[Any, ...], plan: Callable[[in
     if result.name.startswith("x"):  # a result is an array of its own
         raise Untraceable
     count = len(leaves)
-    lines = [*(f"x{i} = a{i}.array" for i in range(count)), *_silently(trace.code([result]))]
+    parameters = ", ".join(f"a{i}" for i in range(count))
+    large = [f"let_go(({parameters},), {result.size})"] if result.size >= LARGE else []
+    lines = [*large, *(f"x{i} = a{i}.array" for i in range(count)), *_silently(trace.code([result]))]
     lines += [f"y = {result.name}", "node = new(kind)", "node.array = y", "node.form = form"]
-    names = {"new": object.__new__, "kind": kind, "op": op, "form": form_of(result.data)}
+    names = {"let_go": let_go, "new": object.__new__, "kind": kind, "op": op, "form": form_of(result.data)}
     if op.rules and result.data.dtype.kind == "f":
         floats = [i for i, leaf in enumerate(leaves) if leaf.data.dtype.kind == "f"]
         lines += _linked(count, floats, names, plan)
     lines += ["node.grad = node.creation_op = node.plan = node.second = None", "node.first = ()"]
     lines += ["node.requires_grad = node.freed = node.retains_grad = False", "return node"]
-    parameters = ", ".join(f"a{i}" for i in range(count))
     variable, silent = SILENCE
     names |= {"get_silence": variable.get, "set_silence": variable.set, "reset_silence": variable.reset}
     names |= {"silent": silent, "known": KNOWN, "hush": hush}

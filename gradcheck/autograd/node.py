@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from gradcheck.autograd.absent import Absent, absent
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 
@@ -25,10 +25,17 @@ _FORMS: dict[tuple[tuple[int, ...], np.dtype], Form] = {}
 class Form:
     """A shape and a dtype: one object for all plain arrays that have them, which tells these by itself."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("_absent", "dtype", "shape")
 
     def __init__(self, shape: tuple[int, ...] = (), dtype: np.dtype | None = None) -> None:
         self.shape, self.dtype = shape, dtype
+        self._absent: Absent | None = None
+
+    def absent(self) -> Absent:
+        """What stands for a value that was let go."""
+        if self._absent is None:
+            self._absent = absent(self.shape, self.dtype)
+        return self._absent
 
 
 #: That of all arrays of other classes or dtypes: nothing is known of these.
@@ -51,7 +58,7 @@ def form_of(array: np.ndarray) -> Form:
 class Node(Operators):
     """A value in a graph: what `Tensor` and the formulas of the case language have in common.
 
-    data           the values, an `ndarray`; `array` is where they are kept
+    data           the values, an `ndarray`; `array` is where they are kept, or what stands for them (`letting_go`)
     form           what is known of the array's shape and dtype, once somebody asked (`form_of`); None before
     grad           what backward passes have added up here, a node of the same shape and dtype; None before the first
     requires_grad  whether gradients flow to it
@@ -100,13 +107,15 @@ class Node(Operators):
         Node.__init__(node, data)
         return node
 
-    def _exchange(self, data: np.ndarray) -> None:
-        self.array, self.form = data, None
+    @property
+    def data(self) -> np.ndarray:
+        return self.array if type(self.array) is not Absent else computed_again(self)
 
-    if TYPE_CHECKING:
-        data: np.ndarray
-    else:
-        data = property(attrgetter("array"), _exchange)
+    @data.setter
+    def data(self, data: np.ndarray) -> None:
+        is_made = self.creation_op is not None and type(data) is np.ndarray
+        self.array = data[...] if is_made else data  # a view is never let go: this would not come out again
+        self.form = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -124,7 +133,7 @@ class Node(Operators):
         return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.array, dtype=dtype, copy=copy)
+        return np.array(self.data, dtype=dtype, copy=copy)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -152,6 +161,21 @@ def recorded(kind: type[N], data: np.ndarray, op: Op, args: tuple[Any, ...]) -> 
     node.first = args
     node.freed = node.retains_grad = False
     return node
+
+
+def computed_again(node: Node) -> np.ndarray:
+    """The value of a node that was let go, and is now kept. Iterative: what it was made of may be gone, too."""
+    waiting = [node]
+    while waiting:
+        last = waiting[-1]
+        if type(last.array) is Absent and last.creation_op is not None:
+            missing = [creator for creator in last.creators if type(creator.array) is Absent]
+            waiting += missing
+            if missing:
+                continue
+            last.array = last.creation_op.compute(plain(last.creation_op, last.arguments))
+        waiting.pop()
+    return node.array
 
 
 def walk(roots: Iterable[N]) -> Iterator[N]:
@@ -185,11 +209,11 @@ def plain_and_wanted(op: Op, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
     values, wanted = list(args), False
     for position, arg in enumerate(args):
         if isinstance(arg, Node):
-            values[position] = arg.array
+            values[position] = arg.data
             wanted = wanted or arg.requires_grad
     if op.sequence is not None:
         items = args[op.sequence]
-        values[op.sequence] = [item.array if isinstance(item, Node) else item for item in items]
+        values[op.sequence] = [item.data if isinstance(item, Node) else item for item in items]
         wanted = wanted or any(isinstance(item, Node) and item.requires_grad for item in items)
     return values, wanted
 

@@ -40,17 +40,19 @@ class Plan:
     wanted  the place of the only tensor that requires a gradient; None where several do, or may
     one     `one(node, gradient)`: the share of that one; None where there may be several
     pull    `pull(node, gradient)`: pairs of a tensor and its share
+    read    what these read of the values, once somebody asked (`letting_go`)
 
     A node holds its tensors. `first` is the wanted one, and `second` the other, or all of them if they are more than
     two. Where several are wanted, they are the two, or `first` is all of them.
     """
 
-    __slots__ = ("_bound", "_calls", "one", "places", "pull", "wanted")
+    __slots__ = ("_bound", "_calls", "one", "places", "pull", "read", "wanted")
 
     def __init__(self, bound: tuple[Any, ...], places: list[tuple[int, int | None]], wanted: int | None) -> None:
         """`bound` are the op's arguments, with None for each node, `places` say where each of its nodes stands: the
         argument, and the place in it if that is a sequence."""
         self._bound, self.places, self.wanted, self._calls = bound, places, wanted, 0
+        self.read: tuple[bool, frozenset[int]] | None = None
         self.one: Callable[[Node, np.ndarray], np.ndarray] | None = None if wanted is None else self._early_one
         self.pull: Callable[[Node, np.ndarray], Any] = self._early_pull if wanted is None else self._pull_one
 

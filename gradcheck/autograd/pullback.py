@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.absent import Gone
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.node import Node, plain
 from gradcheck.autograd.op import TABLE, Op
@@ -22,8 +23,22 @@ def pull_arrays(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]
 
     Half precision is computed in float32, and each share rounded once. Raises NoGradRequired for a leaf.
     """
+    try:
+        return _pulled(node, gradient, *_as_they_are(node))
+    except Gone:  # a rule reads what was not thought to be read
+        return _pulled(node, gradient, plain(_creation_op(node), node.arguments), node.data)
+
+
+def _as_they_are(node: Node) -> tuple[list[Any], np.ndarray]:
+    """The values of a node's arguments, and its own, those that were let go among them."""
     op = _creation_op(node)
-    values, output = plain(op, node.arguments), node.data
+    values = [arg.array if isinstance(arg, Node) else arg for arg in node.arguments]
+    if op.sequence is not None:
+        values[op.sequence] = plain(op, node.arguments)[op.sequence]
+    return values, node.array
+
+
+def _pulled(node: Node, gradient: np.ndarray, values: list[Any], output: np.ndarray) -> list[tuple[Any, np.ndarray]]:
     if gradient.dtype not in HALVES and output.dtype not in HALVES:
         return shares(node, gradient, output, values)
     found = shares(node, in_single(gradient), in_single(output), in_single(values))

@@ -9,6 +9,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
 from gradcheck.autograd.fast import PairedNode
+from gradcheck.autograd.letting_go import LARGE, let_go
 from gradcheck.autograd.modes import default_dtype, is_recording
 from gradcheck.autograd.node import plain_and_wanted, recorded
 from gradcheck.autograd.op import SHORT, Op
@@ -114,6 +115,8 @@ class Tensor(PairedNode):
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
         """Compute `op` on the tensors' values, and link the result to the tensors it was made from."""
         values, wanted = plain_and_wanted(op, args)
+        if wanted and op.elementwise and (size := getattr(values[0], "size", 0)) >= LARGE:
+            let_go(args, size)
         data = op.compute(values)
         if wanted and op.rules and type(data) is not tuple and dtypes.is_differentiable(data.dtype) and is_recording():
             return recorded(cls, data, op, args)

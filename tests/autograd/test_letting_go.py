@@ -1,0 +1,184 @@
+"""What a graph lets go, and that nobody can tell."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd import TABLE, Tensor, grad, letting_go, ops
+from gradcheck.autograd.absent import Absent
+from gradcheck.autograd.letting_go import LARGE
+from gradcheck.autograd.modes import no_grad, quiet
+from gradcheck.autograd.plans import WORTH_IT
+from gradcheck.autograd.pullback import cotangent_of
+from tests.autograd import table
+
+SIZE = LARGE
+
+
+def leaf(seed: int = 0, requires_grad: bool = True) -> Tensor:
+    return Tensor(np.random.default_rng(seed).uniform(0.5, 1.5, SIZE), requires_grad=requires_grad)
+
+
+def is_gone(tensor: Tensor) -> bool:
+    return type(tensor.array) is Absent
+
+
+def graph(step: Callable[[Any, Any, Any], Any], times: int = 4) -> tuple[Tensor, Tensor, Tensor]:
+    x, w = leaf(), leaf(1, requires_grad=False)
+    h = x
+    for _ in range(times):
+        h = step(h, w, x)
+    return h, x, w
+
+
+def made_of(tensor: Tensor) -> list[Tensor]:
+    """All that is no leaf, from the last to the first along the first creators."""
+    found = []
+    while tensor.creation_op is not None:
+        found.append(tensor)
+        tensor = tensor.creators[0]
+    return found
+
+
+STEPS: dict[str, tuple[Callable[[Any, Any, Any], Any], list[bool]]] = {
+    # by step, from its last op to its first: whether that value may go
+    "h * w + x": (lambda h, w, x: h * w + x, [True, True]),
+    "tanh(h * w + x)": (lambda h, w, x: (h * w + x).tanh(), [False, True, True]),
+    "sigmoid(h) * x - w": (lambda h, w, x: h.sigmoid() * x - w, [True, True, False]),
+    "relu(h - w).exp()": (lambda h, w, x: (h - w).relu().exp(), [False, True, False]),
+    "h * h": (lambda h, w, x: h * h, [False]),
+    "h + h.tanh()": (lambda h, w, x: h + h.tanh() * 2, [True]),
+    "where": (lambda h, w, x: ops.where(w > 1, h + 1, x), [True]),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("again", [False, True], ids=["generally", "by plans"])
+def test_what_no_rule_reads_and_nobody_names_is_let_go(name: str, again: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(letting_go, "_LEAST", 16)
+    step, may_go = STEPS[name]
+    if again:
+        graph(step, WORTH_IT + 1)
+    h, *_ = graph(step)
+    found = made_of(h)
+    gone = [is_gone(tensor) for tensor in found[2 * len(may_go) :]]  # the last steps may still be looked at
+    assert not is_gone(h)
+    if name != "where":  # whose first creator is no float
+        assert gone == (may_go * 4)[: len(gone)]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_values_and_gradients_are_as_if_all_were_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def results() -> list[np.ndarray]:
+        h, x, _ = graph(STEPS[name][0])
+        h.backward(np.ones(SIZE), retain_graph=True)
+        (first,) = grad(h, x, np.ones(SIZE), create_graph=True)
+        second = grad(first, x, np.ones(SIZE)) if first.requires_grad else ()
+        return [tensor.data for tensor in (h, x.grad, first, *second, *made_of(h))]
+
+    found = results()
+    with monkeypatch.context() as changed:
+        changed.setattr(letting_go, "_unheld", lambda found, held: [-1 for _ in found])
+        kept = results()
+    assert all(np.array_equal(one, other) for one, other in zip(found, kept, strict=True))
+
+
+def test_what_has_a_name_stays() -> None:
+    x = leaf()
+    named = [x * 2.0]
+    views = (named[0] + 1.0).data
+    for _ in range(6):
+        named.append(named[-1] * 2.0 + 1.0)
+    assert not any(map(is_gone, named))
+    assert views.base is None
+    assert np.array_equal(views, x.data * 2.0 + 1.0)
+
+
+def test_ops_on_what_was_let_go_compute_it_again() -> None:
+    h, x, w = graph(STEPS["h * w + x"][0])
+    first = made_of(h)[-1]
+    assert is_gone(first)
+    assert np.array_equal((first + 1.0).data, x.data * w.data + 1.0)
+    assert not is_gone(first)
+    second = made_of(h)[-2]
+    assert is_gone(second)
+    assert np.array_equal(np.asarray(second), x.data * w.data + x.data)
+
+
+def test_a_gradient_that_is_wanted_late_finds_what_it_reads() -> None:
+    h, x, w = graph(STEPS["h * w + x"][0], times=3)
+    w.requires_grad_()
+    h.backward(np.ones(SIZE))
+    y, v = Tensor(x.data, requires_grad=True), Tensor(w.data, requires_grad=True)
+    ((((y * v + y) * v + y) * v) + y).backward(np.ones(SIZE))
+    assert np.array_equal(w.grad.data, v.grad.data)
+    assert np.array_equal(x.grad.data, y.grad.data)
+
+
+def test_what_was_set_stays() -> None:
+    """It would not come out again."""
+    h, x, w = graph(STEPS["h * w + x"][0], times=1)
+    made_of(h)[-1].data = np.full(SIZE, 7.0)
+    for _ in range(4):
+        h = h * w + x
+    assert np.array_equal(made_of(h)[-1].data, np.full(SIZE, 7.0))
+
+
+def test_what_is_far_behind_is_computed_without_recursion() -> None:
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    h = x
+    for _ in range(3000):
+        h = h + 1.0
+    for tensor in made_of(h):
+        tensor.array = tensor.formed().absent()
+    assert h.tolist() == [3001.0, 3002.0]
+
+
+def test_memory_does_not_grow_with_what_is_not_read() -> None:
+    graph(STEPS["h * w + x"][0], times=2)
+    tracemalloc.start()
+    try:
+        h, *_ = graph(STEPS["h * w + x"][0], times=20)
+        h.backward(np.ones(SIZE))
+        peak = tracemalloc.get_traced_memory()[1] / (8 * SIZE)
+    finally:
+        tracemalloc.stop()
+    assert peak < 12, peak  # where 44 arrays would be held
+
+
+def test_rules_do_without_all_that_they_are_not_said_to_read() -> None:
+    """For every elementwise op: the shares are the same with everything absent that no rule is said to read."""
+    wrong = []
+    for name in sorted(TABLE):
+        op = TABLE[name]
+        if not op.elementwise or not any(op.rules) or table.is_random(op):
+            continue
+        for call in table.calls(op):
+            bound = op.bind(call.args, call.kwargs)
+            values = list(bound)
+            floats = [i for i, v in enumerate(values) if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+            arguments = [Tensor(v) if isinstance(v, np.ndarray) else v for v in bound]
+            places = [i for i, v in enumerate(arguments) if isinstance(v, Tensor)]
+            own, read = letting_go._of_call(op, arguments, [True] * len(places))
+            with no_grad(), quiet():
+                result = op.compute(values)
+                given = [
+                    letting_go._without(v) if i in places and places.index(i) not in read else v
+                    for i, v in enumerate(values)
+                ]
+                output = result if own else letting_go._without(result)
+                for i in floats:
+                    if i < len(op.rules) and op.rules[i] is not None:
+                        try:
+                            got = cotangent_of(op, i, np.ones_like(result), output, given)
+                            want = cotangent_of(op, i, np.ones_like(result), result, values)
+                            if not np.array_equal(got, want, equal_nan=True):
+                                wrong.append(call.owner)
+                        except Exception as error:
+                            wrong.append(f"{call.owner}: {error!r}")
+    assert not wrong, wrong
