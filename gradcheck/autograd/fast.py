@@ -48,7 +48,7 @@ class PairPlan(Plan):
     def general(self, node: Node, gradient: np.ndarray) -> Any:
         try:
             return self._shares(node, gradient)
-        except Gone:  # a rule reads what was not thought to be read
+        except Gone:
             return super().general(node, gradient)
 
     def _shares(self, node: Node, gradient: np.ndarray) -> Any:

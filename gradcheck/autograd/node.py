@@ -164,7 +164,7 @@ def recorded(kind: type[N], data: np.ndarray, op: Op, args: tuple[Any, ...]) -> 
 
 
 def computed_again(node: Node) -> np.ndarray:
-    """The value of a node that was let go, and is now kept. Iterative: what it was made of may be gone, too."""
+    """The value of a node, which may have been let go, and is now kept. Iterative: what it was made of may be gone, too."""
     waiting = [node]
     while waiting:
         last = waiting[-1]
@@ -209,7 +209,7 @@ def plain_and_wanted(op: Op, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
     values, wanted = list(args), False
     for position, arg in enumerate(args):
         if isinstance(arg, Node):
-            values[position] = arg.data
+            values[position] = arg.array if type(arg.array) is not Absent else computed_again(arg)
             wanted = wanted or arg.requires_grad
     if op.sequence is not None:
         items = args[op.sequence]

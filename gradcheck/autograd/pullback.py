@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.absent import Gone
 from gradcheck.autograd.dtypes import HALVES
-from gradcheck.autograd.node import Node, plain
+from gradcheck.autograd.node import Node, computed_again
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.promotion import in_single
 from gradcheck.errors import NoGradRequired, ShapeMismatch
@@ -23,25 +23,18 @@ def pull_arrays(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]
 
     Half precision is computed in float32, and each share rounded once. Raises NoGradRequired for a leaf.
     """
-    try:
-        return _pulled(node, gradient, *_as_they_are(node))
-    except Gone:  # a rule reads what was not thought to be read
-        return _pulled(node, gradient, plain(_creation_op(node), node.arguments), node.data)
-
-
-def _as_they_are(node: Node) -> tuple[list[Any], np.ndarray]:
-    """The values of a node's arguments, and its own, those that were let go among them."""
-    op = _creation_op(node)
-    values = [arg.array if isinstance(arg, Node) else arg for arg in node.arguments]
+    op, args, output = _creation_op(node), node.arguments, node.array
+    values = [arg.array if isinstance(arg, Node) else arg for arg in args]
     if op.sequence is not None:
-        values[op.sequence] = plain(op, node.arguments)[op.sequence]
-    return values, node.array
-
-
-def _pulled(node: Node, gradient: np.ndarray, values: list[Any], output: np.ndarray) -> list[tuple[Any, np.ndarray]]:
-    if gradient.dtype not in HALVES and output.dtype not in HALVES:
-        return shares(node, gradient, output, values)
-    found = shares(node, in_single(gradient), in_single(output), in_single(values))
+        values[op.sequence] = [item.array if isinstance(item, Node) else item for item in args[op.sequence]]
+    try:
+        if gradient.dtype not in HALVES and output.dtype not in HALVES:
+            return shares(node, gradient, output, values)
+        found = shares(node, in_single(gradient), in_single(output), in_single(values))
+    except Gone:  # somebody wants a gradient that was not wanted when the node was made
+        for one in (node, *node.creators):
+            computed_again(one)
+        return pull_arrays(node, gradient)
     return [(creator, cast(share, creator.dtype)) for creator, share in found]
 
 
