@@ -164,7 +164,7 @@ def recorded(kind: type[N], data: np.ndarray, op: Op, args: tuple[Any, ...]) -> 
 
 
 def computed_again(node: Node) -> np.ndarray:
-    """The value of a node, which may have been let go, and is now kept. Iterative: what it was made of may be gone, too."""
+    """The value of a node, which may have been let go; from now on it is kept. Iterative: no graph is too deep."""
     waiting = [node]
     while waiting:
         last = waiting[-1]
