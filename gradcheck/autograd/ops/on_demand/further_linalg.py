@@ -122,6 +122,8 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of `tensordot` with `A`, whose first `ind` dimensions are those of the result."""
     if ind < 1:
         raise ArgumentError(f"linalg.tensorinv takes an ind above 0, not {ind}")
+    if A.ndim < ind:
+        raise ShapeMismatch(f"linalg.tensorinv: {list(A.shape)} has no {ind} dimensions to begin with")
     first, second = tuple(map(int, A.shape[:ind])), tuple(map(int, A.shape[ind:]))
     if prod(first) != prod(second):
         raise ShapeMismatch(f"linalg.tensorinv: {list(first)} and {list(second)} have different numbers of elements")
