@@ -67,7 +67,12 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     return solve(A, B, left=left), _infos(A)
 
 
-@composite(samples=f"{{}}(randn(3, 2), {REGULAR}); randn(3, 2).{{}}({REGULAR}, upper=False, transpose=True)")
+@composite(
+    samples=f"""
+        {{}}(randn(3, 2), {REGULAR}); randn(3, 2).{{}}({REGULAR}, upper=False, transpose=True);
+        {{}}(randn(2, 1), {BATCH})
+    """
+)
 def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -84,7 +89,8 @@ def triangular_solve(
 
 @composite(
     name="linalg.lstsq", method=False, kinks="changes of rank",
-    samples="{}(randn(4, 2), randn(4, 3))[0]; {}(randn(2, 4), randn(2, 1))[0]; {}(randn(2, 4, 2), randn(2, 4, 1))[0]",
+    samples="{}(randn(4, 2), randn(4, 3))[0]; {}(randn(2, 4), randn(2, 1))[0]; {}(randn(2, 4, 2), randn(2, 4, 1))[0];"
+    "{}(randn(4, 2), randn(4), driver='gelsd')",
 )  # fmt: skip
 def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None = None) -> Any:
     """The X that minimizes the norm of `input @ X - b`, the shortest of several; what is left; rank; singular values.
