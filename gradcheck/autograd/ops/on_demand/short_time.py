@@ -62,7 +62,7 @@ def stft(
 @composite(
     samples="""
         {}(complex(randn(3, 5), randn(3, 5)), 4);
-        {}(complex(randn(2, 4, 6), randn(2, 4, 6)), 6, 2, window=detach(uniform(0.5, 1, [6])), center=False, length=12);
+        {}(complex(randn(2, 4, 6), randn(2, 4, 6)), 6, 2, 6, detach(uniform(0.5, 1, [6])), False, length=12);
         {}(complex(randn(5, 4), randn(5, 4)), n_fft=5, hop_length=2, win_length=4, normalized=True, onesided=False);
         {}(complex(randn(4, 5), randn(4, 5)), 4, onesided=False, return_complex=True)
     """,
