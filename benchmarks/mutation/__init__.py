@@ -49,6 +49,7 @@ BY_FAMILY = (
     "test_table.py::test_values_and_gradients_are_torchs",
     "test_table.py::test_gradients_of_gradients_are_torchs",
     "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
+    "test_round_numbers.py::test_values_and_gradients_at_round_numbers_are_torchs",
 )
 #: Those that go through the whole table for one of the things that entries say of themselves.
 OF_TRAITS = (

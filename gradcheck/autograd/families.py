@@ -136,7 +136,7 @@ FAMILIES: dict[str, str] = {
     """,
     "on_demand.rare_arithmetic": """
         _unsafe_masked_index _unsafe_masked_index_put_accumulate binary_exponent copysign float_power frexp
-        ldexp logaddexp2 nextafter renorm segment_reduce stft
+        ldexp logaddexp2 nextafter renorm segment_reduce
     """,
     "on_demand.resampling": """
         _upsample_bilinear2d_aa adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d interpolate
@@ -145,6 +145,7 @@ FAMILIES: dict[str, str] = {
     "on_demand.running_extremes": """
         cummax cummin cumulative_trapezoid diff gradient logcumsumexp running_place trapezoid trapz
     """,
+    "on_demand.short_time": "istft stft",
     "on_demand.special_functions": """
         digamma erfinv i0 lgamma mvlgamma polygamma special.digamma special.entr special.erfcx
         special.erfinv special.gammaln special.i0 special.i0e special.i1 special.i1e special.log_ndtr

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.op import ALIASES, TABLE, Op
 
 #: Where torch's schema has a number for a word.
 WORDS = {0: "none", 1: "mean", 2: "sum"}
@@ -101,3 +101,10 @@ def test_methods_are_those_of_torchs_tensors() -> None:
     named = {name: op.method for name, op in TABLE.items() if "." not in name}
     theirs = {name for name in named if hasattr(torch.Tensor, name)}
     assert {name for name, method in named.items() if method} == (theirs - FUNCTIONS_ALONE) | METHODS_TOO
+
+
+def test_what_is_named_by_a_module_is_no_method() -> None:
+    """But for what has another name, as `linalg.inv` has `inverse`."""
+    short = {op.name for op in map(TABLE.get, ALIASES.values()) if op is not None}
+    dotted = {name for name, op in TABLE.items() if "." in name and op.method}
+    assert dotted - short == {"linalg.solve_triangular", "linalg.vecdot"}  # which no one can write so

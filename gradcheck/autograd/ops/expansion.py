@@ -143,17 +143,21 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     if output_size is not None:
         integer(output_size, "the size")
     if hasattr(repeats, "dtype"):
-        found = _each_repeated(input, repeats, dim)
-        if output_size not in (None, found.shape[dim if found.ndim else 0]):
-            raise ShapeMismatch(f"repeat_interleave: {list(found.shape)}, where {output_size} were announced")
-        return found
+        return _as_announced(_each_repeated(input, repeats, dim), dim, output_size)
     count = integer(repeats, "repeats")
     if count < 0:
         raise ArgumentError(f"repeat_interleave: repeats must not be negative, but are {count}")
     after = canonical(dim, input.ndim) + 1
     shape = input.shape
     copies = expand(reshape(input, (*shape[:after], 1, *shape[after:])), (*shape[:after], count, *shape[after:]))
-    return reshape(copies, (*shape[: after - 1], shape[after - 1] * count, *shape[after:]))
+    made = reshape(copies, (*shape[: after - 1], shape[after - 1] * count, *shape[after:]))
+    return _as_announced(made, dim, output_size)
+
+
+def _as_announced(made: Any, dim: int, size: int | None) -> Any:
+    if size not in (None, made.shape[dim if made.ndim else 0]):
+        raise ShapeMismatch(f"repeat_interleave: {list(made.shape)}, where {size} were announced")
+    return made
 
 
 def _most(repeats: Any) -> int:

@@ -109,11 +109,13 @@ def select(input: Any, dim: int, index: int) -> Any:
 @composite(
     samples="narrow(randn(2, 5), 1, 1, 3); randn(4).narrow(0, -3, 2); narrow(randn(2, 5), dim=-1, start=5, length=0)"
 )
-def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """The `length` slices from `start` on, along `dim`."""
     where = canonical(dim, input.ndim)
     size = input.shape[where] if input.ndim else 0
     if hasattr(start, "ndim"):  # a tensor of one integer
+        if start.dtype.kind not in "iu":
+            raise DtypeMismatch(f"narrow takes an integer as the start, not {start.dtype}")
         start = integer(int(np.asarray(start)), "the start")
     if not -size <= start <= size:
         raise IndexOutOfRange(f"narrow: start {start} of a dimension of size {size}")

@@ -24,7 +24,8 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
     samples="""
         {}(randn(2, 3), randn(4, 3)); {}(randn(2, 3), randn(4, 3), randn(4));
         {}(randn(3), randn(4, 3), bias=randn(4)); {}(randn(2, 3), randn(3));
-        {}(randn(2, 2, 3), randn(4, 3), randn(4)); {}(randn(0, 3), randn(4, 3), randn(4))
+        {}(randn(2, 2, 3), randn(4, 3), randn(4)); {}(randn(0, 3), randn(4, 3), randn(4));
+        {}(randn(2, 3), randn(4, 3), randn(1, 4)); {}(randn(2, 3), randn(4, 3), randn(1))
     """,
 )
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:

@@ -246,6 +246,12 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     return ops.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+#: How torch may compute distances of order 2.
+_COMPUTE_MODES = tuple(
+    f"{how}use_mm_for_euclid_dist{when}" for how, when in (("", ""), ("", "_if_necessary"), ("donot_", ""))
+)
+
+
 @functional(
     torch="cdist",
     kinks="equal vectors",
@@ -260,6 +266,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_f
     How torch computes it (`compute_mode`) changes no more than how it rounds.
     """
     one_dtype("cdist", x1, x2)
+    if compute_mode not in _COMPUTE_MODES:
+        raise ArgumentError(f"cdist has no compute_mode {compute_mode!r}")
     if not p >= 0:
         raise ArgumentError(f"cdist takes a p of at least 0, not {p}")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:

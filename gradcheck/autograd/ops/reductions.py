@@ -54,7 +54,8 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     lambda g, y, x, dim, keepdim, dtype: _spread(g, x, dim, keepdim) / count(x, dim),
     rounds=True,
     samples=f"""{_SAMPLES}; {_SEVERAL};
-        mean(randint(0, 5, [2, 3]), dtype=torch.float64); mean(complex(randn(2), randn(2))); mean(randn(0, 3), 0)
+        mean(randint(0, 5, [2, 3]), dtype=torch.float64); mean(randn(2, 3), dtype=torch.float64);
+        mean(complex(randn(2), randn(2))); mean(randn(0, 3), 0)
     """,
 )
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -28,6 +28,8 @@ def _along(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, 
     axis, target = canonical(dim, input.ndim), input.dtype if dtype is None else dtype
     if target.kind in "biu":
         raise DtypeMismatch(f"{name} takes floating tensors, not {target}", hint="give it dtype=torch.float64")
+    if input.dtype.kind == "c" and target.kind != "c":
+        raise DtypeMismatch(f"{name} of {input.dtype} is not of {target}", hint="take its real part: z.real")
     scores = (input if input.ndim else input.reshape(1)).astype(np.float32 if target in HALVES else target, copy=False)
     if scores.size:
         scores = compute(scores - np.maximum.reduce(scores, axis, keepdims=True), axis)
@@ -49,7 +51,7 @@ def _log_normalized(scores: Any, axis: int) -> Any:
     samples="""
         {}(randn(2, 3), 1); randn(2, 3, 2).{}(dim=-2); {}(randn(2, 3), 0); {}(randn(()), 0); {}(randn(0, 3), 1);
         {}(randn(2, 0), 1); {}(1e4 * randn(2, 3), 1); {}(tensor([[0.5, -inf, 1.5], [-inf, 0.25, 0.75]]), -1);
-        {}(tensor([[1, 2], [4, 3]]), 1, dtype=float64)
+        {}(tensor([[1, 2], [4, 3]]), 1, dtype=float64); {}(randn(2, 3), 1, dtype=float64)
     """,
     analytic=True,
 )
@@ -63,7 +65,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     rounds=True,
     samples="""
         {}(randn(2, 3), 1); randn(2, 3, 2).{}(dim=-2); {}(randn(2, 3), 0); {}(randn(()), -1); {}(randn(0, 3), 1);
-        {}(1e4 * randn(2, 3), 1); {}(tensor([[1, 2], [4, 3]]), 1, dtype=float64)
+        {}(1e4 * randn(2, 3), 1); {}(tensor([[1, 2], [4, 3]]), 1, dtype=float64); {}(randn(2, 3), 1, dtype=float64)
     """,
     analytic=True,
 )
@@ -75,7 +77,7 @@ def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 @composite(
     torch="nn.functional.softmin",
     method=False,
-    samples="softmin(randn(2, 3), dim=1); softmin(randn(2, 3, 2), 0)",
+    samples="softmin(randn(2, 3), dim=1); softmin(randn(2, 3, 2), 0); softmin(randn(2, 3), 1, dtype=float64)",
 )
 def softmin(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """`softmax` of the negative."""

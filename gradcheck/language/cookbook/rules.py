@@ -19,7 +19,7 @@ from gradcheck.language.expr.traverse import fold
 ONE, MINUS, _TWO, _HALF = (("number", number) for number in (1.0, -1.0, 2.0, 0.5))
 #: What an op is called here, where torch has several words.
 _ALIASES = {
-    **dict.fromkeys(("mm", "mv", "bmm", "dot", "inner", "linalg.vecdot", "vdot"), "matmul"),
+    **dict.fromkeys(("mm", "mv", "dot", "inner", "linalg.vecdot", "vdot"), "matmul"),
     **dict.fromkeys(("t", "mT", "H", "mH"), "T"),
     **dict.fromkeys(("linalg.inv", "inverse"), "inv"),
     **dict.fromkeys(("linalg.det",), "det"),

@@ -21,6 +21,8 @@ from gradcheck.language.loader import load_text
 
 #: Sizes, none of which is a product of others, and what they are called.
 _SIZES, _WORDS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37), "nmkpqrstuv"
+#: Sizes that an op may ask for by itself, as a vector product does.
+_ASKED = ("3", "2", "4")
 #: So many ways to give names dimensions are tried, and so many of equal sizes for a part.
 _WAYS, _MERGES = 60, 3
 #: What numbers are drawn from, the first for which the result is finite: of any tensor, and of a square matrix.
@@ -96,10 +98,10 @@ def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
 
 
 def _ranks(expr: Expr, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str, int]]:
-    """Capital letters are matrices, others vectors; or vectors are numbers, or matrices."""
+    """Capital letters are matrices, others vectors; or vectors are numbers, or matrices, or more."""
     names = list(free_names(expr))
     choices = [
-        (len(given[name]),) if name in given else (2, 3, 1, 0) if name[:1].isupper() else (1, 0, 2) for name in names
+        (len(given[name]),) if name in given else (2, 3, 1, 0) if name[:1].isupper() else (1, 0, 2, 3) for name in names
     ]
     ways = sorted(product(*(range(len(choice)) for choice in choices)), key=sum)
     for way in ways[:_WAYS]:
@@ -117,8 +119,9 @@ def _fitted(expr: Expr, shapes: Shapes) -> Shapes | None:
         if isinstance(part, Call) and not _fits(part, shapes, sizes):
             words = list(dict.fromkeys(w for n in free_names(part) for w in shapes[n]))
             written = _written(part)
-            sizes |= {size: int(size) for size in written}
-            merged = next((one for one in _merged(shapes, words, written) if _fits(part, one, sizes)), None)
+            sizes |= {size: int(size) for size in (*written, *_ASKED)}
+            ways = chain(_merged(shapes, words, written), *(_merged(shapes, words, (size,)) for size in _ASKED))
+            merged = next((one for one in ways if _fits(part, one, sizes)), None)
             if merged is None:
                 return None
             shapes = merged

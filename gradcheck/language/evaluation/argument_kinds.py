@@ -70,7 +70,12 @@ optional: _batch_norm_with_update.bias _batch_norm_with_update.running_mean _bat
 anything: _native_batch_norm_legit.running_mean _native_batch_norm_legit.running_var
 integer: avg_pool2d.divisor_override avg_pool3d.divisor_override repeat_interleave.output_size
 tensor: linear_cross_entropy.linear_bias native_dropout_backward.grad_output nextafter.other
-tensor: _unsafe_masked_index_put_accumulate.values embedding_bag.offsets
+tensor: _unsafe_masked_index_put_accumulate.values embedding_bag.offsets linalg.lu_solve.pivots lu_solve.LU_pivots
+tensor: lu_unpack.LU_pivots _softmax_backward_data.grad_output _softmax_backward_data.output
+dtype: _softmax_backward_data.input_dtype
+plain: trapezoid.dx cumulative_trapezoid.dx
+sizes: view_copy.size _upsample_bilinear2d_aa.output_size
+word: cdist.compute_mode
 """
 _BY_OP = {
     name: kind for kind, names in (line.split(": ") for line in _OPS.split("\n") if line) for name in names.split()

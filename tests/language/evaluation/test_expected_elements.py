@@ -173,6 +173,8 @@ NUMBERS = r"""
     tensordot(randn(2, 3, 5), randn(5, 7), dims=1) | 42
     einsum('ab,bc,cd->ad', randn(2, 3), randn(3, 5), randn(5, 7)) | 14
     stft(randn(2, 13), 4, return_complex=True) | 104
+    istft(complex(randn(3, 5), randn(3, 5)), 4) | 20
+    istft(complex(randn(2, 4, 6), randn(2, 4, 6)), 6, 2, 6, detach(uniform(0.5, 1, [6])), False, length=12) | 72
     mvlgamma(uniform(3, 5, [2, 3]), 5) | 30
     fft.fft(randn(2, 5), 7) | 24
     fft.rfft2(randn(3, 2, 5), (7, 4)) | 160

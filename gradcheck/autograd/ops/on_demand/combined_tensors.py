@@ -166,6 +166,8 @@ def linear_cross_entropy(
     classes = tuple(map(int, linear_weight.shape[:-1]))
     rows = ops.reshape(linear_weight, (prod(classes), linear_weight.shape[-1]))
     scores = ops.reshape(input @ rows.T, (*input.shape[:-1], *classes))
+    if linear_bias is not None and tuple(linear_bias.shape) != classes:
+        raise ShapeMismatch(f"linear_cross_entropy: a bias of shape {list(linear_bias.shape)} for {list(classes)}")
     if linear_bias is not None:
         scores = scores + linear_bias
     ignored = -100 if ignore_index is None else ignore_index

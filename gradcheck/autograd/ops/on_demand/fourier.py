@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, `fft.*` and `stft`, made of torch's three kernels: complex to complex, real to complex,
+"""Discrete Fourier transforms, `fft.*`, made of torch's three kernels: complex to complex, real to complex,
 complex to real.
 
 Each is linear; its adjoint is the transform the other way, with the same factor. (Oppenheim and Schafer: Discrete-time

@@ -67,7 +67,12 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     return solve(A, B, left=left), _infos(A)
 
 
-@composite(samples=f"{{}}(randn(3, 2), {REGULAR}); randn(3, 2).{{}}({REGULAR}, upper=False, transpose=True)")
+@composite(
+    samples=f"""
+        {{}}(randn(3, 2), {REGULAR}); randn(3, 2).{{}}({REGULAR}, upper=False, transpose=True);
+        {{}}(randn(2, 1), {BATCH})
+    """
+)
 def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -84,7 +89,8 @@ def triangular_solve(
 
 @composite(
     name="linalg.lstsq", method=False, kinks="changes of rank",
-    samples="{}(randn(4, 2), randn(4, 3))[0]; {}(randn(2, 4), randn(2, 1))[0]; {}(randn(2, 4, 2), randn(2, 4, 1))[0]",
+    samples="{}(randn(4, 2), randn(4, 3))[0]; {}(randn(2, 4), randn(2, 1))[0]; {}(randn(2, 4, 2), randn(2, 4, 1))[0];"
+    "{}(randn(4, 2), randn(4), driver='gelsd')",
 )  # fmt: skip
 def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None = None) -> Any:
     """The X that minimizes the norm of `input @ X - b`, the shortest of several; what is left; rank; singular values.
@@ -122,6 +128,8 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of `tensordot` with `A`, whose first `ind` dimensions are those of the result."""
     if ind < 1:
         raise ArgumentError(f"linalg.tensorinv takes an ind above 0, not {ind}")
+    if A.ndim < ind:
+        raise ShapeMismatch(f"linalg.tensorinv: {list(A.shape)} has no {ind} dimensions to begin with")
     first, second = tuple(map(int, A.shape[:ind])), tuple(map(int, A.shape[ind:]))
     if prod(first) != prod(second):
         raise ShapeMismatch(f"linalg.tensorinv: {list(first)} and {list(second)} have different numbers of elements")

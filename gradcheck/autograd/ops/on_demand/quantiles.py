@@ -62,6 +62,8 @@ def median_place(input: Any, dim: int, skip: bool) -> Any:
 def _median(name: str, input: Any, dim: Any, keepdim: bool, skip: bool) -> Any:
     if dim is None:
         refuse_complex(name, input.dtype)
+        if keepdim:
+            raise ArgumentError(f"{name} keeps a dimension where there is a dim")
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
             return ops.full([], math.nan, dtype=input.dtype)

@@ -1,6 +1,4 @@
-"""Arithmetic that few graphs use: signs, powers of 2, the next number; norms held below a bound; the Fourier transform
-of a signal piece by piece.
-"""
+"""Arithmetic that few graphs use: signs, powers of 2, the next number; norms held below a bound."""
 
 from __future__ import annotations
 
@@ -179,46 +177,6 @@ def _one_segment(part: Any, reduce: str, initial: Any) -> Any:
             return ops.full(tuple(part.shape[1:]), math.nan if initial is None else float(initial), dtype=part.dtype)
         return ops.sum(whole, 0) / int(part.shape[0])
     return {"sum": ops.sum, "prod": ops.prod, "max": ops.amax, "min": ops.amin}[reduce](whole, 0)
-
-
-# A signal, piece by piece ----------------------------------------------------------------------------
-
-
-@composite(
-    samples="""
-        {}(randn(16), 4, window=detach(ones(4)), return_complex=True);
-        {}(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True);
-        {}(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True)
-    """,
-    elements=lambda input, n_fft, *_: prod(map(int, input.shape)) * n_fft,
-)
-def stft(
-    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
-    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-    return_complex: bool | None = None,
-) -> Any:  # fmt: skip
-    """The transforms of pieces `n_fft` long, `hop_length` apart, times a window: (…, frequencies, pieces)."""
-    if input.ndim not in (1, 2):
-        raise ShapeMismatch(f"stft takes (N, l) or (l,), not {list(input.shape)}")
-    rows = input if input.ndim == 2 else ops.unsqueeze(input, 0)
-    if center:
-        padded = ops.pad(ops.unsqueeze(rows, 1), (n_fft // 2, n_fft // 2), pad_mode)
-        rows = ops.squeeze(padded, 1)
-    width, hop = win_length or n_fft, hop_length or n_fft // 4
-    if not 0 < n_fft <= rows.shape[-1] or hop < 1 or not 0 < width <= n_fft:
-        raise ArgumentError(f"stft: n_fft {n_fft}, hop_length {hop}, win_length {width} of {list(rows.shape)}")
-    pieces = ops.unfold(rows, -1, n_fft, hop)
-    if window is not None or width < n_fft:
-        shape = ops.ones([width], dtype=input.dtype) if window is None else window
-        if tuple(shape.shape) != (width,):
-            raise ShapeMismatch(f"stft: a window of shape {list(shape.shape)} for {width} places")
-        before = (n_fft - width) // 2
-        pieces = pieces * ops.constant_pad_nd(shape, (before, n_fft - width - before))
-    half = onesided if onesided is not None else pieces.dtype.kind != "c"
-    norm = "ortho" if normalized else None
-    found = ops.transpose(getattr(ops, "fft.rfft" if half else "fft.fft")(pieces, None, -1, norm), -1, -2)
-    found = found if input.ndim == 2 else ops.squeeze(found, 0)
-    return found if return_complex else ops.view_as_real(found)
 
 
 # Inside of torch -------------------------------------------------------------------------------------

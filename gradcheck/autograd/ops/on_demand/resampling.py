@@ -176,6 +176,8 @@ def interpolate(
         raise ArgumentError(f"interpolate: align_corners has no meaning with mode={mode!r}")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ArgumentError(f"interpolate: mode={mode!r} has no antialias")
+    if recompute_scale_factor and size is not None:
+        raise ArgumentError("recompute_scale_factor asks for a scale_factor, not for a size")
     sizes = _sizes(input, size, scale_factor, recompute_scale_factor)
     return _resampled(input, sizes, mode, bool(align_corners), antialias)
 

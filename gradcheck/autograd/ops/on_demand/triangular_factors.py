@@ -17,7 +17,7 @@ from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, re
 from gradcheck.autograd.ops.common.from_scipy import scipy_module
 from gradcheck.autograd.ops.inverse_solve import solve
 from gradcheck.autograd.ops.transpose_flip import mH
-from gradcheck.errors import ArgumentError
+from gradcheck.errors import ArgumentError, DtypeMismatch
 
 # QR --------------------------------------------------------------------------------------------------
 
@@ -140,6 +140,8 @@ def _triangles(packed: Any) -> tuple[Any, Any]:
 
 def _order(pivots: Any, rows: int) -> np.ndarray:
     """Which row of the matrix each row of L @ U is; LAPACK swaps rows one after the other."""
+    if pivots.dtype.kind not in "iu":
+        raise DtypeMismatch(f"pivots are integers, not {pivots.dtype}")
     swaps = np.asarray(pivots).astype(np.int64)
     order = np.broadcast_to(np.arange(rows), (*swaps.shape[:-1], rows)).copy()
     for step in range(swaps.shape[-1]):
