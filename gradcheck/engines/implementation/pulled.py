@@ -35,12 +35,16 @@ class Record:
     wider    dtypes that it came out in, though it was given less precise ones
     changed  what it changed in place: arguments by their places, or the incoming gradient
     once     whether it says itself that it has no second order
+    aliases  whether a result shares the memory of an argument
+    differentiable  whether a result of the last call passes gradients back
     """
 
     shapes: dict[int, np.ndarray] = field(default_factory=dict)
     wider: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     once: bool = False
+    aliases: bool = False
+    differentiable: bool = False
 
 
 def call(code: Pulled, arguments: Sequence[Any], record: Record, arrays: Callable[[Any], np.ndarray]) -> Any:
@@ -80,6 +84,11 @@ class _Call:
         for place in places:
             if not _is_same(given[place], kept[place]):
                 self.record.changed.add(f"argument {place}")
+        self.record.aliases |= any(
+            isinstance(one, np.ndarray) and np.may_share_memory(one, given[place])
+            for one in results
+            for place in places
+        )
         device = tensors[0].device if tensors else torch.get_default_device()
         return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
 
