@@ -2,22 +2,25 @@
 numbers beside those that the code is written with.
 
 Where arrays are given nobody says which sizes belong together, or what the code takes: equal sizes vary together, and
-what the code refuses, or answers with a result whose sizes have not varied alike, says nothing.
+what the code refuses, or answers with a result whose sizes have not varied alike, says nothing; nor does what is off
+by just what a size has changed by, for it is written for the given one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Trial
+from gradcheck.checks.result import Comparison, Trial
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Step
 from gradcheck.language.problem import Problem
@@ -37,6 +40,10 @@ _DRAWN: tuple[tuple[int | None, Variation], ...] = (
     (None, Variation("near", structure="whole")),
     (None, Variation("near", structure="huge")),
 )
+#: By what powers of a size that has changed a gradient is off that is written for the given one; how nearly.
+_POWERS, _NEAR = (-2, -1, 1, 2), 1e-6
+#: Up to this size a number in code may mean anything.
+_ANYTHING = 4
 #: Of so many sizes at most each is once 1.
 _MOST_SIZES = 4
 #: Numbers of the code that are far smaller or larger are no thresholds; so far beside the others it is asked.
@@ -52,6 +59,7 @@ class AlonePoints:
     case: Case
     engine: Implementation
     engines: Engines
+    _changed: dict[int, tuple[float, ...]] = field(default_factory=dict)  # by trial, by what its sizes have changed
 
     def all(self) -> Iterator[Point]:
         """The inputs as they are given, then the others, each under a random incoming gradient. What cannot be
@@ -76,16 +84,25 @@ class AlonePoints:
     def _beyond(self, own: Problem, number: int) -> Iterator[Point]:
         """Points that nobody has asked for: they say something only where the code goes through them."""
         shapes = {} if symbolic_sizes(self.case) else self._shapes(own)
-        problems = [(_resized(own, sizes), sizes) for sizes in _sizes(own)] if shapes else []
+        written = {abs(one) for one in self.engine.code.constants}
+        problems = [(_resized(own, sizes), sizes) for sizes in _sizes(own, written)] if shapes else []
         problems += [(one, {}) for one in _beside_thresholds(own, self.engine.code.constants)]
         for place, (problem, sizes) in enumerate(problems):
             asked = self._asked(problem, is_given=False)
             if asked is None or (sizes and not _vary_alike(shapes, self._shapes(asked), sizes)):
                 continue
+            self._changed[number + place] = tuple(size / now for size, now in sizes.items() if now != size)
             point = Point(asked, self.engines, self._trial(number + place, asked, sizes))
             found = point.evaluation(self.engine)
             if found.error is None and not any(state.error for state in found.states):
                 yield point
+
+    def is_written_for_given_sizes(self, trial: Trial | None, found: Sequence[Comparison]) -> bool:
+        """Whether all that is wrong there is off by a power of what a size has changed by."""
+        ratios = () if trial is None else self._changed.get(trial.number, ())
+        wanted = [ratio**power for ratio in {*ratios, math.prod(ratios)} for power in _POWERS if ratio != 1]
+        failed = [c for c in found if c.status == "failed"]
+        return bool(wanted) and all(_is_off_by(c, wanted) for c in failed)
 
     def _is_undefined(self, point: Point) -> bool:
         """Whether some gradient is no number there."""
@@ -127,10 +144,12 @@ def _is_of_other_signs(problem: Problem, own: Problem) -> bool:
 # Other sizes -------------------------------------------------------------------------------------------------
 
 
-def _sizes(problem: Problem) -> Iterator[Mapping[int, int]]:
-    """What each size becomes: each once 1, all that are not 1 once the same."""
+def _sizes(problem: Problem, written: set[float]) -> Iterator[Mapping[int, int]]:
+    """What each size becomes: each once 1, all that are not 1 once the same. One that the code is written with stays,
+    unless it is so small that it may mean anything."""
     arrays = (*problem.inputs.values(), *problem.constants.values())
-    known = sorted({size for array in arrays for size in array.shape if size > 1})
+    sizes = sorted({size for array in arrays for size in array.shape if size > 1})
+    known = [size for size in sizes if size <= _ANYTHING or written.isdisjoint((size, 1 / size))]
     for one in known[:_MOST_SIZES]:
         yield {size: 1 if size == one else size for size in known}
     if len(known) > 1:
@@ -145,6 +164,15 @@ def _resized(problem: Problem, sizes: Mapping[int, int]) -> Problem:
 
     inputs, constants = ({n: resized(a) for n, a in part.items()} for part in (problem.inputs, problem.constants))
     return replace(problem, inputs=inputs, constants=constants)
+
+
+def _is_off_by(c: Comparison, factors: Sequence[float]) -> bool:
+    got, want = (c.got, c.want) if c.got_array is None or c.want_array is None else (c.got_array, c.want_array)
+    if got is None or want is None or np.shape(got) != np.shape(want):
+        return False
+    mine, right = wide(np.asarray(got)), wide(np.asarray(want))
+    tolerance = _NEAR if c.want_array is None else max(_NEAR, 4 * base(c.want_array.dtype).rtol)
+    return any(np.allclose(mine * by, right, rtol=tolerance, atol=0) for by in factors)
 
 
 def _vary_alike(before: _Shapes, after: _Shapes, sizes: Mapping[int, int]) -> bool:

@@ -43,14 +43,16 @@ def check_alone(case: Case, engine: Implementation, witness: Implementation | No
     with using_default_dtype(dtypes.real_of(dtype)), quiet():
         general = replace(case, generalize=Generalize())
         engines = Engines((engine,), witness or engine)
-        points = list(AlonePoints(general, engine, engines).all())
+        drawn = AlonePoints(general, engine, engines)
+        points = list(drawn.all())
         own = Points(points[0].problem, engines)
         own.own = points[0]
         own.others = points[1:]
         context = Context(points[0].problem.case, options, engines, own)
         noise = OwnNoise(engine, witness)
         for point in points:
-            context.found += _compared(point, noise)
+            found = list(_compared(point, noise))
+            context.found += [] if drawn.is_written_for_given_sizes(point.trial, found) else found
         if is_less_precise(engine, points[0]) and is_deaf(engine, points[0]):
             subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
             context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))

@@ -43,6 +43,13 @@ def test_what_refuses_other_sizes_or_broadcasts_there_is_not_wrong() -> None:
     check_function(lambda x: x[:, 0] * x[:, 1], lambda g, x: g[:, None] * x[:, ::-1], x=x)
 
 
+def test_what_is_written_for_one_size_is_right_there() -> None:
+    x = np.arange(1.0, 7.0)
+    check_function(lambda x: (x * x).mean(), lambda g, x: g * x / 3, x=x)
+    with pytest.raises(AssertionError):
+        check_function(lambda x: (x * x).mean(), lambda g, x: g * x / 3 * (1 if len(x) > 1 else 2), x=x)
+
+
 def test_numbers_beside_those_of_the_code_are_tried() -> None:
     def square(x: Any) -> Any:
         return x * np.abs(x)
