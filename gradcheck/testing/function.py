@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.result import RunResult
+from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
 from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
 from gradcheck.testing.caller import place_of_call, placed
-from gradcheck.testing.failed import CheckFailed
+from gradcheck.testing.failed import CheckFailed, with_snippet
 
 #: What the function's result is called in the report.
 RESULT = "y"
@@ -59,14 +59,26 @@ def check_function(
         on = chosen.pop("device", "cpu")
         found = check_alone(code, _case(given, next(iter(given)), own, place), list(given), on)
     else:
-        case = _case(given, spec, own, place)
-        found = run(replace(case, implementations=(code,), generalize=Generalize()), allow_code=True, **chosen)
+        case = replace(_case(given, spec, own, place), implementations=(code,), generalize=Generalize())
+        found = run(case, allow_code=True, **chosen)
+        found = replace(found, cases=tuple(_in_python(case, one) for one in found.cases))
     found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
     if found.exit_code:
         from gradcheck.reports import Look, render
 
         raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
     return found
+
+
+def _in_python(case: Case, found: CaseResult) -> CaseResult:
+    """What has failed, with its call in a few lines of Python."""
+    if found.status != "failed" or found.smallest is not None:
+        return found
+    from gradcheck.checks.implementations.in_python import in_python
+    from gradcheck.checks.options import Options, engines_of
+
+    options = Options(allow_code=True)
+    return with_snippet(found, in_python(case, found, options, engines_of(options)))
 
 
 def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, Any]) -> Implementation:
