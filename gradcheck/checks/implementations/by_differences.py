@@ -28,8 +28,6 @@ from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.differences import Slope
 
-#: All inputs together are moved along so many directions.
-_DIRECTIONS = 2
 #: A difference whose error bar is a larger part of the largest gradient decides nothing.
 _BLURRED = 1e-4
 #: How many of its own error bars a right gradient may be away.
@@ -42,12 +40,12 @@ DIFFERENCES, FORWARD = "differences", "its own forward"
 
 
 def hold_together(claims: Sequence[OwnGradient]) -> bool:
-    """Whether differences say the same as all these gradients of one point, where all inputs move together: along
-    ones, since what is right for each of two that are equal may add up to too much, and at random. False where they do
-    not tell, for a kink or because one gradient is lost beside another."""
-    for draw in range(_DIRECTIONS):
-        moves = [(claim, generator_of(claim, "together").standard_normal(claim.array.shape)) for claim in claims]
-        moves = [(claim, way if draw else np.ones(way.shape)) for claim, way in moves]
+    """Whether differences say the same as all these gradients of one point, where all inputs move together: at random,
+    and, where numbers are equal, along ones, since what is right for each of two may add up to too much. False where
+    they do not tell, for a kink or because one gradient is lost beside another."""
+    at_random = [(claim, generator_of(claim, "together").standard_normal(claim.array.shape)) for claim in claims]
+    along_ones = [(claim, np.ones(way.shape)) for claim, way in at_random]
+    for moves in (at_random, along_ones) if _some_equal(claims) else (at_random,):
         sizes = [float(np.sum(np.abs(claim.values * way))) for claim, way in moves if claim.values is not None]
         if len(sizes) < len(claims) or not 0 < max(sizes) <= _LOST * min(sizes):
             return False
@@ -73,6 +71,11 @@ def all_judged(claims: Sequence[tuple[OwnGradient, np.ndarray | None]]) -> Itera
         too_much = _add_up_otherwise([claim for claim, _ in claims])
         each = [*each, too_much] if too_much is not None else each
     yield from each
+
+
+def _some_equal(claims: Sequence[OwnGradient]) -> bool:
+    numbers = np.concatenate([claim.array.ravel() for claim in claims])
+    return len(np.unique(wide(numbers))) < numbers.size
 
 
 def _add_up_otherwise(claims: Sequence[OwnGradient]) -> Comparison | None:

@@ -7,6 +7,7 @@ with error bars (`by_differences`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,28 +41,34 @@ def check_alone(case: Case, engine: Implementation, witness: Implementation | No
     The context's reference is the witness, or the code itself where it has none.
     """
     dtype = dtypes.BY_NAME[case.dtype]
-    with using_default_dtype(dtypes.real_of(dtype)), quiet():
-        general = replace(case, generalize=Generalize())
-        engines = Engines((engine,), witness or engine)
-        drawn = AlonePoints(general, engine, engines)
-        points = list(drawn.all())
-        own = Points(points[0].problem, engines)
-        own.own = points[0]
-        own.others = points[1:]
-        context = Context(points[0].problem.case, options, engines, own)
-        noise = OwnNoise(engine, witness)
-        for point in points:
-            found = list(_compared(point, noise))
-            context.found += [] if drawn.is_written_for_given_sizes(point.trial, found) else found
-        if is_less_precise(engine, points[0]) and is_deaf(engine, points[0]):
-            subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
-            context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
-        if any(c.status == "failed" for c in context.found):
-            explain(context, engine)
-            return context
-        context.found += of_second_order_too(context, engine)
-        context.found += behaviour.check(context, engine, OwnNoise(engine))
+    with using_default_dtype(dtypes.real_of(dtype)), quiet(), ExitStack() as sessions:
+        for one in (engine, witness):
+            if one is not None:
+                sessions.enter_context(one.session(dtype))
+        return _checked(case, engine, witness, options)
+
+
+def _checked(case: Case, engine: Implementation, witness: Implementation | None, options: Options) -> Context:
+    engines = Engines((engine,), witness or engine)
+    drawn = AlonePoints(replace(case, generalize=Generalize()), engine, engines)
+    points = list(drawn.all())
+    own = Points(points[0].problem, engines)
+    own.own = points[0]
+    own.others = points[1:]
+    context = Context(points[0].problem.case, options, engines, own)
+    noise = OwnNoise(engine, witness)
+    for point in points:
+        found = list(_compared(point, noise))
+        context.found += [] if drawn.is_written_for_given_sizes(point.trial, found) else found
+    if is_less_precise(engine, points[0]) and is_deaf(engine, points[0]):
+        subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
+        context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
+    if any(c.status == "failed" for c in context.found):
+        explain(context, engine)
         return context
+    context.found += of_second_order_too(context, engine)
+    context.found += behaviour.check(context, engine, OwnNoise(engine))
+    return context
 
 
 # One point -------------------------------------------------------------------------------------------------
