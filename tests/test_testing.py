@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck import pytest_plugin
 from gradcheck.engines.core import Core
-from gradcheck.errors import UsageError
-from gradcheck.testing import check_cases, check_engine, over
+from gradcheck.errors import InvalidCase, UsageError
+from gradcheck.testing import check_cases, check_engine, gradcheck, over
+from gradcheck.testing import check_function as check_function_itself
+from tests.engines.implementation import functions
 from tests.paths import wrong_engine
 
 #: The plugin's fixture, which is not loaded here.
@@ -77,3 +80,21 @@ def test_over_goes_over_all_combinations() -> None:
     names, values = over("n", dtypes=["float32"], d=[1, 64]).args
     assert names == ("dtype", "n", "d")
     assert len(values) == 2 * len({value[1] for value in values})
+
+
+def test_what_a_function_fails_with_names_the_line_of_the_call() -> None:
+    with pytest.raises(AssertionError) as raised:
+        check_function_itself(np.sin, lambda g, x: g * np.sin(x), x=(2,))
+    assert f"{Path(__file__).name}:" in str(raised.value)
+    assert "check_function:1" not in str(raised.value)
+    with pytest.raises(InvalidCase, match=rf"{Path(__file__).name}:\d+:1: there is no op"):
+        check_function_itself(np.sin, np.cos, x=(2,), spec="sine(x)")
+    with pytest.raises(AssertionError, match="twice"):
+        exec("def twice(x): return x\ncheck(twice, lambda g, x: 2 * g, x=(2,))", {"check": check_function_itself})
+
+
+def test_tensors_that_require_no_gradient_beside_others_that_do_get_none() -> None:
+    x, w = torch.ones(2, dtype=torch.float64, requires_grad=True), torch.ones(2, dtype=torch.float64)
+    assert gradcheck(functions.DropsW.apply, (x, w))
+    with pytest.raises(AssertionError, match="gradient of x1"):
+        gradcheck(functions.DropsW.apply, (x.detach(), w))

@@ -274,10 +274,12 @@ def _printed(case: CaseResult, look: Look) -> list[Text]:
 
 def _smallest(case: CaseResult, look: Look) -> list[Text]:
     """The smallest case that fails in the same way, to be copied: as a few lines of Python, else as a case file; as
-    both with -v."""
+    both with -v. Of a call in a test, as Python alone, which is not the smallest."""
     found = case.smallest
     if found is None:
         return []
+    if not found.case:
+        return [Text(), Text("  in Python:"), *_quoted(found.snippet, look)]
     size = f"{count(found.operations, 'operation')}{'' if found.complete else ', and maybe not the last word'}"
     where = f", in {plain(found.file)}" if found.file else ""
     lines = [Text(), Text(f"  smallest case that fails in the same way ({size}){where}:")]

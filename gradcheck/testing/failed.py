@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import sys
 import traceback
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
+
+from gradcheck.checks.result import CaseResult, Reproduction
+
+#: So many characters of Python are shown: what is longer nobody reads.
+_MOST_SHOWN = 6000
+
+
+def with_snippet(found: CaseResult, text: str) -> CaseResult:
+    """The result with its call as Python, where that is short enough to be read."""
+    return replace(found, smallest=Reproduction("", 0, text)) if 0 < len(text) <= _MOST_SHOWN else found
 
 
 class CheckFailed(AssertionError):

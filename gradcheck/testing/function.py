@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.result import RunResult
+from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
-from gradcheck.errors import UsageError
+from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
-from gradcheck.testing.failed import CheckFailed
+from gradcheck.testing.caller import place_of_call, placed
+from gradcheck.testing.failed import CheckFailed, with_snippet
 
 #: What the function's result is called in the report.
 RESULT = "y"
-#: What stands for a file in places.
-_FILE = "check_function"
 
 
 def check_function(
@@ -39,7 +38,7 @@ def check_function(
     module, a function of JAX or HIPS autograd; or one on NumPy arrays, with its `backward`. Inputs are given by the
     names that `spec` uses, in the order of the arguments, as keywords or in `inputs`: shapes, of which equal sizes are
     one size that varies; arrays, torch's tensors, or creators as text (`"uniform(0.1, 2, [5])"`). Integers and booleans
-    get no gradient.
+    get no gradient, nor do tensors that require none where others do.
 
     `choices` are `dtypes` (a list), `tolerance` (a relative one), `seed`, `dims` (sizes by name, for creators), and
     fields of `Options`. Without `spec` the function is held to its own forward: differentiated by torch where it is
@@ -53,20 +52,33 @@ def check_function(
     chosen = dict(choices or {})
     own: dict[str, Any] = {key: chosen.pop(key) for key in ("dtypes", "tolerance", "seed", "dims") if key in chosen}
     code = _implementation(function, backward, _result(given), own)
+    place = place_of_call(code.name)
     if spec is None:
         from gradcheck.testing.unspecified import check_alone
 
         on = chosen.pop("device", "cpu")
-        found = check_alone(code, _case(given, next(iter(given)), own), list(given), on)
+        found = check_alone(code, _case(given, next(iter(given)), own, place), list(given), on)
     else:
-        case = _case(given, spec, own)
-        found = run(replace(case, implementations=(code,), generalize=Generalize()), allow_code=True, **chosen)
+        case = replace(_case(given, spec, own, place), implementations=(code,), generalize=Generalize())
+        found = run(case, allow_code=True, **chosen)
+        found = replace(found, cases=tuple(_in_python(case, one) for one in found.cases))
     found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
     if found.exit_code:
         from gradcheck.reports import Look, render
 
         raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
     return found
+
+
+def _in_python(case: Case, found: CaseResult) -> CaseResult:
+    """What has failed, with its call in a few lines of Python."""
+    if found.status != "failed" or found.smallest is not None:
+        return found
+    from gradcheck.checks.implementations.in_python import in_python
+    from gradcheck.checks.options import Options, engines_of
+
+    options = Options(allow_code=True)
+    return with_snippet(found, in_python(case, found, options, engines_of(options)))
 
 
 def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, Any]) -> Implementation:
@@ -85,11 +97,12 @@ def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, 
     )
 
 
-def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any]) -> Case:
+def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Place) -> Case:
     """The case of these inputs. Raises InvalidCase for a spec, or a creator, that cannot be read."""
     from gradcheck.language.loader import load_text
 
     arrays: dict[str, np.ndarray] = {}
+    some_ask = any(getattr(value, "requires_grad", False) for value in given.values())
     sizes: dict[str, int] = dict(own.get("dims", {}))
     sections: dict[str, dict[str, str]] = {"inputs": {}, "constants": {}}
     for name, value in given.items():
@@ -100,7 +113,8 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any]) -> Case:
             sections["inputs"][name] = f"randn({', '.join(words)})" if words else "randn(1)[0]"
         else:
             arrays[name] = array = _array(value)
-            section = "inputs" if dtypes.is_differentiable(array.dtype) else "constants"
+            asks = getattr(value, "requires_grad", True) or not some_ask
+            section = "inputs" if asks and dtypes.is_differentiable(array.dtype) else "constants"
             sections[section][name] = f"zeros({list(array.shape)})"
     document = {
         "name": "check_function",
@@ -109,10 +123,10 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any]) -> Case:
         **sections,
         "graph": {_result(given): spec},
     }
-    cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), _FILE)
+    cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), "")
     if errors:
-        raise errors[0]
-    return _with_arrays(cases[0], arrays)
+        raise InvalidCase(errors[0].message, place=place, hint=errors[0].hint)
+    return _with_arrays(placed(cases[0], place), arrays)
 
 
 def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:

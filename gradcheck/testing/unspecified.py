@@ -10,11 +10,13 @@ from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import RunResult
 from gradcheck.checks.run import environment
 from gradcheck.language.case import Case, Implementation
+from gradcheck.testing.failed import with_snippet
 
 
 def check_alone(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
     """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn;
     `on` is the device."""
+    from gradcheck.checks.implementations.in_python import alone_in_python
     from gradcheck.checks.implementations.unspecified import check_alone as check
     from gradcheck.engines.implementation.binding import bind
     from gradcheck.engines.implementation.engine import Implementation as Engine
@@ -38,5 +40,8 @@ def check_alone(implementation: Implementation, case: Case, names: Sequence[str]
         context = check(replace(case, dtype=dtype), engine, witness, options)
         context.options = replace(options, engines=(engine,))
         held = replace(case, dtype=dtype)
-        results.append(replace(verdict(context, held, 0.0), case=held))
+        found = replace(verdict(context, held, 0.0), case=held)
+        results.append(
+            with_snippet(found, alone_in_python(context, implementation, engine)) if found.status == "failed" else found
+        )
     return RunResult(tuple(results), 0.0, environment(), selected=len(results))

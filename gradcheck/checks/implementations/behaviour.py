@@ -153,7 +153,7 @@ def _asked(
         return None
     at_kink = any(c.status == "not_differentiable" and c.trial is None for c in context.found)
     is_again = len(question.problem.case.steps) > 1
-    if at_kink or question.manner.is_other or is_again:
+    if at_kink or question.manner.is_other or is_again or any(c.blames_reference for c in context.found):
         own = _one_by_one(engine, question.problem) if is_again else engine.evaluate(question.problem)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
     elif question.name in SUBSETS and point.want.states and context.points.own.evaluation(engine).states:
@@ -171,7 +171,7 @@ def _asked(
     found = [
         rounding.judged(c, point)
         for c in check_engine(point, got, context.options.tolerance)
-        if c.status == "failed" and (not values_only or c.what is ClaimKind.VALUE)
+        if c.status == "failed" and (c.what is ClaimKind.VALUE or not (values_only or _is_own(engine, c)))
     ]
     found = [c for c in found if c.status == "failed"]
     if not found:
@@ -180,6 +180,11 @@ def _asked(
     what, tensor = worst.what.value, worst.tensor
     mismatch = fact("otherwise", engine=name, manner=manner, detail=detail, what=what, tensor=tensor)
     return replace(worst, subject=subject, mismatch=mismatch)
+
+
+def _is_own(engine: Implementation, c: Comparison) -> bool:
+    """Whether it is about a result of the code itself: what comes in there is nobody's answer."""
+    return c.tensor.partition("[")[0] == engine.entry
 
 
 def _of_subset(own: Evaluation, right: Evaluation) -> Evaluation:

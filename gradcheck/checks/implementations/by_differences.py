@@ -7,124 +7,180 @@ does. At a kink whatever lies between the two sides is right; along several elem
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.tolerance import base, epsilon
-from gradcheck.checks.implementations.own_noise import OwnNoise
-from gradcheck.checks.points import Point
-from gradcheck.checks.result import Comparison, Subject
-from gradcheck.errors import GradcheckError
+from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.implementations.own_gradient import (
+    ELEMENTS,
+    OwnGradient,
+    all_together,
+    each_alone,
+    generator_of,
+    slope_along,
+)
+from gradcheck.checks.implementations.undefined import is_undefined
+from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
-from gradcheck.language.random import stream
-from gradcheck.oracles.numeric.differences import Slope, slope
+from gradcheck.oracles.numeric.differences import Slope
 
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.engine import Implementation
-
-#: Differences are taken for so many elements of each input, and along so many directions.
-_ELEMENTS, _DIRECTIONS = 12, 2
 #: A difference whose error bar is a larger part of the largest gradient decides nothing.
 _BLURRED = 1e-4
 #: How many of its own error bars a right gradient may be away.
 _BARS = 8.0
 #: Differences that contradict the code are taken again from so much smaller steps on.
 _FINER = (2.0**-7, 2.0**-20)
+#: A gradient is seen beside another that is at most so many times as large.
+_LOST = 1e3
 DIFFERENCES, FORWARD = "differences", "its own forward"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnGradient:
-    """One input's gradient at a point, as the code has it; `noise` says what rounding may make of it."""
+def hold_together(claims: Sequence[OwnGradient]) -> bool:
+    """Whether differences say the same as all these gradients of one point, where all inputs move together: at random,
+    and, where numbers are equal, along ones, since what is right for each of two may add up to too much. False where
+    they do not tell, for a kink or because one gradient is lost beside another."""
+    at_random = [(claim, generator_of(claim, "together").standard_normal(claim.array.shape)) for claim in claims]
+    along_ones = [(claim, np.ones(way.shape)) for claim, way in at_random]
+    for moves in (at_random, along_ones) if _some_equal(claims) else (at_random,):
+        sizes = [float(np.sum(np.abs(claim.values * way))) for claim, way in moves if claim.values is not None]
+        if len(sizes) < len(claims) or not 0 < max(sizes) <= _LOST * min(sizes):
+            return False
+        found = slope_along(moves, scale=max(sizes))
+        if found is None or found.kinked or found.error > _BLURRED / _LOST * max(sizes):
+            return False
+        mine = sum(_along(claim.values, way) for claim, way in moves if claim.values is not None)
+        rtol = max(base(claim.array.dtype).rtol for claim in claims)
+        if abs(mine - found.value) > _BARS * found.error + rtol * sum(sizes):
+            return False
+    return True
 
-    point: Point
-    engine: Implementation
-    name: str
-    gradient: np.ndarray | None
-    noise: OwnNoise
 
-    @property
-    def array(self) -> np.ndarray:
-        """The input itself."""
-        return self.point.problem.inputs[self.name]
+def all_judged(claims: Sequence[tuple[OwnGradient, np.ndarray | None]]) -> Iterator[Comparison]:
+    """All gradients of a point, each beside what its forward comes to: where that is the same, differences are asked of
+    all together first."""
+    by_forward = [_by_forward(claim, forward) for claim, forward in claims]
+    if all(map(_is_backed, by_forward)) and hold_together([claim for claim, _ in claims]):
+        yield from by_forward
+        return
+    each = [_judged(claim, forward, found) for (claim, forward), found in zip(claims, by_forward, strict=True)]
+    if len(each) > 1 and all(c.status != "failed" for c in each) and not all(map(_is_backed, by_forward)):
+        too_much = _add_up_otherwise([claim for claim, _ in claims])
+        each = [*each, too_much] if too_much is not None else each
+    yield from each
 
-    @property
-    def values(self) -> np.ndarray | None:
-        """In double precision; zeros where there is none, None where its shape is wrong."""
-        if self.gradient is None:
-            return np.zeros(self.array.shape)
-        return wide(self.gradient) if self.gradient.shape == self.array.shape else None
 
-    def subject(self, reference: str) -> Subject:
-        """What is claimed, against whom."""
-        engine, trial = self.engine.name, self.point.trial
-        return Subject(ClaimKind.GRADIENT, self.name, 0, engine, reference, trial=trial)
+def _some_equal(claims: Sequence[OwnGradient]) -> bool:
+    numbers = np.concatenate([claim.array.ravel() for claim in claims])
+    return len(np.unique(wide(numbers))) < numbers.size
 
-    def slope(self, direction: np.ndarray, finer: float = 1.0) -> Slope | None:
-        """How the results, weighed by what comes in, change along a direction; None where they cannot be computed, or
-        nothing converges."""
-        problem, array = self.point.problem, self.array
-        (seeds,) = problem.seeds
-        wanted = wide(array)
 
-        def share(t: float) -> tuple[np.ndarray, float]:
-            moved = np.asarray(wanted + t * direction).astype(array.dtype)
-            values = self.engine.values_alone(replace(problem, inputs={**problem.inputs, self.name: moved}))
-            if not values:
-                raise GradcheckError("it raises near by")
-            terms = [(wide(values[root]) * wide(g).conj()).ravel() for root, g in seeds.items() if g is not None]
-            return np.concatenate(terms).real, t
-
-        size = float(np.max(np.abs(wanted[direction != 0]), initial=0.0)) or 1.0
-        reach = float(np.max(np.abs(direction))) or 1.0
-        try:
-            first = finer * 2.0 ** np.floor(np.log2(size / reach / 8))
-            found = slope(share, first, max(epsilon(array.dtype), 2.0**-52))
-        except (GradcheckError, ValueError, KeyError):
+def _add_up_otherwise(claims: Sequence[OwnGradient]) -> Comparison | None:
+    """Where inputs that are equal move together, there may be a derivative though there is none for each alone: what
+    is right for each may add up to too much."""
+    moves = [(claim, np.ones(claim.array.shape)) for claim in claims]
+    total = sum(_along(claim.values, way) for claim, way in moves if claim.values is not None)
+    size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
+    noises = [claim.noise.at(claim.point, claim.name) for claim in claims]
+    room = base(claims[0].array.dtype).rtol * size + sum(float(np.sum(one)) for one in noises if one is not None)
+    found: Slope | None = None
+    for finer in (1.0, *_FINER):
+        found = slope_along(moves, finer, size)
+        if found is None or found.kinked or not _is_clear(found, size):
             return None
-        return found if np.isfinite(found.error) else None
+        if abs(found.value - total) <= _BARS * found.error + room:
+            return None
+    assert found is not None
+    claim, _ = moves[0]
+    told = fact("along_all_together", names=tuple(one.name for one in claims))
+    shape = {"shape": claim.array.shape, "elements": claim.array.size, "mismatched": 1}
+    off = {"got": total, "want": found.value, "max_abs": abs(total - found.value)}
+    return claim.subject(DIFFERENCES).failed(told, dtype=claim.array.dtype.name, **shape, **off)
 
 
-def judged(claim: OwnGradient, forward: np.ndarray | None) -> Comparison:
+def _is_backed(by_forward: Comparison) -> bool:
+    return by_forward.status == "passed" and by_forward.reference == FORWARD
+
+
+def _judged(claim: OwnGradient, forward: np.ndarray | None, by_forward: Comparison) -> Comparison:
     """The gradient by differences where they are clear, and by the forward where that is there."""
     got = claim.values
     if got is None:
-        return _by_forward(claim, forward)
-    scale = float(np.max(np.abs(got), initial=0.0))
+        return by_forward
+    scale = largest_finite(got)
     if forward is not None and forward.shape == got.shape:
-        scale = max(scale, float(np.max(np.abs(wide(forward)), initial=0.0)))
-    by_forward = _by_forward(claim, forward)
-    backed = by_forward.status == "passed" and by_forward.reference == FORWARD
-    sides_with_code, kinked = 0, False
-    for direction in _directions(claim, few=backed and claim.point.trial is not None):
-        found = claim.slope(direction)
-        if found is None or not _is_clear(found, scale):
-            continue
-        if found.kinked and np.count_nonzero(direction) > 1:
-            continue
-        if not _agrees(claim, direction, found, scale) and _is_sure(claim, direction, found, scale, backed):
-            return _failed(claim, direction, found)
-        sides_with_code += 1
-        kinked |= found.kinked
-    if kinked:
+        scale = max(scale, largest_finite(wide(forward)))
+    backed = _is_backed(by_forward)
+    asked = _Asked(claim, scale, backed)
+    failed = asked.along(all_together(claim, few=True)) if backed else None
+    if failed is None and (not backed or (claim.point.trial is None and asked.unclear)):
+        failed = asked.along(each_alone(claim)) or (None if backed else asked.along(all_together(claim)))
+    if failed is not None:
+        return failed
+    if asked.kinked:
         between = fact("between_the_sides", engine=claim.engine.name)
         told = {"shape": claim.array.shape, "elements": claim.array.size, "verdict": between}
         return replace(claim.subject(DIFFERENCES).passed(**told), status="not_differentiable")
-    if by_forward.status == "failed" and by_forward.mismatch is None and sides_with_code:
+    if is_undefined(by_forward) and not _has_slopes(claim, by_forward, scale):
+        undefined = fact("undefined_at_kink", engine=claim.engine.name)
+        return replace(by_forward, status="not_differentiable", verdict=undefined)
+    if by_forward.status == "failed" and by_forward.mismatch is None and asked.agreed:
         # what is far off is the forward's own doing: something in it that torch does not differentiate
         passed = claim.subject(FORWARD).passed(shape=claim.array.shape, elements=claim.array.size)
         return passed.noted(fact("forward_not_followed"))
     return by_forward
 
 
+@dataclass(slots=True)
+class _Asked:
+    """What differences have said of a gradient so far, the largest of which is `scale`; `backed` where torch makes the
+    same of the forward. `agreed` and `unclear` count, `kinked` is whether some element has two sides."""
+
+    claim: OwnGradient
+    scale: float
+    backed: bool
+    agreed: int = 0
+    unclear: int = 0
+    kinked: bool = False
+
+    def along(self, directions: Iterable[np.ndarray]) -> Comparison | None:
+        """The failure along the first of these that contradicts the code; None where none does."""
+        claim, got = self.claim, self.claim.values
+        assert got is not None
+        for direction in directions:
+            size = max(self.scale, float(np.nansum(np.abs(got * direction))))
+            found = claim.slope(direction, scale=size)
+            if found is None or not _is_clear(found, self.scale) or (found.kinked and np.count_nonzero(direction) > 1):
+                self.unclear += 1
+                continue
+            is_undefined_there = found.kinked and not np.isfinite(_along(got, direction))
+            if not is_undefined_there and self._contradicts(direction, found):
+                return _failed(claim, direction, found)
+            self.agreed += 1
+            self.kinked |= found.kinked
+        return None
+
+    def _contradicts(self, direction: np.ndarray, found: Slope) -> bool:
+        if _agrees(self.claim, direction, found, self.scale):
+            return False
+        return _is_sure(self.claim, direction, found, self.scale, self.backed)
+
+
+def _has_slopes(claim: OwnGradient, c: Comparison, scale: float) -> bool:
+    """Whether there is a derivative for some element that is wrong, of the first few."""
+    for place in () if c.mask is None else np.flatnonzero(c.mask)[:ELEMENTS]:
+        found = claim.slope(claim.unit(int(place)))
+        if found is not None and not found.kinked and _is_clear(found, scale):
+            return True
+    return False
+
+
 def _along(got: np.ndarray, direction: np.ndarray) -> float:
-    return float(np.sum(got.conj() * direction).real)
+    moves = direction != 0  # NaN elsewhere is another element's
+    return float(np.sum(got[moves].conj() * direction[moves]).real)
 
 
 def _is_clear(found: Slope, scale: float) -> bool:
@@ -159,24 +215,6 @@ def _is_sure(claim: OwnGradient, direction: np.ndarray, found: Slope, scale: flo
             return False
         confirmed |= _is_clear(again, scale)
     return confirmed
-
-
-def _directions(claim: OwnGradient, few: bool) -> Iterator[np.ndarray]:
-    """Some elements each alone, of complex ones both parts, unless few are asked for, then all together."""
-    shape, size = claim.array.shape, claim.array.size
-    generator = stream(claim.point.problem.seed, "directions", claim.name)
-    places = np.arange(size) if size <= _ELEMENTS else generator.choice(size, _ELEMENTS, replace=False)
-    units = (1.0, 1j) if claim.array.dtype.kind == "c" else (1.0,)
-    for place in () if few and size > 1 else places:
-        for unit in units:
-            one = np.zeros(size, dtype=type(units[-1]))
-            one[place] = unit
-            yield one.reshape(shape)
-    if size > 1:  # what is right for each of two that are equal may add up to too much
-        yield np.ones(shape)
-    if size > _ELEMENTS or few:
-        for _ in range(1 if few else _DIRECTIONS):
-            yield generator.standard_normal(shape) * units[-1]
 
 
 def _failed(claim: OwnGradient, direction: np.ndarray, found: Slope) -> Comparison:

@@ -20,6 +20,7 @@ from gradcheck.checks.implementations import behaviour, own_branches
 from gradcheck.checks.implementations.explain import explain
 from gradcheck.checks.implementations.own_case import concerned, own_case
 from gradcheck.checks.implementations.own_rounding import OwnRounding
+from gradcheck.checks.implementations.reference_in_doubt import excuse_reference
 from gradcheck.checks.implementations.second import of_second_order_too
 from gradcheck.checks.implementations.undefined import excuse_undefined
 from gradcheck.checks.options import Engines
@@ -79,8 +80,8 @@ def _examine(context: Context, whole: Case, which: tuple[Implementation, str], f
         own.points.own.evaluation(engine)
         engine.replaced += patches.undone()  # before its entry is asked
         _through_stages(own, engine)
-        # at a kink the convention is the code's own
-        at_kink = any(c.status == "not_differentiable" and c.trial is None for c in own.found)
+        # at a kink the convention is the code's own, and where the reference is wrong so is what it makes of the graph
+        at_kink = any((c.status == "not_differentiable" and c.trial is None) or c.blames_reference for c in own.found)
         if dtype == context.case.dtype and not own.errors and not _failed(own) and not at_kink:
             own.found += _inside(context, engine, case)
     patches.undone()
@@ -151,6 +152,8 @@ def _through_stages(context: Context, engine: ImplementationEngine) -> None:
         beyond = (*own_branches.check(context, engine), *own_branches.overflow(context, engine))
         context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]
         _settle(context, rounding)
+    if _failed(context):
+        excuse_reference(context)
     if not _failed(context) and not context.errors:
         context.found += of_second_order_too(context, engine)
         context.found += behaviour.check(context, engine, rounding)

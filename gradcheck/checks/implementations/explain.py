@@ -13,6 +13,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.attempts import attempt
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.evidence import with_graph
@@ -71,7 +72,7 @@ def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, nu
         found = in_sizes(found, [one for one in ratios if one is not None])
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
-        found = _inside(formulas, engine, c, seen) or found
+        found = _inside(formulas, engine, c, seen) or _of_precision(engine, seen) or found
     context.found[number] = replace(context.found[number], diagnoses=found)
 
 
@@ -87,6 +88,24 @@ def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen
         return found
     found = of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
     return found or _of_what_comes_in(engine, c, seen)
+
+
+def _of_precision(engine: Implementation, seen: Seen) -> tuple[Diagnosis, ...]:
+    """Whether the code computes in a less precise dtype, which explains what it is off by."""
+    if not engine.code.is_torch or not seen or not (name := engine.less_precision(seen[0][0].problem)):
+        return ()
+    rtol = base(dtypes.BY_NAME[name]).rtol
+    if all(_is_within(evidence, rtol) for _, evidence in seen):
+        return (Diagnosis("dtype", fact("computed_in_dtype", dtype=name, exact=False), "possible"),)
+    return ()
+
+
+def _is_within(evidence: Evidence, rtol: float) -> bool:
+    got, want = evidence.got, evidence.want
+    if got is None or got.shape != want.shape:
+        return False
+    off, size = np.max(np.abs(wide(got) - wide(want)), initial=0.0), np.max(np.abs(wide(want)), initial=0.0)
+    return bool(off <= rtol * size)
 
 
 def _of_what_comes_in(engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
@@ -11,7 +13,10 @@ from gradcheck.checks.implementations.own_case import as_asked
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Implementation
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.engine import Implementation as Engine
 
 
 def in_python(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
@@ -38,6 +43,21 @@ def _written(case: Case, result: CaseResult, options: Options, engines: Engines)
     right = None if first is None else point.want.states[0].gradients[first.tensor]
     wanted = None if first is None or right is None else (first.tensor, right)
     return source_code(Call(named, engine, point.problem, point.want.states[0].values, wanted))
+
+
+def alone_in_python(context: Context, named: Implementation, engine: Engine) -> str:
+    """The call of code alone where its first gradient is wrong; empty where it cannot be written."""
+    from gradcheck.engines.implementation.source_code import Call, source_code
+
+    failed = [c for c in context.found if c.status == "failed"]
+    first = next((c for c in failed if c.what is ClaimKind.GRADIENT), failed[0])
+    problem = context.points.at(first.trial).problem
+    wanted = None if first.want_array is None else (first.tensor, first.want_array)
+    values = {**problem.inputs, **problem.constants}
+    try:
+        return source_code(Call(named, engine, problem, values, wanted))
+    except (GradcheckError, KeyError, TypeError):
+        return ""
 
 
 def _failed(result: CaseResult) -> list[Comparison]:

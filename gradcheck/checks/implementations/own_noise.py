@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _DRAWS, _MARGIN = 6, 8.0
 #: Elements that have luck in these draws are taken to be as noisy as this part of the noisiest.
 _LUCK = 1e-6
+#: By these parts of them inputs are moved, to see whether results answer: many units in the last place of double
+#: precision, none of single; and so many units at least they must be about to move.
+_SMALL, _LARGE, _HEARD, _EPSILON = 2.0**-38, 2.0**-13, 64.0, 2.0**-52
 #: Numbers that are whole, times this, are of few digits.
 _FEW_DIGITS = 1024.0
 
@@ -37,7 +40,8 @@ _Key = tuple[ClaimKind, int, str]
 
 class OwnNoise:
     """What rounding may make of each value and gradient, at each point where something differs; measured once a point.
-    Where there is a `witness`, it is that of the difference to it."""
+    Where there is a `witness`, it is that of the difference to it. Nothing of code that chance decides, or that
+    computes in less precision than its dtype has: that is a mistake of its own."""
 
     def __init__(self, engine: Implementation, witness: Implementation | None = None) -> None:
         self.engine, self.witness = engine, witness
@@ -46,7 +50,8 @@ class OwnNoise:
     def at(self, point: Point, name: str, what: ClaimKind = ClaimKind.GRADIENT, step: int = 0) -> np.ndarray | None:
         """What is allowed of each element; None where nothing can be said."""
         if id(point) not in self._known:
-            self._known[id(point)] = (point, {} if by_chance(self.engine, point) else self._measured(point))
+            is_none = by_chance(self.engine, point) or is_less_precise(self.engine, point)
+            self._known[id(point)] = (point, {} if is_none else self._measured(point))
         return self._known[id(point)][1].get((what, step, name))
 
     def judged(self, c: Comparison, point: Point) -> Comparison:
@@ -89,6 +94,44 @@ class OwnNoise:
                 fits = right is not None and right.shape == array.shape
                 found[key] = np.asarray(array - right if fits else array)
         return found
+
+
+def is_less_precise(engine: Implementation, point: Point) -> bool:
+    """Whether torch computes something in less precision than the point's dtype has."""
+    return engine.code.is_torch and bool(engine.less_precision(point.problem))
+
+
+def is_deaf(engine: Implementation, point: Point) -> bool:
+    """Whether most results of code in double precision stay as they are where inputs are moved by many units in the
+    last place, though by larger moves they change."""
+    problem = point.problem
+    if epsilon(problem.dtype) != _EPSILON:
+        return False
+    generator = stream(problem.seed, "deaf")
+    state = generator.bit_generator.state
+    still, *moved = (engine.values_alone(_scaled(problem, generator, state, by)) for by in (0.0, _SMALL, _LARGE))
+    small, large = moved
+    should = stays = 0
+    for name in point.problem.seeds[0]:
+        if name in still and still[name].shape == getattr(small.get(name), "shape", 0) == getattr(
+            large.get(name), "shape", 0
+        ):
+            rest, near, far = (wide(one[name]) for one in (still, small, large))
+            with np.errstate(all="ignore"):
+                wanted = np.abs(far - rest) * (_SMALL / _LARGE) > _HEARD * _EPSILON * np.abs(rest)
+            should += int(np.count_nonzero(wanted))
+            stays += int(np.count_nonzero(wanted & (near == rest)))
+    return stays > should / 2
+
+
+def _scaled(problem: Problem, generator: np.random.Generator, state: Any, by: float) -> Problem:
+    generator.bit_generator.state = state  # the same way each time
+    inputs = {
+        name: np.asarray(array * (1 + by * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
+        for name, array in problem.inputs.items()
+        if array.dtype.kind in "fc"
+    }
+    return replace(problem, inputs={**problem.inputs, **inputs})
 
 
 def _all_of(evaluation: Evaluation) -> Iterator[tuple[_Key, np.ndarray]]:

@@ -86,7 +86,7 @@ class OwnRounding:
 def _is_less_precise(point: Point, engine: Implementation) -> bool:
     """Whether the code computes in less precision than the dtype has."""
     if engine.code.is_torch:
-        return engine.uses_less_precision(point.problem)
+        return bool(engine.less_precision(point.problem))
     generator = stream(point.problem.seed, "precision")
     moved = _moved(point.problem, generator, _ANSWERS * epsilon(point.problem.dtype))
     before, after = point.evaluation(engine), engine.evaluate(moved)

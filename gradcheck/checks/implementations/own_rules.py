@@ -15,7 +15,7 @@ from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.second import no_rounding
 from gradcheck.checks.result import Comparison, Subject
-from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.random import direction, stream
 
@@ -37,7 +37,7 @@ def check(context: Context, engine: Implementation, subject: Subject, notes: lis
     if "jvp" in rules and not any(c.status == "not_differentiable" for c in context.found if c.trial is None):
         failed += _forward_mode(context, engine, subject)
     if "vmap" in rules:
-        failed += _mapped(context, engine, subject)
+        failed += _mapped(context, engine, subject, notes)
     if rules and not failed:
         notes.append(fact("rules_right", rules=tuple(sorted(rules))))
     yield from failed
@@ -79,14 +79,20 @@ def _factor(got: float, want: float) -> float | None:
     return next((one for one in _FACTORS if np.isclose(got, one * want, rtol=1e-6, atol=0)), None)
 
 
-def _mapped(context: Context, engine: Implementation, subject: Subject) -> Iterator[Comparison]:
-    from gradcheck.engines.implementation.own_rules import mapped
+def _mapped(context: Context, engine: Implementation, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
+    """Under `vmap` each result; a refusal of one argument that is mapped alone is noted: to map all arguments or none
+    is a rule that people state."""
+    from gradcheck.engines.implementation.own_rules import Refused, mapped
 
     seen: set[str] = set()
     for one in mapped(engine, context.points.own.problem):
-        if isinstance(one, TensorError):
-            yield subject.failed(_refused(engine, "vmap", "", one))
-            return
+        if isinstance(one, Refused):
+            told = _refused(engine, "vmap_one" if one.name else "vmap", one.name, one.error)
+            if not one.name:
+                yield subject.failed(told)
+                return
+            notes.append(told)
+            continue
         manner = "vmap_one" if one.name else "vmap" if one.dim == 0 else "vmap_last"
         found = compare(one.got, one.want, base(one.want.dtype), subject)
         if found.status == "failed" and manner not in seen and _differs(one.got, one.want):

@@ -42,8 +42,8 @@ def of_second_order_too(context: Context, engine: Implementation) -> list[Compar
     asked = Context(case, context.options, context.engines, Points(problem, context.engines))
     if not second_order.applies(asked):
         return []
-    found = [c for c in second_order.check(asked) if c.tensor in case.inputs]
     alone = context.engines.reference is engine
+    found = [c for c in second_order.check(asked, confirmed=alone) if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
     found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_no_rounding(c))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):

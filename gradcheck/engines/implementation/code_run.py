@@ -34,6 +34,7 @@ class CodeRun(GraphRun):
         operands = [one for one in names.values() if isinstance(one, torch.Tensor)]
         several = isinstance(found, (tuple, list))
         made = [self._result(one, operands) for one in (found if several else [found])]
+        self.engine.record.differentiable = any(one.requires_grad for one in made)
         return tuple(made) if several else made[0]
 
     def _result(self, found: Any, operands: list[torch.Tensor]) -> Any:
@@ -41,6 +42,8 @@ class CodeRun(GraphRun):
             if found is None or not isinstance(found, (int, float, complex, np.ndarray, np.generic)):
                 raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
             found = torch.as_tensor(found)
+        if any(_memory(found) == _memory(one) != 0 for one in operands):
+            self.engine.record.aliases = True
         if any(found is one for one in operands):
             found = found.view_as(found)
         return self._narrowed(found)
@@ -68,3 +71,13 @@ class CodeRun(GraphRun):
             if now.shape != known.shape or now.tobytes() != np.ascontiguousarray(known).tobytes():
                 found[name] = now.copy()
         return found
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """Where its memory begins; 0 where it has none to share."""
+    is_plain = (
+        tensor.layout is torch.strided
+        and tensor.numel()
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+    return tensor.untyped_storage().data_ptr() if is_plain else 0

@@ -51,14 +51,24 @@ class Implementation(Torch):
         self.in_between: Problem | None = None
         self.output = Output()
         self.replaced: tuple[str, ...] = ()  # what of torch and NumPy it has put something else in place of
+        self._is_open = False
         self._leaves: list[torch.Tensor] = []
         self._given: list[Any] = []  # what it was called with last
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
-        """torch's, in which what the code prints is kept, and what it leaves behind is put back."""
-        with put_back(), all_printed(self.output), super().session(dtype):
-            yield
+        """torch's, in which what the code prints is kept, and what it leaves behind is put back: once, where one is
+        inside another."""
+        if self._is_open:
+            with super().session(dtype):
+                yield
+            return
+        self._is_open = True
+        try:
+            with put_back(), all_printed(self.output), super().session(dtype):
+                yield
+        finally:
+            self._is_open = False
 
     def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         """The graph with the code in place of its entry."""
@@ -103,6 +113,18 @@ class Implementation(Torch):
             return super().leaf(array, requires_grad)
         made = laid_out(super().leaf(array, False), self.manner.inputs)
         return made.requires_grad_() if requires_grad else made
+
+    def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """As torch does; of several results, those that the code marks as not differentiable pass nothing back."""
+        moving = [place for place, root in enumerate(roots) if root.requires_grad]
+        if len(moving) < len(roots) and self.record.differentiable:
+            for root, seed in zip(roots, seeds, strict=True):
+                if not root.requires_grad and seed is not None:
+                    root.grad = self.leaf(seed, False)
+            roots, seeds = [roots[place] for place in moving], [seeds[place] for place in moving]
+        if not roots:
+            return
+        super().backward(roots, seeds, retain_graph)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         manner = self.manner
@@ -167,11 +189,12 @@ class Implementation(Torch):
         with Rough(seed):
             return self.evaluate(problem)
 
-    def uses_less_precision(self, problem: Problem) -> bool:
-        """Whether some tensor is less precise than the problem's dtype while the code runs."""
+    def less_precision(self, problem: Problem) -> str:
+        """The least precise dtype that is less precise than the problem's and is computed in while the code runs;
+        empty where there is none."""
         with Precisions(self.host.dtype(problem.dtype.name)) as seen:
             self.evaluate(problem)
-        return bool(seen.is_less)
+        return str(seen.least).removeprefix("torch.") if seen.least is not None else ""
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         kept = [None if g is None else g.clone() for g in gradients]
@@ -236,6 +259,7 @@ class Implementation(Torch):
         found += [fact("parameters_unchecked", names=self.binding.unchecked)] if self.binding.unchecked else []
         found += [fact("functions_replaced", names=self.replaced)] if self.replaced else []
         found += [fact("once_differentiable")] if self.record.once else []
+        found += [fact("aliases_argument")] if self.record.aliases else []
         found += [fact("wider_dtype", dtypes=tuple(sorted(self.record.wider)))] if self.record.wider else []
         return tuple(found)
 

@@ -51,7 +51,12 @@ class NumpyPair:
         found = self.forward(*given)
         _, caches = self._parted(found)
         result = f"{name}[0]" if isinstance(found, tuple) else name
-        return self._handed(incoming, [f"{name}[{n}]" for n in range(1, 1 + len(caches))], arguments, [result])
+        first = 1
+        if self._several > 1 and isinstance(found, tuple):
+            is_nested = len(found) == 2 and len(caches) == 1 and self._several != 1 and found[1] is caches[0]
+            first = 1 if is_nested else self._several
+            incoming = f"tuple({incoming})"
+        return self._handed(incoming, [f"{name}[{n}]" for n in range(first, first + len(caches))], arguments, [result])
 
     def _parted(self, found: Any) -> tuple[list[Any], list[Any]]:
         """The results, and the cache, if there is one."""

@@ -70,9 +70,16 @@ def pushed(
     return {name: one for name, one in found.items() if name.partition("[")[0] == engine.entry}
 
 
-def mapped(engine: Implementation, problem: Problem) -> Iterator[Mapped | TensorError]:
+class Refused(NamedTuple):
+    """What is raised where arguments are mapped."""
+
+    name: str  # of the argument that is mapped alone, "" where all are
+    error: TensorError
+
+
+def mapped(engine: Implementation, problem: Problem) -> Iterator[Mapped | Refused]:
     """Each result under `vmap`, all arguments mapped over their first dimension, over their last, and each alone;
-    nothing where the code itself maps nothing. What is raised is handed on."""
+    nothing where the code itself maps nothing."""
     code = engine.code
     if code.function is None:
         return
@@ -90,8 +97,7 @@ def mapped(engine: Implementation, problem: Problem) -> Iterator[Mapped | Tensor
             try:
                 yield from _mapped_over(engine, arguments, copies, (dim, some, name))
             except ANYTHING as error:
-                if not name:  # to map all arguments or none is a rule that people state
-                    yield of_code(engine.name, error)
+                yield Refused(name, of_code(engine.name, error))
 
 
 def _choices(places: list[int]) -> Iterator[tuple[int, list[int]]]:

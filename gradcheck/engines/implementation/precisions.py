@@ -12,18 +12,30 @@ BITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 
 REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
+#: Numbers that are whole, times this, are of few digits, and as exact in any precision: those of a mask, a count.
+_FEW_DIGITS = 256
+
+
 class Precisions(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Looks whether anything that torch computes is less precise than a dtype."""
+    """Looks for the least precise dtype that torch computes in, of those less precise than one, but for numbers of few
+    digits."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._bits = BITS[REAL.get(dtype, dtype)]
-        self.is_less = False
+        self.least: torch.dtype | None = None
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
         for one in found if isinstance(found, (tuple, list)) else (found,):
             if isinstance(one, torch.Tensor):
-                bits = BITS.get(REAL.get(one.dtype, one.dtype))
-                self.is_less |= bits is not None and bits < self._bits
+                dtype = REAL.get(one.dtype, one.dtype)
+                if BITS.get(dtype, self._bits) < self._bits and _has_many_digits(one):
+                    self.least, self._bits = dtype, BITS[dtype]
         return found
+
+
+def _has_many_digits(tensor: torch.Tensor) -> bool:
+    parts = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    scaled = parts.double() * _FEW_DIGITS
+    return not torch.equal(scaled.nan_to_num(), scaled.round().nan_to_num())

@@ -35,12 +35,16 @@ class Record:
     wider    dtypes that it came out in, though it was given less precise ones
     changed  what it changed in place: arguments by their places, or the incoming gradient
     once     whether it says itself that it has no second order
+    aliases  whether a result shares the memory of an argument
+    differentiable  whether a result of the last call passes gradients back
     """
 
     shapes: dict[int, np.ndarray] = field(default_factory=dict)
     wider: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     once: bool = False
+    aliases: bool = False
+    differentiable: bool = False
 
 
 def call(code: Pulled, arguments: Sequence[Any], record: Record, arrays: Callable[[Any], np.ndarray]) -> Any:
@@ -60,12 +64,15 @@ def placed(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -
 
 @dataclass(slots=True)
 class _Call:
-    """One call of the code: where its tensors stand among the arguments, and what came of it."""
+    """One call of the code: where its tensors stand among the arguments, what it was given as arrays, and copies of
+    these."""
 
     code: Pulled
     arguments: list[Any]
     record: Record
     arrays: Callable[[Any], np.ndarray]
+    given: list[Any] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
 
     @property
     def places(self) -> list[int]:
@@ -75,13 +82,22 @@ class _Call:
     def forward(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool]) -> tuple[list[torch.Tensor], bool, Pull]:
         places = self.places
         given = placed((self.arrays(tensor.detach()).copy() for tensor in tensors), places, self.arguments)
-        kept = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
+        self.given, self.kept = given, [one.copy() if isinstance(one, np.ndarray) else one for one in given]
         results, several, pull = self.code(given, placed(needs, places, [False] * len(given)))
-        for place in places:
-            if not _is_same(given[place], kept[place]):
-                self.record.changed.add(f"argument {place}")
+        self.look_at_arguments()
+        self.record.aliases |= any(
+            isinstance(one, np.ndarray) and np.may_share_memory(one, given[place])
+            for one in results
+            for place in places
+        )
         device = tensors[0].device if tensors else torch.get_default_device()
         return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
+
+    def look_at_arguments(self) -> None:
+        """Note those that are no longer what they were."""
+        for place in self.places:
+            if not _is_same(self.given[place], self.kept[place]):
+                self.record.changed.add(f"argument {place}")
 
 
 class _Node(torch.autograd.Function):
@@ -100,6 +116,7 @@ class _Node(torch.autograd.Function):
         given = [one.arrays(g).copy() for g in incoming]
         kept = [g.copy() for g in given]
         found = ctx.pull(given)
+        one.look_at_arguments()
         if not all(map(_is_same, given, kept)):
             one.record.changed.add("incoming")
         gradients = [

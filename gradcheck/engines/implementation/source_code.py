@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engines.implementation.engine import Implementation
+from gradcheck.engines.implementation.named import named
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation as Named
@@ -44,8 +45,10 @@ class _Writer:
 
 
 def source_code(call: Call) -> str:
-    """Imports, arguments, the call, its gradients. Raises Unsupported for code that no name leads to."""
-    writer = _Writer(call)
+    """Imports, arguments, the call, its gradients; of code that no name leads to, its source. Raises Unsupported where
+    that cannot be shown."""
+    known, sources = named(call.named)
+    writer = _Writer(replace(call, named=known))
     kind = call.engine.code.kind
     arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
     arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
@@ -53,16 +56,18 @@ def source_code(call: Call) -> str:
     seeds = [_array(seed, kind) for seed in call.problem.seeds[0].values() if seed is not None]
     writer.lines.append(f"{_INCOMING} = {seeds[0] if len(seeds) == 1 else '[' + ', '.join(seeds) + ']'}")
     body = {"numpy": _numpy, "jax": _jax, "hips": _hips}.get(kind, _torch)(writer, arguments, len(seeds), parameters)
-    text = "\n".join([*_imports(call.named, kind), *writer.lines, *body]) + "\n"
+    text = "\n".join([*_imports(known, kind, sources), *sources, *writer.lines, *body]) + "\n"
     return text if "np." in text else text.replace("import numpy as np\n", "", 1)
 
 
-def _imports(named: Named, kind: str) -> list[str]:
+def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
     libraries: dict[str, list[str]] = {"numpy": [], "jax": ["import jax"], "hips": ["import autograd"]}
     found = ["import numpy as np", *libraries.get(kind, ["import torch"])]
     found += ['jax.config.update("jax_enable_x64", True)'] if kind == "jax" else []
-    for reference in (named.call, *filter(None, [named.backward])):
+    for reference in (known.call, *filter(None, [known.backward])):
         where, _, name = reference.rpartition(":")
+        if not where and sources:
+            continue
         folder, module = os.path.split(where.removesuffix(".py")) if where.endswith(".py") else ("", where)
         if not all(part.isidentifier() for part in module.split(".")) or module in sys.stdlib_module_names or not name:
             raise Unsupported("only what can be imported is written")
@@ -140,8 +145,7 @@ def _should_be(writer: _Writer, tensor: str) -> str:
 def _numpy(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
     call = writer.call
     pair = call.engine.code.pulled
-    if roots > 1 or not isinstance(pair, NumpyPair):
-        raise Unsupported("several results of a pair")
+    assert isinstance(pair, NumpyPair)
     forward, backward = (one.rpartition(":")[2] for one in (call.named.call, call.named.backward))
     names = {**call.problem.sizes, **call.values}
     given = [evaluate(claim.expr, names) for claim in call.engine.binding.positional]

@@ -19,6 +19,8 @@ LEVELS = 15
 _FACTOR = 4.0
 #: A derivative this well known needs no finer steps.
 _ENOUGH = 1e-13
+#: So it is beside something larger, which is all that matters.
+_ENOUGH_BESIDE = 1e-11
 #: How much less well one-sided derivatives need be known, which are looked at for kinks and jumps alone.
 _SIDES = 1e-7
 #: One-sided derivatives that differ by less than this, relative to their size, are one.
@@ -105,9 +107,10 @@ class Slope:
         return (self.value, self.value) if self.left is None or self.right is None else (self.left, self.right)
 
 
-def slope(share: Share, first: float, unit: float) -> Slope:
+def slope(share: Share, first: float, unit: float, scale: float = 0.0) -> Slope:
     """The derivative of the sum of `share`'s terms at 0, from steps of `first` downwards. `unit` is the relative
-    rounding of the arithmetic."""
+    rounding of the arithmetic; with a `scale`, the derivative need be known beside that alone, to about eleven digits.
+    """
     at_rest, _ = share(0.0)
     size = _size(at_rest)
     tableau = Tableau(np.array([2, 1, 1]))  # central, from the left, from the right
@@ -120,15 +123,18 @@ def slope(share: Share, first: float, unit: float) -> Slope:
             central = _total(ahead, behind) / (forth - back)
             one_sided.append(np.array([_total(behind, at_rest) / back, _total(ahead, at_rest) / forth]))
             tableau.add(np.array([central, *one_sided[-1]]), np.asarray(noise))
-            if _is_known(tableau):
+            if _is_known(tableau, scale):
                 break
         tableau.settle()
         return _slope_of(tableau, one_sided, forth, unit * size)
 
 
-def _is_known(tableau: Tableau) -> bool:
-    error = max(tableau.error[0], max(tableau.error[1:]) * _SIDES)
-    return bool(error <= _ENOUGH * abs(tableau.value[0])) and not _sides_differ(tableau)
+def _is_known(tableau: Tableau, scale: float) -> bool:
+    value, (error, *sides) = abs(tableau.value[0]), tableau.error
+    is_known = error <= max(_ENOUGH * value, _ENOUGH_BESIDE * scale) and max(sides) <= _ENOUGH / _SIDES * max(
+        value, scale
+    )
+    return bool(is_known) and not _sides_differ(tableau)
 
 
 def _slope_of(tableau: Tableau, one_sided: list[np.ndarray], step: float, rounding: float) -> Slope:

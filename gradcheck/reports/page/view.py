@@ -171,5 +171,5 @@ def _smallest(case: CaseResult) -> list[tuple[str, str]]:
     if found is None:
         return []
     size = count(found.operations, "operation")
-    texts = [(f"as a case ({size})", found.case)] + ([("in Python", found.snippet)] if found.snippet else [])
-    return [(title, "\n".join(plain_lines(text))) for title, text in texts]
+    texts = [(f"as a case ({size})", found.case), ("in Python", found.snippet)]
+    return [(title, "\n".join(plain_lines(text))) for title, text in texts if text]

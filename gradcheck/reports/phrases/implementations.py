@@ -57,6 +57,7 @@ phrases(
         "gradient{names:one  there is|s there are} unchecked",
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
+        "aliases_argument": "what it returns shares memory with an argument: who changes one in place changes both",
         "nondeterministic": "asked again it differs by {size:.0e}, which is rounding",
         "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:.0e}",
         "incoming_changed": "{engine} changes its incoming gradient in place",
@@ -75,6 +76,10 @@ phrases(
         "rules_right": "its own {rules:commas} {rules:one is|are} right",
         "inside_the_graph": "inside the whole graph, with the case's own passes; alone it is right",
         "along_a_direction": "it is not what the results change by, moved at random",
+        "along_all_together": "where {names:commas} move together it is not what the results change by, though each "
+        "alone is: what each gets of a tie adds up to another total",
+        "less_precise": "{engine} computes in less precision than {dtype} has: what it returns does not answer to "
+        "changes that {dtype} sees",
         "between_the_sides": "no derivative there, and {engine} stays between the two sides",
         "undefined_at_kink": "no derivative there, and {engine} has no number for it",
         "differences_bar": "differences are known to {error:.0e} there",

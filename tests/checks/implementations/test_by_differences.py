@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from gradcheck.engines.implementation.engine import Implementation
 from gradcheck.testing import check_function
 
 
@@ -52,3 +53,26 @@ def test_one_wrong_element_among_many_is_seen() -> None:
 
     with pytest.raises(AssertionError):
         check_function(lambda x: x * x, backward, x=np.linspace(1, 2, 1000))
+
+
+def test_ties_between_two_inputs_may_add_up_to_too_much() -> None:
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, 4.0])
+    halves = lambda g, x, y: (g * ((x > y) + 0.5 * (x == y)), g * ((y > x) + 0.5 * (x == y)))  # noqa: E731
+    check_function(np.maximum, halves, x=x, y=y)
+    with pytest.raises(AssertionError, match="x, y move together"):
+        check_function(np.maximum, lambda g, x, y: (g * (x >= y), g * (y >= x)), x=x, y=y)
+
+
+def test_no_number_at_a_kink_is_told_and_elsewhere_is_wrong() -> None:
+    x = np.array([0.0, 1.5, -1.0])
+    check_function(np.abs, lambda g, x: g * x / np.abs(x), x=x)
+    with pytest.raises(AssertionError, match="nan"):
+        check_function(lambda x: x**2, lambda g, x: 2 * g * x**2 / x, x=x)
+
+
+def test_all_inputs_are_moved_at_once_where_torch_says_the_same(monkeypatch: Any) -> None:
+    asked = []
+    known = Implementation.values_alone
+    monkeypatch.setattr(Implementation, "values_alone", lambda self, p: asked.append(p) or known(self, p))
+    check_function(torch.mul, x=np.array([1.5, 0.5]), y=np.array([2.5, 1.0]))
+    assert len(asked) < 150

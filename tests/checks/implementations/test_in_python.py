@@ -23,10 +23,14 @@ def test_the_smallest_case_is_shown_in_python() -> None:
     assert found.smallest is None or "WrongSign.apply(x)" in found.smallest.snippet
 
 
-def test_code_that_no_name_leads_to_is_not() -> None:
+def test_code_that_was_handed_over_is_called_by_the_name_that_it_has() -> None:
     from tests.engines.implementation import functions
     from tests.engines.implementation.build import with_code
 
-    case, options = with_code(TANH, functions.WrongSign.apply), Options(allow_code=True)
+    options = Options(allow_code=True)
+    case = with_code(TANH, functions.WrongSign.apply)
+    (found,) = run(case, allow_code=True).cases
+    assert "functions import WrongSign" in in_python(case, found, options, engines_of(options))
+    case = with_code(TANH, lambda x: x.sinh())
     (found,) = run(case, allow_code=True).cases
     assert in_python(case, found, options, engines_of(options)) == ""

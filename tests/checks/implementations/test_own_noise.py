@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from gradcheck.testing import check_function
+from tests.engines.implementation import functions
 
 
 def layer(backward: Any) -> Any:
@@ -68,3 +69,12 @@ def test_in_low_precision_what_rounding_explains_is_measured() -> None:
     check_function(layer(lambda g, x, y: g * (1 - y * y)), x=x)
     with pytest.raises(AssertionError):
         check_function(layer(lambda g, x, y: g * (1 - y)), x=x)
+
+
+def test_less_precision_inside_is_no_rounding() -> None:
+    x, y = np.linspace(0.1, 2, 6).reshape(3, 2) / 3, np.linspace(1, 3, 6).reshape(3, 2) / 7
+    with pytest.raises(AssertionError, match="float16"):
+        check_function(functions.HalfInOne.apply, x=x, y=y)
+    with pytest.raises(AssertionError, match="computes in less precision than float64"):
+        check_function(functions.SingleInside.apply, x=x)
+    assert check_function(functions.MaskInSingle.apply, x=x).exit_code == 0

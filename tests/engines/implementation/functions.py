@@ -235,3 +235,73 @@ class Summing:
 
     def backward(self, incoming: Any) -> Any:
         return np.broadcast_to(2 * incoming, self.shape).copy()
+
+
+class DropsW(torch.autograd.Function):
+    """A product whose second argument gets no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> Any:
+        (w,) = ctx.saved_tensors
+        return g * w, None
+
+
+class SignAndSize(torch.autograd.Function):
+    """Two results, the first of which is marked as not differentiable."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> Any:
+        sign, size = x.sign(), x.abs()
+        ctx.save_for_backward(sign)
+        ctx.mark_non_differentiable(sign)
+        return sign, size
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+        (sign,) = ctx.saved_tensors
+        return h * sign
+
+
+class HalfInOne(torch.autograd.Function):
+    """A product, of which one gradient is computed in half precision."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        return g * y, (g.half() * x.half()).to(g.dtype)
+
+
+class SingleInside(torch.autograd.Function):
+    """A mean in single precision."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.shape = x.shape
+        return x.float().mean(0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        return (g / ctx.shape[0]).expand(ctx.shape)
+
+
+class MaskInSingle(torch.autograd.Function):
+    """A rectifier with a mask of numbers in single precision, which is as exact in any."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward((x > 0).float())
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        return g * ctx.saved_tensors[0]

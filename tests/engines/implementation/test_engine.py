@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from gradcheck.engines.implementation.engine import Implementation
 from gradcheck.engines.implementation.manner import Manner
 from gradcheck.engines.torch import Torch
 from gradcheck.language.problem import Problem
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import AFFINE, TANH, engine_of
 from tests.from_text import problem_from
@@ -51,9 +54,9 @@ def test_a_wrong_shape_is_kept_as_it_is() -> None:
     assert gradient(engine, problem_from(AFFINE), "b").shape == (3, 4)
 
 
-def test_less_precision_is_seen(problem: Problem) -> None:
-    assert engine_of(functions.narrow).uses_less_precision(problem)
-    assert not engine_of(functions.Tanh.apply).uses_less_precision(problem)
+def test_less_precision_is_named(problem: Problem) -> None:
+    assert engine_of(functions.narrow).less_precision(problem)
+    assert not engine_of(functions.Tanh.apply).less_precision(problem)
 
 
 def test_more_precision_is_told_and_taken_back() -> None:
@@ -100,3 +103,19 @@ def test_what_it_prints_is_kept(problem: Problem) -> None:
     engine.evaluate(problem)
     assert engine.output.take() == "seen (3, 2)\n"
     assert engine.values_alone(problem)["y"].shape == (3, 2)
+
+
+def test_results_that_are_marked_as_not_differentiable_pass_nothing_back() -> None:
+    assert check_function(functions.SignAndSize.apply, x=(3, 2), spec="(sign(x), abs(x))").exit_code == 0
+    assert check_function(functions.SignAndSize.apply, x=(3, 2)).exit_code == 0
+
+
+def test_a_result_that_shares_memory_with_an_argument_is_told() -> None:
+    def told(function: Any, *backward: Any) -> bool:
+        (case,) = check_function(function, *backward, x=(3, 2)).cases
+        return any(c.has_note("aliases_argument") for c in case.comparisons)
+
+    assert told(lambda x: x.reshape(-1))
+    assert told(lambda x: x.reshape(-1), lambda g, x: g.reshape(x.shape))
+    assert not told(lambda x: x.reshape(-1) * 1)
+    assert not told(lambda x: x.reshape(-1) * 1, lambda g, x: g.reshape(x.shape))

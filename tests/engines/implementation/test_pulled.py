@@ -50,6 +50,21 @@ def test_what_is_changed_in_place_is_noted() -> None:
     assert record.changed == {"argument 0", "incoming"}
 
 
+def test_what_is_changed_on_the_way_back_is_noted() -> None:
+    def keeping(arguments: list[Any], needs: list[bool]) -> Any:
+        x = arguments[0]
+
+        def pull(incoming: list[np.ndarray]) -> Any:
+            x[x > 0] = 0.5
+            return [incoming[0] * x, None]
+
+        return [x * 2], False, pull
+
+    record = Record()
+    run(keeping, record)
+    assert record.changed == {"argument 0"}
+
+
 def test_a_more_precise_gradient_is_noted() -> None:
     record = Record()
     x = torch.ones(2, requires_grad=True)
