@@ -27,6 +27,8 @@ _PLACES = (*(-place for place in reversed(_OUTWARDS)), 0.0, *_OUTWARDS)
 #: So often an interval is halved towards an edge; towards a zero, at most; after how many halvings zeros are looked for
 #: among round numbers; how many changes of sign are followed.
 _TO_EDGE, _TO_ZERO, _ROUND_AT, _CROSSINGS = 12, 50, (6, 14), 3
+#: How far from a zero to where there is none others are looked for, as shares.
+_INSIDE = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 #: Round numbers are multiples of one over these.
 _GRIDS = (1, 2, 4, 8, 16, 10, 100, 1000)
 
@@ -78,6 +80,8 @@ class _Walk:
             met = self._look(self._path(middle, 0))
             if self._is_on(met):
                 return self._path(middle, 0)
+            if met and len(self._goals) > 1 and met[number].numbers.flat[element] == 0:
+                return self._inside(one, middle, other)
             if step in _ROUND_AT and (found := self._round(middle)) is not None:
                 return found
             at = met[number].numbers.flat[element] if met else np.nan
@@ -87,6 +91,11 @@ class _Walk:
                 sign = float(np.sign(self._look(self._path(one, 0))[number].numbers.flat[element]))
             one, other = (middle, other) if np.sign(at) == sign else (one, middle)
         return None
+
+    def _inside(self, one: float, middle: float, other: float) -> Arrays | None:
+        """Where one margin is 0 at a place, and may be so around it: another of these places."""
+        places = (middle + share * (end - middle) for end in (one, other) for share in _INSIDE)
+        return next((self._path(p, 0) for p in places if self._is_on(self._look(self._path(p, 0)))), None)
 
     def _round(self, place: float) -> Arrays | None:
         """Round numbers there."""

@@ -14,7 +14,7 @@ from gradcheck.checks.branches.aims import Goal, are_on
 from gradcheck.checks.branches.comparison import Margin, Site
 from gradcheck.checks.branches.incoming import opposite_incoming
 from gradcheck.checks.branches.search import BranchSearch
-from gradcheck.checks.branches.sites import margins_at
+from gradcheck.checks.branches.sites import margins_at, rounds
 from gradcheck.checks.points import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
@@ -45,7 +45,8 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
             found = [problem for search in searches if (problem := search.find(*pair)) is not None]
             if not found and all(seen[0][site].is_stated for site, _ in pair):
                 found = [*_one_by_one(searches[0], points[0], pair)]
-                found = found or [problem for problem in (searches[0].along(*pair),) if problem is not None]
+            if not found and any(rounds(points[0].problem.case, site) for site, _ in pair):
+                found = [problem for problem in (searches[0].along(*pair),) if problem is not None]
             yield from found or _otherwise_incoming(places, pair)
 
 

@@ -21,7 +21,7 @@ _EDGES = {
     "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
     "acosh": lambda x: x - 1,
 }  # fmt: skip
-BRANCHING = _PAIRED | _SIGN | _TRUTH | {"to"} | _EDGES.keys()
+BRANCHING = _PAIRED | _SIGN | _TRUTH | {"to", "copysign"} | _EDGES.keys()
 
 
 def compared(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> Iterator[tuple[Any, Any]]:
@@ -31,6 +31,8 @@ def compared(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> I
             yield args[0], args[1]
     elif name in _SIGN:
         yield from ((arg, 0.0) for arg in args[:1] if is_real(arg))
+    elif name == "copysign":
+        yield from ((arg, 0.0) for arg in args[1:2] if is_real(arg))
     elif name in _TRUTH or (name == "to" and result.dtype.kind == "b"):
         yield from ((arg, 0.0) for arg in args[:2] if is_real(arg))
     elif is_claim and name in _EDGES and is_real(args[0]):

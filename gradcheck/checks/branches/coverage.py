@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.branches.compared import ROUNDING, TURNED
 from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.showing import showing
-from gradcheck.checks.branches.sites import branching, claims_of, margins_at, sides, touches
+from gradcheck.checks.branches.sites import branching, has_no_slope, margins_at, sides, touches
 from gradcheck.checks.points import Point, is_telling
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
 #: Comparisons beyond these are not searched for their other sides; searches begin at so many points.
@@ -34,12 +32,11 @@ class BranchCoverage:
     def __init__(self, case: Case, settled: Collection[str] = ()) -> None:
         """`settled` are formulas and steps that hold on all sides of their comparisons, but not where two numbers are
         equal: of these, proofs know nothing."""
-        self._owners, self._graph, self._settled = branching(case), case.graph, settled
+        self._owners, self._case, self._graph, self._settled = branching(case), case, case.graph, settled
         self.at_kinks: list[Point] = []
         self._visited: dict[Site, set[int]] = {}
         self._guards: dict[Site, bool] = {}  # whether a comparison only guards against a division by 0
         self._showing: dict[Site, set[int]] = {}  # of what claims state: the sides that have shown
-        self._compared = {name: TURNED.intersection(ops_in(claim.expr)) for name, claim in claims_of(case)}
         self._points: list[Point] = []
 
     def visit(self, points: Sequence[Point], goal: tuple[Site, int] | None = None) -> bool:
@@ -166,7 +163,7 @@ class BranchCoverage:
                 yield problem
             elif number and not is_reached:  # from two points in vain
                 break
-        if not is_reached and self._has_no_slope(site):
+        if not is_reached and has_no_slope(self._case, site):
             problem = self._searches[0].along((site, side))
             if problem is not None:
                 yield problem
@@ -174,12 +171,6 @@ class BranchCoverage:
             problem = self._searches[0].find((site, side), half=half)
             if problem is not None:
                 yield problem
-
-    def _has_no_slope(self, site: Site) -> bool:
-        """Whether what is compared may be flat, or its slope lead astray: in claims anything may be composed."""
-        if site.owner in self._graph:
-            return not ROUNDING.isdisjoint(ops_in(self._graph[site.owner].expr))
-        return site.op == "to" or site.op in self._compared.get(site.owner, ())
 
     def reach_from(self, point: Point, site: Site, side: int) -> Iterator[Problem]:
         """The same from one more point."""

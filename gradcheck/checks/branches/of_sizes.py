@@ -27,6 +27,8 @@ Sizes = Mapping[str, int]
 #: Sizes that are looked at besides those near numbers that are written out, which count up to a limit; and how many
 #: combinations of them.
 _PLAIN, _LARGEST, _MOST = range(1, 13), 64, 3000
+#: Sizes that are looked at wherever claims choose among sizes, in the words' order.
+_APART = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
 #: Ops that choose nothing.
 _SMOOTH = frozenset(
     (
@@ -67,6 +69,15 @@ class SizeBranches:
         for sizes in self._candidates(own, held) if self.nodes else ():
             if self._outcomes(sizes) - self._seen:
                 yield sizes
+
+    def apart(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
+        """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
+        they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
+        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        for listed in _APART if self.nodes else ():
+            drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
+            fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
+            yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
 
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
         return outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))

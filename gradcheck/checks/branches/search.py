@@ -44,6 +44,8 @@ _PATIENCE = 2
 #: So many times further off than before is back to half of a step.
 _TOO_FAR = 4.0
 _BEYOND = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
+#: How far apart gathered numbers are, as a part of what they were.
+_GATHERED = 0.01
 #: A case of more numbers is not searched.
 _MOST = 100_000
 #: A grid on which sums are exact.
@@ -119,12 +121,15 @@ class BranchSearch:
         return None if found is None else self._with(self._at(goals, _still(found))[0], found)
 
     def _paths(self) -> Iterator[Path]:
-        """All leaves grow; each second number moves; incoming gradients grow."""
-        grow, move = (
-            np.multiply,
-            lambda array, place: array + place * (np.arange(array.size) % 2 == 0).reshape(array.shape),
-        )
-        for is_incoming, change in ((False, grow), (False, move), (True, grow)):
+        """All leaves grow; each second number moves; all are near to one number; incoming gradients grow."""
+
+        def move(array: np.ndarray, place: float) -> np.ndarray:
+            return np.asarray(array + place * (np.arange(array.size) % 2 == 0).reshape(array.shape))
+
+        def gather(array: np.ndarray, place: float) -> np.ndarray:
+            return np.asarray(place + _GATHERED * array)
+
+        for is_incoming, change in ((False, np.multiply), (False, move), (False, gather), (True, np.multiply)):
             yield partial(self._on_path, is_incoming=is_incoming, change=change)
 
     def _on_path(

@@ -19,7 +19,7 @@ from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.compared import BRANCHING, TURNED, WHOLE, compared, cuts, is_whole
+from gradcheck.checks.branches.compared import BRANCHING, ROUNDING, TURNED, WHOLE, compared, cuts, is_whole
 from gradcheck.checks.branches.comparison import Margin, Site, as_array
 from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import convert
@@ -161,6 +161,19 @@ def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
     yield from case.let.items()
     for listed in (*case.formulas.values(), *case.wrong_formulas.values()):
         yield from ((claim.text, claim) for claim in listed)
+
+
+def has_no_slope(case: Case, site: Site) -> bool:
+    """Whether what is compared may be flat, or its slope lead astray: in claims anything may be composed."""
+    stated = None if site.owner in case.graph else dict(claims_of(case)).get(site.owner)
+    is_spelled_out = stated is not None and (site.op == "to" or site.op in TURNED.intersection(ops_in(stated.expr)))
+    return is_spelled_out or rounds(case, site)
+
+
+def rounds(case: Case, site: Site) -> bool:
+    """Whether something is rounded, or cut to integers, where it is compared."""
+    claim = case.graph.get(site.owner) or dict(claims_of(case)).get(site.owner)
+    return claim is not None and not ROUNDING.isdisjoint(ops_in(claim.expr))
 
 
 def margins(

@@ -168,9 +168,14 @@ class _Elsewhere:
         if branches.nodes:
             for point in filter(is_telling, (self.points.own, *self.points.trials)):
                 branches.see(point.problem.sizes)
-            unseen = branches.unseen(self.points.own.problem.sizes, self.points.fixed_sizes)
+            own, held = self.points.own.problem.sizes, self.points.fixed_sizes
+            for sizes in branches.apart(own, held):
+                if sizes not in [point.problem.sizes for point in (self.points.own, *self.points.trials)]:
+                    self._at_sizes(sizes, branches)
+            searched = self.count
+            unseen = branches.unseen(own, held)
             for sizes in islice(unseen, 4 * _MOST_SIZES):
-                if self.count - before >= _MOST_SIZES:
+                if self.count - searched >= _MOST_SIZES:
                     break
                 self._at_sizes(sizes, branches)
             self.of_sizes = branches.unlike([p.problem.sizes for p in (self.points.own, *self.points.trials)])[1:]

@@ -38,5 +38,11 @@ def test_two_that_pull_in_opposite_ways() -> None:
     )
 
 
+def test_where_one_number_rounds_to_another_than_is_asked_for() -> None:
+    """No slope leads into the half of an interval in which `round` and `floor` part."""
+    pairs = found("w * grad(y) * where((floor(x) == 9) & (round(x) == 10), 2, 1)")
+    assert any(9.5 <= x < 10 for x, _ in pairs)
+
+
 def test_what_does_not_go_together_is_not_looked_for() -> None:
     assert all(x <= 6 or x > 0 for x, _ in found("w * grad(y) * where(x > 0, 1, where(x > 6, 2, 1))"))

@@ -15,6 +15,7 @@ def test_operands_are_compared_with_each_other_or_with_0() -> None:
     for name in ("abs", "signbit", "logical_not"):
         assert [*compared(name, (X,), T, is_claim=False)] == [(X, 0.0)]
     assert [*compared("logical_and", (X, T), T, is_claim=False)] == [(X, 0.0)]
+    assert [*compared("copysign", (1.0, X), X, is_claim=False)] == [(X, 0.0)]
     assert not [*compared("gt", (WHOLE, WHOLE), T, is_claim=True)]
 
 

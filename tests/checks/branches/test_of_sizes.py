@@ -7,6 +7,7 @@ import pytest
 from gradcheck.checks.branches.of_sizes import SizeBranches
 from tests.checks.build import context_of
 from tests.checks.conftest import Check
+from tests.from_text import case_of
 
 GRAPH = "dims: {n: 4, m: 3}, inputs: {x: 'randn(n, m)'}, graph: {y: x * x}, backward: {y: 'randn(n, m)'}"
 
@@ -48,3 +49,18 @@ def test_shapes_are_sizes(check: Check, condition: str) -> None:
         f"formulas: {{x: '2 * x * grad(y) * (1 + ({condition}))'}}}}"
     )
     assert case.status == "failed"
+
+
+def test_sizes_apart_are_looked_at_where_claims_choose() -> None:
+    """`roll(x, k % 2, 0)` is `roll(x, k, 0)` where n = k, and where k is 1."""
+    case = case_of("""
+        dims: {n: 5, k: 1}
+        inputs: {x: randn(n)}
+        graph: {y: "roll(x, k, 0) * x"}
+        backward: {y: randn(n)}
+        formulas: {x: "grad(y) * roll(x, k % 2, 0)"}
+    """)
+    found = [*SizeBranches(case).apart({"n": 5, "k": 1}, ())]
+    assert all(min(sizes.values()) > 1 and sizes["n"] % sizes["k"] and sizes["k"] % sizes["n"] for sizes in found)
+    assert {sizes["k"] % 2 for sizes in found} == {0, 1}
+    assert all(sizes["n"] == 5 for sizes in SizeBranches(case).apart({"n": 5, "k": 1}, ("n",)))
