@@ -24,7 +24,6 @@ from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.raised import raise_precision
 from gradcheck.facts import Fact, fact
-from gradcheck.language.trials import speaks_of_inner
 from gradcheck.oracles.numeric.audit import refuted
 from gradcheck.oracles.numeric.gradient import numeric_gradient
 
@@ -57,9 +56,10 @@ def contradict(context: Context) -> None:
 
 
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:
-    """Whether a formula gives another engine's gradient, made of that engine's gradients."""
+    """Whether a formula gives another engine's gradient, made of that engine's numbers: what is proved, or within
+    what rounding explains, passes whatever the reference says."""
     claim = claim_of(context.case, c)
-    if claim is None or not speaks_of_inner(context.case, claim.expr):
+    if claim is None:
         return False
     point = context.points.at(c.trial)
     engine = next(e for e in context.engines.all if e.name == name)
