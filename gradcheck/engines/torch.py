@@ -32,6 +32,20 @@ _DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_N
 _ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
 
+def _settings() -> tuple[torch.dtype, int, bool, bool]:
+    return (
+        torch.get_default_dtype(),
+        torch.get_num_threads(),
+        torch.is_grad_enabled(),
+        torch.is_warn_always_enabled(),
+    )
+
+
+def _of_session(dtype: np.dtype) -> tuple[torch.dtype, int, bool, bool]:
+    """What torch warns of belongs to each case, not to the first alone."""
+    return _DEFAULTS[dtype], 1, True, True
+
+
 def _settle(dtype: torch.dtype, threads: int, recording: bool, warning: bool) -> None:
     torch.set_default_dtype(dtype)
     torch.set_num_threads(threads)
@@ -51,15 +65,14 @@ class Torch(DefineByRun):
         self.device = device  # None for the CPU, which is the quickest to ask for
         self._spent: list[torch.Tensor] = []  # roots of the passes that have freed their graphs
 
-    @contextmanager
-    def session(self, dtype: np.dtype) -> Iterator[None]:
+    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """The case's dtype is torch's default, gradients are recorded, warnings given each time; all of it is restored
         afterwards."""
-        known = (
-            *(torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()),
-            torch.is_warn_always_enabled(),
-        )
-        mine = _DEFAULTS[dtype], 1, True, True  # what it warns of belongs to each case, not to the first alone
+        return self._settled(dtype)
+
+    @contextmanager
+    def _settled(self, dtype: np.dtype) -> Iterator[None]:
+        known, mine = _settings(), _of_session(dtype)
         self._spent = []
         if mine != known:
             _settle(*mine)
@@ -70,6 +83,10 @@ class Torch(DefineByRun):
             self._spent = []
             if mine != known:
                 _settle(*known)
+
+    def is_settled(self, dtype: np.dtype) -> bool:
+        """Whether all is as it is in a session, inside which another need not be begun."""
+        return _settings() == _of_session(dtype)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
         tensor = _tensor(array) if self.device is None else _tensor(array).to(self.device)

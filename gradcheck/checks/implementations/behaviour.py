@@ -147,17 +147,22 @@ def _asked(
     """What is wrong with an answer; None where nothing is, or the entry itself has none. In a manner of asking it is
     what the code answers otherwise; so it is at a kink, where the convention is its own."""
     subject, rounding = by
-    point = Point(question.problem, context.engines)
+    known = context.points.own
+    is_known = question.problem is known.problem
+    point = known if is_known else Point(question.problem, context.engines)
     is_judged = context.engines.reference is not engine
     if is_judged and (not point.want.states or point.want.error is not None):
         return None
     at_kink = any(c.status == "not_differentiable" and c.trial is None for c in context.found)
     is_again = len(question.problem.case.steps) > 1
     if at_kink or question.manner.is_other or is_again or any(c.blames_reference for c in context.found):
-        own = _one_by_one(engine, question.problem) if is_again else engine.evaluate(question.problem)
+        if is_again:
+            own = _one_by_one(engine, question.problem)
+        else:
+            own = known.evaluation(engine) if is_known else engine.evaluate(question.problem)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
-    elif question.name in SUBSETS and point.want.states and context.points.own.evaluation(engine).states:
-        own = _of_subset(context.points.own.evaluation(engine), point.want)
+    elif question.name in SUBSETS and point.want.states and known.evaluation(engine).states:
+        own = _of_subset(known.evaluation(engine), point.want)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
     engine.record.changed.clear()
     got = engine.asked(question.manner, question.problem, question.in_between)

@@ -43,7 +43,8 @@ def hold_together(claims: Sequence[OwnGradient]) -> bool:
     """Whether differences say the same as all these gradients of one point, where all inputs move together: at random,
     and, where numbers are equal, along ones, since what is right for each of two may add up to too much. False where
     they do not tell, for a kink or because one gradient is lost beside another."""
-    at_random = [(claim, generator_of(claim, "together").standard_normal(claim.array.shape)) for claim in claims]
+    generator = generator_of(claims[0], "together")
+    at_random = [(claim, generator.standard_normal(claim.array.shape)) for claim in claims]
     along_ones = [(claim, np.ones(way.shape)) for claim, way in at_random]
     for moves in (at_random, along_ones) if _some_equal(claims) else (at_random,):
         sizes = [float(np.sum(np.abs(claim.values * way))) for claim, way in moves if claim.values is not None]

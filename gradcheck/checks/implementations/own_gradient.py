@@ -75,8 +75,11 @@ def slope_along(
     weights = {root: wide(g).conj() for root, g in seeds.items() if g is not None}
 
     def share(t: float) -> tuple[np.ndarray, float]:
-        moved = {name: np.asarray(array + t * way).astype(dtype) for name, array, way, dtype in wanted}
-        values = engine.values_alone(replace(problem, inputs={**problem.inputs, **moved}))
+        if t:
+            moved = {name: np.asarray(array + t * way).astype(dtype) for name, array, way, dtype in wanted}
+            values = engine.values_alone(replace(problem, inputs={**problem.inputs, **moved}))
+        else:
+            values = claim.point.evaluation(engine).states[0].values
         if not values:
             raise GradcheckError("it raises near by")
         return np.concatenate([(wide(values[root]) * g).ravel() for root, g in weights.items()]).real, t

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation.precisions import BITS, REAL
 from gradcheck.engines.implementation.raised import CodeError
 from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.host import Host
 
 
 class CodeRun(GraphRun):
@@ -42,7 +44,8 @@ class CodeRun(GraphRun):
             if found is None or not isinstance(found, (int, float, complex, np.ndarray, np.generic)):
                 raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
             found = torch.as_tensor(found)
-        if any(_memory(found) == _memory(one) != 0 for one in operands):
+        here = _memory(found)
+        if here and any(_memory(one) == here for one in operands):
             self.engine.record.aliases = True
         if any(found is one for one in operands):
             found = found.view_as(found)
@@ -50,7 +53,7 @@ class CodeRun(GraphRun):
 
     def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
         """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
-        wanted = self.engine.host.dtype(self.problem.dtype.name)
+        wanted = _dtype_of(self.engine.host, self.problem.dtype)
         wide, case = REAL.get(found.dtype, found.dtype), REAL.get(wanted, wanted)
         if wide not in BITS or wide == case:
             return found
@@ -71,6 +74,12 @@ class CodeRun(GraphRun):
             if now.shape != known.shape or now.tobytes() != np.ascontiguousarray(known).tobytes():
                 found[name] = now.copy()
         return found
+
+
+@cache
+def _dtype_of(host: Host, dtype: np.dtype) -> Any:
+    """Remembered, since NumPy spells a dtype's name anew each time."""
+    return host.dtype(dtype.name)
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -55,14 +55,18 @@ class Implementation(Torch):
         self._leaves: list[torch.Tensor] = []
         self._given: list[Any] = []  # what it was called with last
 
-    @contextmanager
-    def session(self, dtype: np.dtype) -> Iterator[None]:
+    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """torch's, in which what the code prints is kept, and what it leaves behind is put back: once, where one is
         inside another."""
-        if self._is_open:
-            with super().session(dtype):
-                yield
-            return
+        if not self._is_open:
+            return self._opened(dtype)
+        if self.is_settled(dtype):
+            self._spent = []
+            return nullcontext()
+        return super().session(dtype)
+
+    @contextmanager
+    def _opened(self, dtype: np.dtype) -> Iterator[None]:
         self._is_open = True
         try:
             with put_back(), all_printed(self.output), super().session(dtype):
@@ -182,7 +186,8 @@ class Implementation(Torch):
                 run.run_graph()
             except GradcheckError:
                 return {}
-            return {name: np.array(array) for name, array in run.values.items()}
+            given = {**problem.inputs, **problem.constants}
+            return {name: a if a is given.get(name) else np.array(a) for name, a in run.values.items()}
 
     def rough(self, problem: Problem, seed: int) -> Evaluation:
         """The evaluation where torch rounds otherwise."""
@@ -235,7 +240,10 @@ class Implementation(Torch):
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
         """What the code is called with, in order. Raises CodeError."""
         try:
-            return [evaluate(claim.expr, names, self.host) for claim in self.binding.positional]
+            return [
+                names[claim.text] if claim.text in names else evaluate(claim.expr, names, self.host)
+                for claim in self.binding.positional
+            ]
         except GradcheckError as error:
             raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
 
@@ -274,4 +282,4 @@ def _is_once_differentiable(node: Any) -> bool:
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
+    return torch.equal(one, other) or torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))

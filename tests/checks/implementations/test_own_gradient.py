@@ -48,7 +48,7 @@ def test_a_scale_spares_steps(claims: list[OwnGradient], monkeypatch: Any) -> No
     exact = claim.slope(np.array([1.0, 0.0]))
     asked.clear()
     near = claim.slope(np.array([1.0, 0.0]), scale=1e6)
-    assert len(asked) == 5
+    assert len(asked) == 4  # at rest it is known
     assert exact is not None
     assert near is not None
     assert abs(exact.value - near.value) <= 1e-5
