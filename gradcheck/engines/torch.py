@@ -84,7 +84,7 @@ class Torch(DefineByRun):
             if mine != known:
                 _settle(*known)
 
-    def is_settled(self, dtype: np.dtype) -> bool:
+    def _is_settled(self, dtype: np.dtype) -> bool:
         """Whether all is as it is in a session, inside which another need not be begun."""
         return _settings() == _of_session(dtype)
 

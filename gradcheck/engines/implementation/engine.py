@@ -60,7 +60,7 @@ class Implementation(Torch):
         inside another."""
         if not self._is_open:
             return self._opened(dtype)
-        if self.is_settled(dtype):
+        if self._is_settled(dtype):
             self._spent = []
             return nullcontext()
         return super().session(dtype)
