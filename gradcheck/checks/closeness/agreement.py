@@ -76,6 +76,8 @@ def blames(verdict: Fact, name: str | Fact) -> bool:
         return bool(verdict["want"] == name)
     if verdict.kind == "wrong_together":
         return name in verdict["wrong"]
+    if verdict.kind == "outside_subgradients":
+        return bool(verdict["name"] == name)
     return verdict.kind == "stands_alone" and bool(verdict["wrong"] == name)
 
 

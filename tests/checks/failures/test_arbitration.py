@@ -111,3 +111,22 @@ def test_however_many_gradients_torch_is_wrong_about(check: Check) -> None:
     )
     assert found.status == "passed"
     assert found.wrong_references == ("torch",)
+
+
+@pytest.mark.parametrize(
+    ("graph", "formula", "status"),
+    [
+        (
+            "h: x * sigmoid(x), p: selu(h), y: hardsigmoid(p)",
+            "grad(h) * sigmoid(x) * (1 + x * (1 - sigmoid(x)))",
+            "passed",
+        ),
+        ("h: sigmoid(x), p: hardsigmoid(h), y: p ** 2", "grad(h) * (1 - h) * h", "passed"),
+        ("h: sigmoid(x), p: hardsigmoid(h), y: p ** 2", "grad(h) * (1 - h) * h * 1.0000001", "failed"),
+    ],
+    ids=["at a kink", "where nobody can tell", "a wrong formula"],
+)
+def test_where_torch_is_wrong_at_numbers_that_nobody_chose(check: Check, graph: str, formula: str, status: str) -> None:
+    """Outside of the subgradients by as much, or by as much as elsewhere where differences say nothing."""
+    text = f"dims: {{n: 2}}, inputs: {{x: randn(n)}}, graph: {{{graph}}}, backward: {{y: randn_like(y)}}"
+    assert check(f"{{{text}, formulas: {{x: {formula}}}}}").status == status
