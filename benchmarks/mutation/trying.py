@@ -173,4 +173,4 @@ def _by_tests(change: Change, tests: list[str]) -> str:
     first = First()
     os.chdir(ROOT)
     code = pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *tests], plugins=[first])
-    return first.name or ("" if code == 0 else f"pytest ends with {code}")
+    return first.name or ("" if code in (0, pytest.ExitCode.NO_TESTS_COLLECTED) else f"pytest ends with {code}")

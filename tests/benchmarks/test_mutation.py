@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.mutation import Outcome, drawn, equivalents
-from benchmarks.mutation.changes import changes
+from benchmarks.mutation import BY_FAMILY, OF_TRAITS, QUICK, TESTS, Outcome, drawn, equivalents
+from benchmarks.mutation.changes import ROOT, changes
 from benchmarks.mutation.trying import cases_through
 
 listing: Any = import_module("benchmarks.mutation.changes")
@@ -44,6 +44,14 @@ def test_what_is_computed_with_is_changed(file: Path) -> None:
         ["True becomes False", "2.5 becomes 5.0", "and becomes or", "Lt becomes LtE", "2 becomes 3", "Not is left out",
          "Add becomes Sub", "Mult becomes Div", "USub is left out", "3 becomes 4"]
     )  # fmt: skip
+
+
+def test_the_tests_that_are_asked_are_there() -> None:
+    """One that is not ends pytest with an error, which would count as noticed."""
+    for test in (*QUICK, *TESTS, *OF_TRAITS, *(f"tests/autograd/{test}" for test in BY_FAMILY)):
+        path, _, name = test.partition("::")
+        assert (ROOT / path).exists(), test
+        assert not name or f"def {name}(" in (ROOT / path).read_text(), test
 
 
 def test_each_change_is_one_and_no_other(file: Path) -> None:
