@@ -94,7 +94,8 @@ def _move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], An
         {}(randn(4, 3), None, None, training=True);
         {}(randn(4, 3), detach(zeros(3)), detach(ones(3)), randn(3), randn(3), True);
         {}(randn(4, 3), detach(randn(3)), detach(rand(3)), randn(3), randn(3));
-        {}(randn(2, 3, 2, 2), None, None, randn(3), None, True, 0.1, 0.01)
+        {}(randn(2, 3, 2, 2), None, None, randn(3), None, True, 0.1, 0.01);
+        {}(randn(4, 3), detach(randn(3)), detach(rand(3) + 1), eps=0.0)
     """,
 )
 def batch_norm(

@@ -108,16 +108,18 @@ class Api:
 
     def _otherwise(self, tensor: Any) -> np.ndarray | None:
         """By what gives numbers after another has raised; else by what it is without a gradient, as torch wants it."""
+        array = self._by_whatever_does(tensor)
+        detach = method_of(tensor, dialects.DETACHING) if array is None else None
+        return array if detach is None else self._by_whatever_does(detach())
+
+    def _by_whatever_does(self, tensor: Any) -> np.ndarray | None:
         for name in (*dialects.VALUES, *dialects.VALUE_METHODS):
             with suppress(*ANYTHING):
                 for candidate in candidates(tensor, (name,), ()):
                     array = self._plain(candidate)
                     if array is not None:
                         return array
-        array = self._plain(tensor) if hasattr(tensor, "__array__") else None
-        detach = method_of(tensor, dialects.DETACHING) if array is None else None
-        detached = detach() if detach is not None else tensor
-        return array if detached is tensor else self._otherwise(detached)
+        return self._plain(tensor) if hasattr(tensor, "__array__") else None
 
     def _plain(self, value: Any) -> np.ndarray | None:
         """A number, an array or a list of them as an array; None for anything else."""

@@ -152,3 +152,22 @@ def test_what_a_gradient_was_before_is_copied_whatever_array_it_is() -> None:
     api.set_gradient(made, np.array([2.0, 3.0]), False)
     assert type(made.grad) is Theirs
     assert made.grad.numbers.tolist() == [2, 3]
+
+
+def test_what_never_gives_its_values_is_detached_once() -> None:
+    """As a lazy library's, whose detached tensors are new ones."""
+
+    class Lazy(Plain):
+        detached = 0
+
+        def detach(self) -> Lazy:
+            Lazy.detached += 1
+            other = Lazy(0)
+            other.data = object()
+            return other
+
+    api, tensor = api_of(Lazy, "Lazy"), Lazy(0)
+    tensor.data = object()
+    with pytest.raises(Unsupported):
+        api.read(tensor)
+    assert Lazy.detached == 1
