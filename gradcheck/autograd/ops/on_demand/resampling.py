@@ -156,7 +156,7 @@ def _resampled(input: Any, sizes: tuple[list[int], list[float]], mode: str, alig
         {}(randn(1, 1, 3, 4), (5, 6), mode='bicubic'); {}(randn(1, 1, 4, 5), (2, 3), mode='area');
         {}(randn(1, 1, 2, 3, 2), (3, 2, 4), mode='trilinear'); {}(randn(1, 2, 5), 3, mode='nearest-exact');
         {}(randn(1, 1, 6, 5), (2, 3), mode='bilinear', antialias=True);
-        {}(randn(1, 1, 2, 3, 2), (3, 2, 4), mode='nearest-exact')
+        {}(randn(1, 1, 2, 3, 2), (3, 4, 3), mode='nearest-exact')
     """,
 )
 def interpolate(
