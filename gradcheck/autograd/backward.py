@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.fast import pull as pull_shortly
+from gradcheck.autograd.letting_go import references
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.node import N, Node, nodes
 from gradcheck.autograd.pullback import Share, pull_nodes
@@ -172,16 +172,12 @@ def sweep(
     return found
 
 
-#: How many refer to an object; where that is not counted, no number that means anything.
-_references = getattr(sys, "getrefcount", lambda _: -1)
-
-
 def _of_one_holder() -> int:
-    """What `_references` counts of an array that a dictionary and a local name hold: versions of Python differ in
+    """What `references` counts of an array that a dictionary and a local name hold: versions of Python differ in
     whether handing it over counts."""
     sums: dict[int, Any] = {0: np.zeros(1)}
     total = sums[0]
-    return max(_references(total), 0)
+    return max(references(total), 0)
 
 
 _ALONE = _of_one_holder()
@@ -216,7 +212,7 @@ class _Arrivals:
             return
         sums = self._sums
         total = sums[node]
-        if type(total) is np.ndarray and total.base is None and _references(total) == _ALONE:
+        if type(total) is np.ndarray and total.base is None and references(total) == _ALONE:
             total += share
         else:
             sums[node] = total + share

@@ -25,7 +25,7 @@ LARGE = 1 << 16
 #: So many nodes are looked at, one more for so many elements of the result, and no more than so many.
 _LEAST, _ELEMENTS, _MOST = 3, 1 << 16, 64
 #: How many refer to an object; where that is not counted, no number that means anything.
-_references = getattr(sys, "getrefcount", lambda _: -1)
+references = getattr(sys, "getrefcount", lambda _: -1)
 #: By what is known of a call: whether a rule reads the result, and which of the op's nodes rules read.
 _READ: dict[Any, tuple[bool, frozenset[int]]] = {}
 _MOST_CALLS = 1000
@@ -85,7 +85,7 @@ def _may_go(node: Any) -> bool:
 
 def _unheld(found: list[Any], held: dict[Any, int]) -> list[int]:
     """How many refer to each beside those that were counted."""
-    return [_references(node) - held[node] for node in found]
+    return [references(node) - held[node] for node in found]
 
 
 def _by_nobody() -> int:

@@ -15,6 +15,16 @@ from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
 
 
+def of_a_square(formula: str) -> Problem:
+    return problem_of(f"""
+        dims: {{n: 4}}
+        inputs: {{x: randn(n)}}
+        graph: {{y: x * x}}
+        backward: {{y: randn(n)}}
+        formulas: {{x: "{formula}"}}
+    """)
+
+
 def found(problem: Problem, op: str, side: int, along: bool = False) -> Problem | None:
     gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
     sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
@@ -38,13 +48,7 @@ def found(problem: Problem, op: str, side: int, along: bool = False) -> Problem 
     ],
 )
 def test_thresholds_are_crossed(formula: str, op: str, side: int, holds: object) -> None:
-    problem = problem_of(f"""
-        dims: {{n: 4}}
-        inputs: {{x: randn(n)}}
-        graph: {{y: x * x}}
-        backward: {{y: randn(n)}}
-        formulas: {{x: "{formula}"}}
-    """)
+    problem = of_a_square(formula)
     other = found(problem, op, side)
     assert other is not None
     assert callable(holds)
@@ -73,13 +77,7 @@ NO_SLOPE = [
 def test_what_no_slope_leads_to_is_found_along_a_path() -> None:
     missed = []
     for condition, op, side, holds in NO_SLOPE:
-        problem = problem_of(f"""
-            dims: {{n: 4}}
-            inputs: {{x: randn(n)}}
-            graph: {{y: x * x}}
-            backward: {{y: randn(n)}}
-            formulas: {{x: "where({condition}, x, 2 * x) * grad(y)"}}
-        """)
+        problem = of_a_square(f"where({condition}, x, 2 * x) * grad(y)")
         other = found(problem, op, side, along=True)
         if other is None or (holds is not None and not np.any(holds(other.inputs["x"]))):
             missed.append(condition)
