@@ -16,7 +16,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw, graph_values
@@ -49,6 +49,7 @@ class SizeBranches:
         self.case, self.words = case, symbolic_sizes(case)
         self.nodes = choosing(claimed_in(case), {*self.words}) if self.words else []
         self._shapes = Shapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
+        self._asked = self._asked_for()
         self._seen: set[tuple[int, Any]] = set()
 
     def see(self, sizes: Sizes) -> bool:
@@ -65,7 +66,8 @@ class SizeBranches:
         return list(kinds.values())
 
     def unseen(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
-        """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay."""
+        """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay, and
+        those that nothing asks for."""
         for sizes in self._candidates(own, held) if self.nodes else ():
             if self._outcomes(sizes) - self._seen:
                 yield sizes
@@ -78,6 +80,11 @@ class SizeBranches:
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
+
+    def _asked_for(self) -> set[str]:
+        """The words that what comes out may depend on."""
+        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
+        return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
 
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
         return outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
@@ -92,7 +99,10 @@ class SizeBranches:
         listed = sorted({*_PLAIN, *(size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v))})
         stated = {} if self.case.generalize is None else self.case.generalize.dims
         choices = [
-            [own[word]] if word in held else _within(listed, *stated.get(word, (1, max(listed)))) for word in self.words
+            _within(listed, *stated.get(word, (1, max(listed))))
+            if word in self._asked and word not in held
+            else [own[word]]
+            for word in self.words
         ]
         total = int(np.prod([len(choice) for choice in choices], dtype=float))
         if total <= _MOST:
@@ -175,6 +185,10 @@ class Shapes:
             sizes = {**own, **{word: own[word] + by for word in self._words}}
             there, here = _shapes_at(case, sizes), self._at(sizes)
             self._base = {n: s for n, s in self._base.items() if n not in there or np.array_equal(there[n], here[n])}
+
+    def depend_on(self, word: str, names: Collection[str]) -> bool:
+        """Whether the shape of one of these tensors does, or is not known."""
+        return any(self._slopes[word][n].any() if n in self._slopes[word] else n not in self._words for n in names)
 
     def at(self, sizes: Sizes) -> dict[str, np.ndarray]:
         """A tensor of zeros, which takes no room, for each name."""

@@ -24,8 +24,17 @@ def test_the_smallest_sizes_at_which_something_else_comes_out() -> None:
     found = branches("(1 + (n == 6))")
     assert found.see({"n": 4, "m": 3})
     assert not found.see({"n": 5, "m": 3})
-    assert next(found.unseen({"n": 4, "m": 3}, ())) == {"n": 6, "m": 1}
+    assert next(found.unseen({"n": 4, "m": 3}, ())) == {"n": 6, "m": 3}  # of m nothing asks
     assert next(found.unseen({"n": 4, "m": 3}, ("m",))) == {"n": 6, "m": 3}
+
+
+@pytest.mark.parametrize(("factor", "asked"), [("(n == 6)", {"n"}), ("(x.shape[1] > 5)", {"n", "m"}), ("n", set())])
+def test_words_that_nothing_asks_for_stay(factor: str, asked: set[str]) -> None:
+    """Of x, whose shape is asked for, both are."""
+    own = {"n": 4, "m": 3}
+    listed = list(branches(f"(1 + {factor})").unseen(own, ()))
+    assert {word for sizes in listed for word in own if sizes[word] != own[word]} <= asked
+    assert bool(listed) is bool(asked)
 
 
 @pytest.mark.parametrize(
