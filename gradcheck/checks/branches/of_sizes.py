@@ -1,5 +1,5 @@
 """Branches of sizes: what a claim compares, rounds or chooses among that is made of sizes alone, `n == m + 1`, `n % 3`,
-`min(n, 7)`, `x.shape[0] > 9`; and sizes at which it comes out as it has not yet.
+`min(n, 7)`, `x.shape[0] > 9`, or divides by, `n - 7`; and sizes at which it comes out as it has not yet.
 
 Found by looking at many sizes, the smallest first: no size that is written beside them is passed over, nor those next
 to it.
@@ -39,6 +39,8 @@ _SMOOTH = frozenset(
 )
 
 
+#: Ops that are undefined where this one of their arguments is 0, or less.
+_PARTIAL = {"div": 1, "reciprocal": 0, "sqrt": 0, "rsqrt": 0, "pow": 0, "log": 0, "log2": 0, "log10": 0}
 _OF_TWO = frozenset(("max", "min", "maximum", "minimum"))
 
 
@@ -47,7 +49,9 @@ class SizeBranches:
 
     def __init__(self, case: Case) -> None:
         self.case, self.words = case, symbolic_sizes(case)
-        self.nodes = choosing(claimed_in(case), {*self.words}) if self.words else []
+        claimed, words = claimed_in(case) if self.words else [], {*self.words}
+        self._choices = choosing(claimed, words)
+        self.nodes = [*self._choices, *vanishing(claimed, words)]
         self._shapes = Shapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
         self._asked = self._asked_for()
         self._seen: set[tuple[int, Any]] = set()
@@ -76,7 +80,7 @@ class SizeBranches:
         """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
         they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
         stated = {} if self.case.generalize is None else self.case.generalize.dims
-        for listed in _APART if self.nodes else ():
+        for listed in _APART if self._choices else ():
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
@@ -129,21 +133,45 @@ def claimed_in(case: Case) -> list[Expr]:
 def choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
     """The parts that are made of sizes, shapes and these words alone and choose among them, or are made of parts that
     do."""
-    static: dict[int, bool] = {}
     chooses: dict[int, bool] = {}
     found: dict[Expr, None] = {}
+    for node, is_static in _parts(exprs, words):
+        is_choice = isinstance(node, Call) and node.op not in _SMOOTH
+        chooses[id(node)] = not isinstance(node, Attribute) and (
+            is_choice or any(chooses[id(child)] for child in node.children)
+        )
+        if is_static and chooses[id(node)] and isinstance(node, Call) and _varies(node, words):
+            found[node] = None
+    return list(found)
+
+
+def vanishing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+    """Whether what is made of sizes alone and divided by, or put into what is defined for some numbers only, is 0 or
+    less: `n - 7`."""
+    static: dict[int, bool] = {}
+    found: dict[Expr, None] = {}
+    for node, is_static in _parts(exprs, words):
+        static[id(node)] = is_static
+        place = _PARTIAL.get(node.op) if isinstance(node, Call) else None
+        if isinstance(node, Call) and place is not None and place < len(node.args):
+            part = node.args[place]
+            if static[id(part)] and _varies(part, words) and any(_subtracts(below) for below in part.walk()):
+                found |= dict.fromkeys(Call(op, (part, Literal(0))) for op in ("eq", "lt"))
+    return list(found)
+
+
+def _parts(exprs: Sequence[Expr], words: Collection[str]) -> Iterator[tuple[Expr, bool]]:
+    """Every part, those below it first, and whether it is made of sizes, shapes and these words alone."""
+    static: dict[int, bool] = {}
     for expr in exprs:
         for node in postorder(expr):
-            below = node.children
             is_leaf = isinstance(node, (Literal, Attribute)) or (isinstance(node, Name) and node.name in words)
-            static[id(node)] = is_leaf or (bool(below) and all(static[id(child)] for child in below))
-            is_choice = isinstance(node, Call) and node.op not in _SMOOTH
-            chooses[id(node)] = not isinstance(node, Attribute) and (
-                is_choice or any(chooses[id(child)] for child in below)
-            )
-            if static[id(node)] and chooses[id(node)] and isinstance(node, Call) and _varies(node, words):
-                found[node] = None
-    return list(found)
+            static[id(node)] = is_leaf or (bool(node.children) and all(static[id(child)] for child in node.children))
+            yield node, static[id(node)]
+
+
+def _subtracts(node: Expr) -> bool:
+    return isinstance(node, Call) and node.op in ("sub", "neg")
 
 
 def _varies(node: Expr, words: Collection[str]) -> bool:

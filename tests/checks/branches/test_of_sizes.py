@@ -73,3 +73,25 @@ def test_sizes_apart_are_looked_at_where_claims_choose() -> None:
     assert all(min(sizes.values()) > 1 and sizes["n"] % sizes["k"] and sizes["k"] % sizes["n"] for sizes in found)
     assert {sizes["k"] % 2 for sizes in found} == {0, 1}
     assert all(sizes["n"] == 5 for sizes in SizeBranches(case).apart({"n": 5, "k": 1}, ("n",)))
+
+
+def test_sizes_at_which_the_graph_is_undefined_show_nothing(check: Check) -> None:
+    """The variance of one number is none: that the smaller size came up there leaves 2 and 3 to be looked at."""
+    case = check("""
+        dims: {n: 5}
+        inputs: {x: randn(n)}
+        graph: {y: x.var()}
+        backward: {y: "randn(())"}
+        formulas: {x: "grad(y) * 2 * (x - x.mean()) / max(n - 1, 3)"}
+        """)
+    assert case.status == "failed"
+    suggested = [d.formula for c in case.comparisons for d in c.diagnoses if d.edit]
+    assert not suggested  # `x.mean(dim=0)`, which is right for more than 3, is none
+
+
+@pytest.mark.parametrize("wrong", ["1 / (m - 7)", "log(n - 3)", "1 / (n - m - 4)", "sqrt(11 - n)"])
+def test_where_a_formula_is_undefined_for_some_sizes_is_told(check: Check, wrong: str) -> None:
+    case = check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) + 0 * {wrong}'}}}}")
+    told = {note.kind for c in case.comparisons for note in c.notes}
+    assert case.status == "passed"
+    assert "undefined_at" in told
