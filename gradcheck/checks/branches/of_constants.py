@@ -36,10 +36,13 @@ class ConstantBranches:
         nodes = choosing(claimed_in(self.case), {*self.words, *drawn}) if drawn else []
         self.nodes = [node for node in nodes if not drawn.isdisjoint(free_names(node))]
         self._seen: set[tuple[int, Any]] = set()
+        self._silent: set[tuple[int, Any]] = set()
 
-    def see(self, problem: Problem) -> None:
-        """Note what comes out there."""
-        self._seen |= self._outcomes(problem)
+    def see(self, problem: Problem, tells: bool = True) -> None:
+        """Note what comes out there; where all gradients are 0, which may be for what comes out, the second time."""
+        found = self._outcomes(problem)
+        self._seen |= found if tells else found & self._silent
+        self._silent |= found
 
     def unseen(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
         """Problems at which something comes out that was not seen until then."""

@@ -207,8 +207,8 @@ class _Elsewhere:
 
             for problem in branches.unseen([p.problem for p in self.points.trials], drawn):
                 point = made[id(problem)]
-                if is_telling(point) and self._add(point, self._at, of_trials=True):
-                    branches.see(problem)
+                if self._add(point, self._at, of_trials=True):
+                    branches.see(problem, is_telling(point))
                 if self.count - before >= _MOST_SIZES:
                     break
         return self.count - before
