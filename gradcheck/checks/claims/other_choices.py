@@ -9,6 +9,7 @@ from itertools import islice, product
 
 from gradcheck.checks.branches.of_constants import ConstantBranches
 from gradcheck.checks.branches.of_sizes import SizeBranches
+from gradcheck.checks.hopeless_points import inside
 from gradcheck.checks.points import Point, Points, is_telling
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
@@ -90,12 +91,17 @@ class OtherChoices:
         return [point.problem.sizes for point in (self.points.own, *self.points.trials)]
 
     def _see(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
-        if any(self._tells(sizes, attempt) for attempt in (1, 3, 5)):  # of ordinary numbers
+        if any(self._tells(sizes, attempt) for attempt in (1, 3, 5)) or self._tells_inside(sizes):
             branches.see(sizes)
 
     def _tells(self, sizes: Mapping[str, int], attempt: int) -> bool:
-        """Whether a trial at these sizes says something, and its gradients are not 0."""
+        """Whether a trial of ordinary numbers at these sizes says something, and its gradients are not 0."""
         point = self.points.sized(sizes, self._count + 1, attempt)
+        return self._looked_at(point) and point is not None and is_telling(point)
+
+    def _tells_inside(self, sizes: Mapping[str, int]) -> bool:
+        """The same of numbers in the graph's domain."""
+        point = inside(self.points, sizes, self._count + 1)
         return self._looked_at(point) and point is not None and is_telling(point)
 
     def _looked_at(self, point: Point | None) -> bool:

@@ -16,7 +16,7 @@ from gradcheck.checks.claims.formulas import check_formula, check_formulas, chec
 from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
+from gradcheck.checks.hopeless_points import hopeless, inside, is_finite, says_something
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
@@ -89,12 +89,11 @@ class _Elsewhere:
     def run(self) -> None:
         """Every trial; other incoming gradients; the literals moved; the other sides of branches."""
         numbers = trials(self.case, self.context.options.trials)
-        for number in numbers:
-            self._trial(number)
+        outside = [self._trial(number) for number in numbers]
         self.count = len(numbers)
-        others = 0
+        others = sum(map(self._inside, filter(None, outside)))
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = self._choices() + self._incoming() + self._literals() + self._branches()
+            others += self._choices() + self._incoming() + self._literals() + self._branches()
             others += self._structures() if self.is_thorough else 0
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
@@ -109,16 +108,20 @@ class _Elsewhere:
         owners = {*self.case.graph, *steps, c.formula}
         return list({n["where"] or n: n for n in self.unvisited if n["owner"] in owners}.values())
 
-    def _trial(self, number: int) -> None:
-        """One trial, drawn again until it says something; or why it does not."""
+    def _trial(self, number: int) -> Mapping[str, int] | None:
+        """One trial, drawn again until it says something; or why it does not. The sizes at which numbers were outside
+        of the graph's domain, if no other was found at which none is."""
         found: list[Comparison] = []
+        outside: list[Point] = []
         before = [one.refuted for one in self.wrong]
 
         def accept(point: Point) -> Fact | None:
             why = unusable(point)
             drawn = point.problem.drawn
-            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not is_finite(point):
-                why = fact("not_finite_here")
+            if why is None and not is_finite(point):
+                outside.append(point)
+                if spread_of(drawn.trial, drawn.attempt) != "ordinary":
+                    why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
                 empty = any(says_nothing(c) for c in found if c.what.is_general)
@@ -135,6 +138,12 @@ class _Elsewhere:
         else:
             self.found += found
             self.accepted.append(point.problem.sizes)
+        is_outside = bool(outside) and (isinstance(point, Fact) or outside[-1] is point)
+        return outside[0].problem.sizes if is_outside else None
+
+    def _inside(self, sizes: Mapping[str, int]) -> bool:
+        """A trial of numbers in the graph's domain."""
+        return self._add(inside(self.points, sizes, self.count + 1), self._at, of_trials=True)
 
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
