@@ -18,12 +18,14 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import explained
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.agreement import Answer, blames
+from gradcheck.checks.closeness.rounding import at_most
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.borne_out import bears_out
 from gradcheck.checks.failures.by_right_gradients import right_by_another
 from gradcheck.checks.failures.disputes import FILE, FORMULA, Dispute, disputed
 from gradcheck.checks.failures.one_sided import at_a_kink
 from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.wrong_ops import WrongOps
 from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, WrongOperation
@@ -72,6 +74,7 @@ class _Arbitration:
     point: Point
     _budget: Budget
     _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
+    _wrong_ops: WrongOps | None = None
 
     def run(self) -> None:
         """Each failure in turn, as far as the budget goes; what is left has no verdict."""
@@ -114,7 +117,19 @@ class _Arbitration:
         about_reference = right_by_another(self.context, self.point, c)
         if about_reference is not None:
             return replace(c, status="passed", verdict=about_reference)
-        return self._against_reference(dispute, judged, oracle) if oracle is not None else judged
+        heard = self._against_reference(dispute, judged, oracle) if oracle is not None else judged
+        return self._by_ops_alone(heard, slack) if heard.status == "failed" and c.operation is None else heard
+
+    def _by_ops_alone(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
+        """No failure where the reference alone differs, by ops that it has wrong alone."""
+        reference = self.context.engines.reference.name
+        if c.verdict is not None and c.verdict.kind != "oracle_cannot_tell" and not blames(c.verdict, reference):
+            return c
+        if self._wrong_ops is None:
+            self._wrong_ops = WrongOps(self.point, self.context.options.tolerance, self._again)
+        explained = None if slack is None else at_most(slack, self.point.conditioning.limit)
+        verdict = self._wrong_ops.verdict(c, explained)
+        return c if verdict is None else replace(c, status="passed", verdict=verdict)
 
     def _against_reference(self, dispute: Dispute, c: Comparison, oracle: NumericGradient) -> Comparison:
         """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody

@@ -14,6 +14,9 @@ from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, eps
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 
+#: Of two that differ by so large a part of the larger one no digit is the same.
+_NO_DIGIT = 0.1
+
 FORMULA, FILE = fact("the_formula"), fact("the_file")
 
 
@@ -60,11 +63,13 @@ class Dispute:
 
     @property
     def is_of_roundings(self) -> bool:
-        """Whether the two differ by no more than a few roundings of what stands in the tensor beside these elements."""
-        c = self.comparison
+        """Whether the two have no digit in common, and differ by no more than a few roundings of what stands in the
+        tensor beside these elements: what is left of terms that cancel."""
+        c, got, want = self.comparison, self.got[self.indices], self.want[self.indices]
         dtype = np.dtype(np.float64) if c.want_array is None else c.want_array.dtype
         room = min(ROUNDINGS * epsilon(dtype), base(dtype).rtol) * largest_finite(self.want)
-        return bool(np.all(np.abs(self.got - self.want)[self.indices] <= room))
+        gap = np.abs(got - want)
+        return bool(np.all((gap <= room) & (gap >= _NO_DIGIT * np.maximum(np.abs(got), np.abs(want)))))
 
     def off_by_rounding(self, verdict: Fact) -> Comparison:
         """The comparison, passed: its reference is off by rounding alone, and who says so is in the `verdict`."""
