@@ -52,6 +52,9 @@ WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
 #: It is off as elsewhere by so many times as much at most, relative to its elements.
 _AS_MUCH = 2.0
 
+#: Verdicts that nobody alone is wrong by.
+_OPEN = frozenset(("oracle_cannot_tell", "all_differ"))
+
 #: The families of ops that are computed by factorizing matrices.
 _ALGORITHMS = frozenset(("inverse_solve", "determinants", "factorizations"))
 
@@ -110,6 +113,8 @@ class _Arbitration:
             kinked = at_a_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
             if kinked is not None:
                 return self._against_reference(dispute, kinked, oracle) if oracle is not None else kinked
+            if np.any(estimate.kinked) and not np.all(estimate.kinked):  # there each has a subgradient; elsewhere not
+                dispute, estimate = dispute.where(~estimate.kinked), estimate.where(~estimate.kinked)
         others = list(self._others(dispute)) if c.operation is None else []
         if estimate is not None:
             others.append(Answer(estimate.method, estimate.value, estimate.error, independent=True))
@@ -123,7 +128,7 @@ class _Arbitration:
     def _by_ops_alone(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
         """No failure where the reference alone differs, by ops that it has wrong alone."""
         reference = self.context.engines.reference.name
-        if c.verdict is not None and c.verdict.kind != "oracle_cannot_tell" and not blames(c.verdict, reference):
+        if c.verdict is not None and c.verdict.kind not in _OPEN and not blames(c.verdict, reference):
             return c
         if self._wrong_ops is None:
             self._wrong_ops = WrongOps(self.point, self.context.options.tolerance, self._again)

@@ -61,6 +61,10 @@ class Dispute:
             left = self.indices[~(gap <= allowed)]
         return replace(self, indices=left) if left.size else self
 
+    def where(self, chosen: np.ndarray) -> Dispute:
+        """The same at these of its elements."""
+        return replace(self, indices=self.indices[chosen])
+
     @property
     def is_of_roundings(self) -> bool:
         """Whether the two have no digit in common, and differ by no more than a few roundings of what stands in the
