@@ -32,7 +32,7 @@ class WrongOps:
 
     def __init__(self, point: Point, run: StatedTolerance | None, judge: Callable[[Comparison], Comparison]) -> None:
         self._point, self._run, self._judge = point, run, judge
-        self._found = cache(self._look)
+        self._found: dict[str, list[Comparison]] = {}
         self._evaluated = cache(self._evaluate)
 
     def verdict(self, c: Comparison, slack: np.ndarray | None) -> Fact | None:
@@ -41,7 +41,9 @@ class WrongOps:
         engine = next((e for e in self._point.engines.tested if e.name == c.engine), None)
         if engine is None or c.what is not ClaimKind.GRADIENT or c.reference != self._point.engines.reference.name:
             return None
-        found = self._found(engine)
+        if engine.name not in self._found:
+            self._found[engine.name] = self._look(engine)
+        found = self._found[engine.name]
         if not found or not all(one.blames_reference for one in found):
             return None
         ops = frozenset(one.operation.application.op.name for one in found if one.operation is not None)
