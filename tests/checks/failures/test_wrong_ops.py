@@ -1,4 +1,4 @@
-"""Gradients in which torch differs by ops alone that it has wrong, where the numeric oracle cannot tell in the graph."""
+"""Gradients that torch has wrong by ops alone, where the numeric oracle cannot tell in the graph."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
+import numpy as np
+
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
 from gradcheck.checks.failures.correction.position import TRANSPOSES, Operands, Position
@@ -297,6 +299,19 @@ def with_factor(at: Position) -> Iterator[int]:
                     yield call("matmul", factor, at.part)
 
 
+def with_condition(at: Position) -> Iterator[int]:
+    """A side of a branch that was forgotten, on which the gradient is 0."""
+    array = at.pool.array(at.part)
+    if array is None or not at.is_term or at.is_argument:
+        return
+    zero = at.pool.literal(0)
+    for condition, is_zero in at.operands.conditions:
+        where = at.pool.value(condition)
+        if np.ndim(where) <= array.ndim and not is_op(at.node, "where"):
+            sides = (zero, at.part) if is_zero else (at.part, zero)
+            yield at.pool.call("where", condition, *sides)
+
+
 def summed(at: Position) -> Iterator[int]:
     """A sum that is missing: broadcasting was not undone."""
     if at.is_term:
@@ -325,6 +340,7 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (other_slice, 1.2),
     (with_function, 1.6),
     (with_factor, 2.0),
+    (with_condition, 1.7),
     (summed, 2.0),
 )
 

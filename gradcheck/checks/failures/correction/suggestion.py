@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.expr.traverse import free_names, substituted
 from gradcheck.language.symbolic.simplify.rules import Simplifier
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
@@ -50,6 +51,8 @@ _NO_DERIVATION = 1.0
 _WITHOUT_STEP = 0.5
 #: A derived formula longer than this is no help in a line of a report.
 MAX_DERIVED = 160
+#: One of more parts is not looked at, steps that it shares with others written out.
+MOST_DERIVED = 120
 #: The gradients of a graph of more parts are not derived.
 MAX_GRAPH = 400
 #: The work that is spent on all counterexamples of a case.
@@ -151,7 +154,11 @@ class Suggester:
         got = pool.array(root)
         operands = replace(operands, is_broken=got is None or got.shape != want.shape)
         search = Search(pool, operands, root, want, min(EACH, self.budget))
-        known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
+        known = (
+            claim.expr,
+            *self._plain.get(name, ()),
+            *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())),
+        )
         tidier = Tidier(pool, search.fits, known, self._simplifier)
         all_verified = True
         text = None
@@ -237,14 +244,30 @@ class Suggester:
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
         """Each tensor's gradient as formulas: by way of its children's gradients, and by inputs alone."""
-        found: dict[str, list[Expr]] = {}
+        return {name: [expr for expr, _ in listed] for name, listed in self._derived.items()}
+
+    @cached_property
+    def _plain(self) -> dict[str, list[Expr]]:
+        """Those of them that share no step with others: in these a person would divide by what they divide by."""
+        return {name: [expr for expr, shares in listed if not shares] for name, listed in self._derived.items()}
+
+    @cached_property
+    def _derived(self) -> dict[str, list[tuple[Expr, bool]]]:
+        """The same, and whether they share steps with others, which are written out."""
+        found: dict[str, list[tuple[Expr, bool]]] = {}
         if sum(1 for claim in self.case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH:
             return found
         for expand in (False, True):
             explanation = explain(self.case, SEED, expand=expand)
+            shared: dict[str, Expr] = {}
+            for name, step in explanation.let.items():
+                shared[name] = substituted(step, shared)
             for one in explanation.formulas:
-                if one.lasting and explanation.let.keys().isdisjoint(free_names(one.expr)):
-                    found.setdefault(one.tensor, []).append(one.expr)
+                expr = substituted(one.expr, shared)
+                if one.lasting and sum(1 for _ in islice(expr.walk(), MOST_DERIVED + 1)) <= MOST_DERIVED:
+                    found.setdefault(one.tensor, []).append(
+                        (expr, not explanation.let.keys().isdisjoint(free_names(one.expr)))
+                    )
         return found
 
 

@@ -22,7 +22,8 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
     names = ("x", "y", "A", "v")
     tensors = tuple((pool.add(parse(name)), NAMES[name].shape) for name in names)  # type: ignore[union-attr]
     terms = (pool.add(parse("x * y")), pool.add(parse("-y")))
-    operands = Operands(tensors, (pool.add(parse("n")),), terms, True, functions=("abs",))
+    conditions = ((pool.add(parse("x < 9")), False), (pool.add(parse("v == 0")), True))
+    operands = Operands(tensors, (pool.add(parse("n")),), terms, True, functions=("abs",), conditions=conditions)
     for where, part, parent in pool.positions(root):
         if where == path:
             position = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
@@ -77,6 +78,10 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.with_term, "x", (), ["x + x * y", "x - y"]),
         (slips.with_term, "x * y + x", (), ["x * y + x - y"]),
         (slips.with_term, "x + y", (0,), []),
+        (slips.with_condition, "x * y", (), ["where(x < 9, x * y, 0)", "where(v == 0, 0, x * y)"]),
+        (slips.with_condition, "v", (), ["where(v == 0, 0, v)"]),
+        (slips.with_condition, "exp(x)", (0,), []),
+        (slips.with_condition, "x * y", (0,), []),
         (slips.summed, "v", (), ["sum(v, dim=0)", "sum(v, dim=0, keepdim=True)"]),
     ],
 )
