@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 from gradcheck import run
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
 from gradcheck.reports.phrases import say
 
@@ -49,7 +50,9 @@ def differences(found: Sequence[Told]) -> list[str]:
 
 
 def told(cases: Sequence[CaseResult]) -> dict[str, dict[str, str]]:
-    """The verdict on each case and each claim, also whether it is proved; and all that explains a failure."""
+    """The verdict on each case and each claim, also whether it is proved; and all that explains a failure.
+
+    A wrong formula is refuted, whether at the case's own numbers or at a trial."""
     verdicts: dict[str, str] = {}
     reasons: dict[str, str] = {}
     for case in cases:
@@ -57,7 +60,8 @@ def told(cases: Sequence[CaseResult]) -> dict[str, dict[str, str]]:
         for c in case.comparisons:
             key = f"{case.id}: {c.what} {c.tensor} {c.formula} {c.engine} step {c.step}"
             said = "failed" if c.status == "failed" else f"{c.status}{', proved' if c.certificate else ''}"
-            if verdicts.get(key) != "failed" and (c.trial is None or c.status == "failed"):
+            counts = c.trial is None or c.status == "failed" or c.what is ClaimKind.WRONG_FORMULA
+            if verdicts.get(key) != "failed" and counts:
                 verdicts[key] = said
             if c.what.is_of_file and c.diagnoses:
                 reasons[key] = " | ".join(say(d.message) for d in c.diagnoses)

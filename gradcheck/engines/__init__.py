@@ -11,7 +11,7 @@ forward_mode   Jacobian-vector products of a graph and of ops alone, by an engin
 functional     the base of engines that differentiate functions, as `hips` and `jax` do
 tensor_class/  anybody's Tensor class, without a line of adapter code; a further dialect is an entry in its `dialects`
 recording      which ops a graph applies, and to what
-rounding_core  the core with every elementary operation rounded at random
+rounding_core  the core with every elementary operation rounded at random; `others_rules`, with others' gradients of ops
 raised         a problem and an engine in double precision
 trace          a case with every backward pass traced
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.cells import cell_len
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
+from gradcheck.facts import Fact
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.numbers import parties
 from gradcheck.reports.phrases.table import listed
@@ -20,6 +21,8 @@ from gradcheck.reports.text import brief, count, plain
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas were not tried at, and how many of them are told in a line.
 _LIMITS, _MOST_LIMITS = ("size_stays", "branch_not_visited"), 2
+#: Notes on who is off by how much.
+_OFF = ("reference_rounds", "reference_rounds_more", "off_by_rounding")
 #: The widest that a column of the table is made.
 _COLUMN = 28
 #: Claims about no single tensor, which have no size.
@@ -144,8 +147,14 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
     outcome = _outcome(group)
     if trials:
         outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
-    remarks = [outcome, _certified(first), say(first.verdict) or say(first.mismatch), *map(say, first.notes)]
+    remarks = [outcome, _certified(first), say(first.verdict) or say(first.mismatch), *map(say, _notes(group))]
     return what, plain(name), "/".join(parties(first)), size, plain("; ".join(filter(None, remarks)))
+
+
+def _notes(group: list[Comparison]) -> Iterable[Fact]:
+    """Those of the first, and who is off by how much at a trial, once each."""
+    off = {note.kind: note for c in reversed(group) for note in c.notes if note.kind in _OFF}
+    return dict.fromkeys((*group[0].notes, *(off[kind] for kind in _OFF if kind in off)))
 
 
 def _certified(c: Comparison) -> str:

@@ -26,6 +26,13 @@ def test_what_differs_is_noticed() -> None:
     assert ", proved" in "".join(right["verdict"].values())
 
 
+def test_a_wrong_formula_is_refuted_at_whatever_point() -> None:
+    """At the case's own numbers this one is right; at a trial it is not."""
+    text = "{inputs: {x: [2.0, 2.0]}, graph: {y: (x * x).sum()}, wrong_formulas: {x: [x + 2, x]}, shapes: {x: [n]}}"
+    verdicts = told(run([case_of(text)]).cases)["verdict"]
+    assert [said for key, said in verdicts.items() if "wrong_formula" in key] == ["passed", "passed"]
+
+
 def test_every_case_is_of_wrong_formulas_and_loads() -> None:
     loaded = load([WRONG])
     assert not loaded.errors

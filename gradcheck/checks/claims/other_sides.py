@@ -29,7 +29,7 @@ from gradcheck.language.trials import Variation, varies_incoming
 #: structure.
 _PLAIN, _SIZES, _AGAIN = 24, 3, 13
 #: Structures that are looked at in any case where a claim asks whether numbers are equal.
-_EXACT: tuple[Structure, ...] = (*APART, "mirrored", "whole", "zero")
+_EXACT: tuple[Structure, ...] = (*APART, "equal", "mirrored", "whole", "zero")
 
 #: Of these, those of as many positive numbers as negative ones, where their count is even: at small sizes, too.
 _PAIRED: tuple[Structure, ...] = ("mirrored", "alternating")

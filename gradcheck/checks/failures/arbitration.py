@@ -6,29 +6,33 @@ that passes anything. What it may cost is counted: so many failures of a point, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.formulas import explained
 from gradcheck.checks.claims.operations import positions
-from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
+from gradcheck.checks.closeness.agreement import Answer, blames
+from gradcheck.checks.closeness.rounding import at_most
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.borne_out import bears_out
 from gradcheck.checks.failures.by_right_gradients import right_by_another
+from gradcheck.checks.failures.disputes import FILE, FORMULA, Dispute, disputed
 from gradcheck.checks.failures.one_sided import at_a_kink
 from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.wrong_ops import WrongOps
+from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison, WrongOperation
 from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
-from gradcheck.facts import Fact, fact
+from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
@@ -48,10 +52,11 @@ WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
 #: It is off as elsewhere by so many times as much at most, relative to its elements.
 _AS_MUCH = 2.0
 
+#: Verdicts that nobody alone is wrong by.
+_OPEN = frozenset(("oracle_cannot_tell", "all_differ"))
+
 #: The families of ops that are computed by factorizing matrices.
 _ALGORITHMS = frozenset(("inverse_solve", "determinants", "factorizations"))
-
-_FORMULA, _FILE = fact("the_formula"), fact("the_file")
 
 
 def arbitrate(context: Context) -> None:
@@ -72,6 +77,7 @@ class _Arbitration:
     point: Point
     _budget: Budget
     _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
+    _wrong_ops: WrongOps | None = None
 
     def run(self) -> None:
         """Each failure in turn, as far as the budget goes; what is left has no verdict."""
@@ -88,13 +94,15 @@ class _Arbitration:
         return here and not is_constant and c.what is not ClaimKind.WRONG_FORMULA
 
     def _again(self, c: Comparison) -> Comparison:
-        dispute = _disputed(c)
+        dispute = disputed(c)
         if dispute is None:
             return c
         if c.what.is_about_value:
             return dispute.with_verdict(list(self._others(dispute)), dispute.allowance())
         if not c.what.is_about_gradient and c.operation is None:
             return c
+        slack = self._slack(c)
+        dispute = dispute.beyond(slack)
         oracle = self._oracle(c)
         estimate = self._partials(oracle, dispute.indices[:ELEMENTS])
         if estimate is not None and np.any(estimate.kinked):
@@ -104,25 +112,41 @@ class _Arbitration:
             dispute = replace(dispute, indices=dispute.indices[: len(estimate.value)])
             kinked = at_a_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
             if kinked is not None:
-                return self._against_reference(kinked, oracle) if oracle is not None else kinked
+                return self._against_reference(dispute, kinked, oracle) if oracle is not None else kinked
+            if np.any(estimate.kinked) and not np.all(estimate.kinked):  # there each has a subgradient; elsewhere not
+                dispute, estimate = dispute.where(~estimate.kinked), estimate.where(~estimate.kinked)
         others = list(self._others(dispute)) if c.operation is None else []
         if estimate is not None:
             others.append(Answer(estimate.method, estimate.value, estimate.error, independent=True))
-        judged = dispute.with_verdict(others, dispute.allowance(self._slack(c)))
+        judged = dispute.with_verdict(others, dispute.allowance(slack))
         about_reference = right_by_another(self.context, self.point, c)
         if about_reference is not None:
             return replace(c, status="passed", verdict=about_reference)
-        return self._against_reference(judged, oracle) if oracle is not None else judged
+        heard = self._against_reference(dispute, judged, oracle) if oracle is not None else judged
+        return self._by_ops_alone(heard, slack) if heard.status == "failed" and c.operation is None else heard
 
-    def _against_reference(self, c: Comparison, oracle: NumericGradient) -> Comparison:
+    def _by_ops_alone(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
+        """No failure where the reference alone differs, by ops that it has wrong alone."""
+        reference = self.context.engines.reference.name
+        if c.verdict is not None and c.verdict.kind not in _OPEN and not blames(c.verdict, reference):
+            return c
+        if self._wrong_ops is None:
+            self._wrong_ops = WrongOps(self.point, self.context.options.tolerance, self._again)
+        explained = None if slack is None else at_most(slack, self.point.conditioning.limit)
+        verdict = self._wrong_ops.verdict(c, explained)
+        return c if verdict is None else replace(c, status="passed", verdict=verdict)
+
+    def _against_reference(self, dispute: Dispute, c: Comparison, oracle: NumericGradient) -> Comparison:
         """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody
-        can tell, and the reference is off as it is where somebody can."""
+        can tell, and the reference is off as it is where somebody can. Off by roundings alone, it is not wrong."""
         reference = self.context.engines.reference.name
         if c.verdict is None:
             return c
         if blames(c.verdict, reference):
             if not bears_out(oracle, c) and self._known_to_be_wrong(c) is None:
                 return c
+            if dispute.is_of_roundings and c.what is ClaimKind.GRADIENT:
+                return dispute.off_by_rounding(c.verdict)
             return replace(c, status="passed", verdict=fact("reference_wrong", reference=reference, what=c.verdict))
         known = self._known_to_be_wrong(c) if c.verdict.kind == "oracle_cannot_tell" else None
         alike = known is not None and c.max_rel is not None and c.max_rel <= _AS_MUCH * (known.max_rel or 0.0)
@@ -160,7 +184,7 @@ class _Arbitration:
             return None
         return self.point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
 
-    def _others(self, dispute: _Dispute) -> Iterator[Answer]:
+    def _others(self, dispute: Dispute) -> Iterator[Answer]:
         """What the other engines have, and what the file claims."""
         c = dispute.comparison
         is_value = c.what.is_about_value
@@ -175,7 +199,7 @@ class _Arbitration:
         if is_value and "core" not in evaluations:
             yield from dispute.answer("NumPy", self._by_numpy(c.tensor))
 
-    def _claim_of_file(self, dispute: _Dispute, what: ClaimKind) -> Iterator[Answer]:
+    def _claim_of_file(self, dispute: Dispute, what: ClaimKind) -> Iterator[Answer]:
         """A claim of the file that passed says what the engine says that it was compared with."""
         c = dispute.comparison
         if c.what is what:
@@ -185,8 +209,12 @@ class _Arbitration:
         other = next(passed, None)
         if other is None or self._repeats(other):
             return
-        proved = other.certificate is not None
-        name, said_by = (_FORMULA, other.reference) if what is ClaimKind.FORMULA else (_FILE, other.engine)
+        proved = any(
+            o.certificate is not None
+            for o in self.context.found
+            if o.what is what and o.tensor == c.tensor and o.formula == other.formula
+        )
+        name, said_by = (FORMULA, other.reference) if what is ClaimKind.FORMULA else (FILE, other.engine)
         name = fact("proved", what=name) if proved else name
         if what is ClaimKind.FORMULA:  # a proved one passes, whatever the reference says
             yield from (replace(a, name=name, independent=proved) for a in self._by_formula(dispute, other))
@@ -195,14 +223,19 @@ class _Arbitration:
             replace(party, name=name, independent=proved) for party in dispute.answers() if party.name == said_by
         )
 
-    def _by_formula(self, dispute: _Dispute, c: Comparison) -> Iterator[Answer]:
-        """What a formula comes to, by values of the graph and incoming gradients alone."""
-        listed = self.context.case.formulas.get(c.tensor, ())
-        for claim in (claim for claim in listed if claim.text == c.formula):
-            try:
-                yield from dispute.answer("", self.point.scope(c.step).array_of(claim.expr))
-            except GradcheckError:
-                return
+    def _by_formula(self, dispute: Dispute, c: Comparison) -> Iterator[Answer]:
+        """What a formula comes to, by values of the graph and incoming gradients alone: as far as rounding goes."""
+        claim = claim_of(self.context.case, c)
+        if claim is None:
+            return
+        try:
+            found = self.point.scope(c.step).array_of(claim.expr)
+        except GradcheckError:
+            return
+        noise = explained(self.point, c.step, c.tensor, claim)
+        for answer in dispute.answer("", found):
+            known = noise is not None and noise.size == found.size
+            yield replace(answer, error=noise.ravel()[dispute.indices]) if noise is not None and known else answer
 
     def _repeats(self, c: Comparison) -> bool:
         """Whether a formula is made of gradients that the reference has computed, and knows no better than they."""
@@ -250,54 +283,3 @@ def _of_operation(one: WrongOperation) -> NumericGradient:
         return host.call(application.op, args, kwargs)
 
     return NumericGradient([OpObjective(held[place], call, one.operation.cotangents)])
-
-
-# One dispute ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Dispute:
-    """Two answers in double precision, flat, and the indices at which they differ, the worst first."""
-
-    comparison: Comparison
-    got: np.ndarray
-    want: np.ndarray
-    indices: np.ndarray
-
-    def answers(self) -> tuple[Answer, Answer]:
-        """Those of the two who differ."""
-        c = self.comparison
-        ours: str | Fact = _FORMULA if c.what is ClaimKind.FORMULA else c.engine
-        theirs: str | Fact = _FILE if c.reference == "case" else c.reference
-        return Answer(ours, self.got[self.indices]), Answer(theirs, self.want[self.indices])
-
-    def answer(self, name: str, array: np.ndarray | None) -> Iterator[Answer]:
-        """Another one's, if it speaks of the same tensor; no gradient counts as zeros."""
-        values = np.zeros(self.got.shape) if array is None else wide(array).ravel()
-        if values.shape == self.got.shape:
-            yield Answer(name, values[self.indices])
-
-    def allowance(self, slack: np.ndarray | None = None) -> Allowance:
-        """What two who agree may differ by."""
-        absolute = np.full(self.indices.shape, self.comparison.atol or 0.0)
-        if slack is not None and slack.size == self.want.size:
-            absolute += slack.ravel()[self.indices]
-        return Allowance(absolute, self.comparison.rtol or 0.0)
-
-    def with_verdict(self, others: Sequence[Answer], allowance: Allowance) -> Comparison:
-        """The comparison with what follows from the others' answers."""
-        verdict = who_is_wrong(*self.answers(), others, allowance)
-        return replace(self.comparison, verdict=verdict) if verdict else self.comparison
-
-
-def _disputed(c: Comparison) -> _Dispute | None:
-    """None where shapes differ. Where no gradient arrived it counts as zeros."""
-    either = c.want_array if c.want_array is not None else c.got_array
-    if either is None or c.mask is None:
-        return None
-    got, want = (np.zeros(either.shape) if one is None else wide(one) for one in (c.got_array, c.want_array))
-    if got.shape != want.shape:
-        return None
-    indices = np.flatnonzero(c.mask)
-    excess = np.nan_to_num(np.abs(got - want).ravel()[indices], nan=np.inf)
-    return _Dispute(c, got.ravel(), want.ravel(), indices[np.argsort(-excess, kind="stable")])

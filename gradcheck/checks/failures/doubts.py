@@ -13,6 +13,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.formulas import explained
+from gradcheck.checks.closeness.rounding import at_most
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.conventions import gradients_of
@@ -71,7 +73,9 @@ def _holds_for(context: Context, c: Comparison, name: str) -> bool:
         got = Scope(point.problem, state, point.scope(c.step).host).array_of(claim.expr)
     except CANNOT:
         return False
-    room = base(want.dtype).allowed(np.abs(wide(want)))
+    moves = explained(point, c.step, c.tensor, claim)
+    slack = None if moves is None or moves.shape != want.shape else at_most(moves, point.conditioning.limit)
+    room = base(want.dtype).allowed(np.abs(wide(want)), slack)
     return got.shape == want.shape and bool(np.all(np.abs(wide(got) - wide(want)) <= room))
 
 

@@ -33,6 +33,12 @@ class Estimate:
     method: Method
     why: Fact | None = None  # why no complex step
 
+    def where(self, chosen: np.ndarray) -> Estimate:
+        """The same of these entries."""
+        fields = (self.value, self.error, self.left, self.right, self.kinked)
+        value, error, left, right, kinked = (field[chosen] for field in fields)
+        return Estimate(value, error, left, right, kinked, self.method, self.why)
+
 
 @dataclass(slots=True)
 class NumericGradient:

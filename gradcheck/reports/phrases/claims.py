@@ -58,6 +58,7 @@ phrases(
         "check_within_rounding": "within rounding noise, beyond the base tolerance",
         "reference_rounds_more": "{reference} is off by {off:.2g} against itself in double precision, beyond rounding "
         "noise; {engine} is not",
+        "reference_rounds": "{reference} is off by {off:.2g} by its own rounding, beside much larger elements: {what}",
         "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
         "off_by_rounding": "off by {by:.2g} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "

@@ -52,6 +52,7 @@ phrases(
         "subgradient's, together they are none",
         "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
         "reference_wrong": "no failure, {reference} is wrong here: {what}",
+        "by_ops_alone": "by its {ops:list} alone, where {what}",
         "repeats_reference": "it repeats a mistake of {reference}: {what}",
         "is_not_derivative": "{value:.6g} is no derivative here, which is {derivative:.6g}",
         "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "

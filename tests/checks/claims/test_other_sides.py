@@ -113,7 +113,9 @@ SATURATED = (
     " backward: {y: 'ones_like(y)'}"
 )
 FAINT = "inputs: {x: [1e-200, -3e-200]}, graph: {y: x.norm()}"
-POOLED = "(grad(y)[:, :, None] * (r == y[:, :, None])).reshape(n, 2 * h)"
+LARGEST = "(r == y[:, :, None])"
+POOLED = f"(grad(y)[:, :, None] * {LARGEST} / {LARGEST}.sum(2, keepdim=True)).reshape(n, 2 * h)"
+WHOLE = f"(grad(y)[:, :, None] * {LARGEST}).reshape(n, 2 * h)"
 TABLE = [
     ("small incoming gradients", TIE, "x", f"where(abs({SHARES}) < 1e-5, 0 * x, {SHARES})", "failed"),
     ("equal but for their signs", TIE, "x", SHARES.replace("x ==", "sqrt(x * x) =="), "failed"),
@@ -132,6 +134,7 @@ TABLE = [
      "passed"),
     ("either side of all numbers", SCALE, "w", "(grad(y) * x).sum(0) * ((w > 0.7) | (w <= 0.7))", "passed"),
     ("a pool", POOL, "x", POOLED, "passed"),
+    ("the whole to each of two that tie", POOL, "x", WHOLE, "failed"),
 ]  # fmt: skip
 
 
@@ -142,3 +145,24 @@ def test_sides_that_show(check: Check) -> None:
         for what, graph, tensor, formula, _ in TABLE
     }
     assert came_out == {what: status for what, *_, status in TABLE}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("graph", "formula"),
+    [
+        ("F.max_pool1d(x, 2)", "where(x == repeat_interleave(y, 2, 1), repeat_interleave(grad(y), 2, 1), 0 * x)"),
+        ("amax(x, 1)", "(x == y[:, None]) * grad(y)[:, None]"),
+        ("amin(x, 0)", "(x <= y) * grad(y)"),
+    ],
+)
+def test_ties_are_met_at_every_seed(check: Check, graph: str, formula: str, seed: int) -> None:
+    """The whole gradient goes to each of two that are the largest; the half to each is right."""
+    text = f"""
+        dims: {{n: 3, m: 2}}
+        inputs: {{x: "randn(m, 2 * n)"}}
+        graph: {{y: "{graph}"}}
+        backward: {{y: "randn_like(y)"}}
+        wrong_formulas: {{x: "{formula}"}}
+    """
+    assert check(text, seed=seed).status == "passed"

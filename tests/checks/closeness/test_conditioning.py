@@ -46,3 +46,10 @@ def test_a_jump_has_few_values_and_what_is_hopeless_many_however_far_off_the_pla
     tails = generator.standard_cauchy((6, 50))
     assert not _takes_few_values(tails, 1e-10).any()
     assert not _takes_few_values(1e6 + tails, 1e-10).any()  # the plain run is the outlier
+
+
+@pytest.mark.parametrize("trial", ["[-5.3, -19.0, -1.2, 0.4]", "[-37.6, -8.3, -40.0, 2.0]"])
+def test_far_below_zero_the_normal_distribution_has_the_digits_of_torchs_definition(check: Check, trial: str) -> None:
+    """It is `(1 + erf(x / sqrt(2))) / 2`, of which nothing is left there."""
+    precise = f"inputs: {{x: {trial}}}, graph: {{p: torch.special.ndtr(x)}}, backward: {{p: [1, 2, 3, 4]}}"
+    assert check(f"{{{precise}}}").status == "passed"

@@ -130,3 +130,21 @@ def test_where_torch_is_wrong_at_numbers_that_nobody_chose(check: Check, graph: 
     """Outside of the subgradients by as much, or by as much as elsewhere where differences say nothing."""
     text = f"dims: {{n: 2}}, inputs: {{x: randn(n)}}, graph: {{{graph}}}, backward: {{y: randn_like(y)}}"
     assert check(f"{{{text}, formulas: {{x: {formula}}}}}").status == status
+
+
+@pytest.mark.parametrize("first", ["leaky_relu(x)", "relu(x)", "abs(x)"])
+def test_beside_a_kink_torch_may_be_wrong_too(check: Check, first: str) -> None:
+    """At 0 each has a subgradient; elsewhere torch's sixth is in single precision."""
+    case = check(f"""
+        inputs: {{x: [0.0, 1.0, -2.0, 0.0, 2.5]}}
+        graph: {{h: {first}, y: hardsigmoid(h)}}
+        backward: {{y: [1.0, 2.0, 3.0, 4.0, 5.0]}}
+    """)
+    assert case.status == "passed"
+    assert case.wrong_references == ("torch",)
+
+
+def test_beside_a_kink_a_wrong_rule_fails(check: Check, with_rules: WithRules) -> None:
+    with_rules("exp", lambda g, y, x: g * y * 1.0001)
+    case = check("{inputs: {x: [0.0, 1.0, -2.0]}, graph: {y: exp(leaky_relu(x))}, backward: {y: [1.0, 2, 3]}}")
+    assert case.status == "failed"

@@ -10,6 +10,14 @@ from itertools import combinations, islice
 
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
+from gradcheck.checks.failures.correction.forgotten import (
+    summed,
+    with_condition,
+    with_factor,
+    with_function,
+    with_gradient,
+    with_term,
+)
 from gradcheck.checks.failures.correction.position import TRANSPOSES, Operands, Position
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence, Slice
 
@@ -243,68 +251,6 @@ def other_slice(at: Position) -> Iterator[int]:
             yield at.pool.like(Slice(at.pool.exprs[bound], None), (bound,))
 
 
-def with_function(at: Position) -> Iterator[int]:
-    """A function of the graph that was forgotten: `x` for `abs(x)`."""
-    is_product = is_op(at.node, "mul", "div", "neg")
-    if at.is_tensor and not is_product and not isinstance(at.node, Gradient) and not isinstance(at.parent, Attribute):
-        for function in at.operands.functions:
-            if not is_op(at.node, function) and not (at.parent is not None and is_op(at.parent, function)):
-                yield at.pool.call(function, at.part)
-
-
-def with_gradient(at: Position) -> Iterator[int]:
-    """A path that is missing, whose gradient is a term by itself: `grad(d) + grad(e)`."""
-    if at.parent is None:
-        for term in at.operands.terms:
-            if isinstance(at.pool.exprs[term], Gradient) and term not in (at.part, *at.below):
-                yield at.pool.call("add", at.part, term)
-
-
-def with_term(at: Position) -> Iterator[int]:
-    """A term of the derived formula that is missing, or has the wrong sign."""
-    if at.parent is None:
-        for term in at.operands.terms:
-            node = at.pool.exprs[term]
-            if term in (at.part, *at.below) or isinstance(node, Gradient):
-                continue
-            if is_op(node, "neg"):
-                yield at.pool.call("sub", at.part, at.pool.children[term][0])
-            else:
-                yield at.pool.call("add", at.part, term)
-
-
-def with_factor(at: Position) -> Iterator[int]:
-    """A factor that was dropped: an elementwise one, or one of a product of matrices."""
-    array = at.pool.array(at.part)
-    if array is None or not at.is_term:
-        return
-    call = at.pool.call
-    for part, shape in at.operands.parts:
-        if len(shape) <= array.ndim:
-            yield call("mul", at.part, part)
-    for tensor, shape in at.operands.tensors:
-        if array.ndim == 2 and len(shape) == 1:  # one number for each row
-            yield call("mul", at.part, call("unsqueeze", tensor, at.pool.literal(1)))
-        if len(shape) <= array.ndim and tensor not in at.below[1:]:  # `x * y / y` has not gained a factor
-            yield call("mul", at.part, tensor)
-            yield call("div", at.part, tensor)
-        if array.ndim == 2 and len(shape) == 2:
-            turned = call("T", tensor)
-            for factor, (rows, columns) in ((tensor, shape), (turned, shape[::-1])):
-                if rows == array.shape[1]:
-                    yield call("matmul", at.part, factor)
-                if columns == array.shape[0]:
-                    yield call("matmul", factor, at.part)
-
-
-def summed(at: Position) -> Iterator[int]:
-    """A sum that is missing: broadcasting was not undone."""
-    if at.is_term:
-        for dim in range(at.ndim):
-            yield at.pool.call("sum", at.part, dim=at.pool.literal(dim))
-            yield at.pool.call("sum", at.part, dim=at.pool.literal(dim), keepdim=at.pool.literal(True))
-
-
 #: Each with how unlikely it is: among formulas that are right, the likeliest and shortest is shown.
 EDITS: tuple[tuple[Edit, float], ...] = (
     (transposed, 1.0),
@@ -325,6 +271,7 @@ EDITS: tuple[tuple[Edit, float], ...] = (
     (other_slice, 1.2),
     (with_function, 1.6),
     (with_factor, 2.0),
+    (with_condition, 1.7),
     (summed, 2.0),
 )
 

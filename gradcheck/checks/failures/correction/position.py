@@ -29,6 +29,8 @@ _MOST_FORGOTTEN = 6
 _MOST_LITERALS = 12
 #: So many parts of derived formulas are tried, and how long each may be.
 _MOST_PARTS, _SHORT = 12, 8
+#: So many of their conditions, and how long each may be.
+_MOST_CONDITIONS, _LONGEST_CONDITION = 6, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Operands:
     """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
     as the derived formula has them. `functions` are of one tensor, and `numbers` are written, in the graph or in the
     derived formulas, all of them `literals`; `roots` says whether these take the square root of a size. `parts` are
-    what derived formulas are made of, with their shapes. `all` says whether nothing was left out; `is_broken` whether
-    the formula has no value, or one of the wrong shape."""
+    what derived formulas are made of, with their shapes; `conditions` say where these are 0. `all` says whether nothing
+    was left out; `is_broken` whether the formula has no value, or one of the wrong shape."""
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
@@ -48,6 +50,7 @@ class Operands:
     literals: tuple[int, ...] = ()
     roots: bool = False
     parts: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    conditions: tuple[tuple[int, bool], ...] = ()
     is_broken: bool = False
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
@@ -85,6 +88,7 @@ def operands_of(
         numbers=tuple(numbers)[:_MOST_FORGOTTEN],
         literals=tuple(literals)[:_MOST_LITERALS],
         parts=tuple(_parts(pool, derived)),
+        conditions=tuple(_conditions(pool, derived)),
         roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
     )
 
@@ -97,6 +101,17 @@ def _parts(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int,
         array = pool.array(part)
         if array is not None and array.ndim and array.dtype.kind in "fcV":
             yield part, array.shape
+
+
+def _conditions(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int, bool]]:
+    """What chooses in derived formulas between 0 and something else, and whether it chooses 0."""
+    choices = (node for expr in derived for node in expr.walk() if is_op(node, "where") and len(node.children) == 3)
+    found: dict[tuple[int, bool], None] = {}
+    for condition, *sides in (node.children for node in choices):
+        are_zero = [isinstance(side, Literal) and side.value == 0 for side in sides]
+        if sum(1 for _ in condition.walk()) <= _LONGEST_CONDITION and any(are_zero) and not all(are_zero):
+            found[pool.add(condition), are_zero[0]] = None
+    yield from islice(found, _MOST_CONDITIONS)
 
 
 def _is_function(node: Expr) -> TypeGuard[Call]:

@@ -3,9 +3,10 @@ numbers that refute it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
 from gradcheck.checks.failures.correction.tidy import Tidier, asks_in_vain, simplifier_at
+from gradcheck.checks.failures.correction.undefined import is_undefined_as
 from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
@@ -30,7 +32,7 @@ from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.expr.traverse import free_names, substituted
 from gradcheck.language.symbolic.simplify.rules import Simplifier
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
@@ -45,8 +47,12 @@ MOST_TIDIED, MOST_VERIFIED = 24, 12
 SCOPES = 3
 #: How much less likely it is that a gradient was meant to be made of gradients alone.
 _NO_DERIVATION = 1.0
+#: How much less likely it is that a step was not meant that its author has derived.
+_WITHOUT_STEP = 0.5
 #: A derived formula longer than this is no help in a line of a report.
 MAX_DERIVED = 160
+#: One of more parts is not looked at, steps that it shares with others written out.
+MOST_DERIVED = 120
 #: The gradients of a graph of more parts are not derived.
 MAX_GRAPH = 400
 #: The work that is spent on all counterexamples of a case.
@@ -100,15 +106,18 @@ def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
     return next(showing, (finite or held)[0])
 
 
-def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr) -> list[str]:
+def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, steps: Collection[str]) -> list[str]:
     """The texts of formulas that fit, tidied, the likeliest and shortest first; then those that are left as they are.
-    One of other tensors' gradients alone, where the wrong one had values in it, is no derivation, and comes late."""
+    One of other tensors' gradients alone, where the wrong one had values in it, is no derivation, and comes late; one
+    that keeps the author's own steps comes early."""
+    own = free_names(wrong).keys() & set(steps)
     ranked: dict[str, tuple[int, float, int]] = {}
     for candidate in found:
         for rank, expr in enumerate(tidier.tidied(candidate.part)):
             text = to_text(expr)
             derives = bool(free_names(expr)) or not free_names(wrong)
-            key = (rank, candidate.cost + (0.0 if derives else _NO_DERIVATION), len(text))
+            cost = candidate.cost + (0.0 if derives else _NO_DERIVATION)
+            key = (rank, cost + (0.0 if own.issubset(free_names(expr)) else _WITHOUT_STEP), len(text))
             ranked[text] = min(key, ranked.get(text, key))
     return sorted(ranked, key=ranked.__getitem__)
 
@@ -125,6 +134,7 @@ class Suggester:
     def __init__(self, context: Context, points: ExplainingPoints) -> None:
         self.context, self.case, self.points = context, context.case, points
         self.budget = ALL
+        self._wrong: Claim | None = None  # instead of which something is suggested
         self._claims: dict[tuple[bool, int], tuple[Case, list[Claims]]] = {}  # by the case, which is kept
 
     def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
@@ -132,6 +142,7 @@ class Suggester:
         formula near it is right nor the derived one short."""
         speaking = self.points.is_speaking(claim.expr)
         held = self._held(speaking)
+        self._wrong = claim
         scope = _telling(held, name, claim).scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
@@ -143,12 +154,16 @@ class Suggester:
         got = pool.array(root)
         operands = replace(operands, is_broken=got is None or got.shape != want.shape)
         search = Search(pool, operands, root, want, min(EACH, self.budget))
-        known = (claim.expr, *derived, *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())))
+        known = (
+            claim.expr,
+            *self._plain.get(name, ()),
+            *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())),
+        )
         tidier = Tidier(pool, search.fits, known, self._simplifier)
         all_verified = True
         text = None
         for found in search.fitting():
-            likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr)
+            likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr, self.case.let)
             right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, speaking))
             text = next((text for text in right if not asks_in_vain(parse(text), claim.expr, held)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
@@ -198,7 +213,9 @@ class Suggester:
         held, fixed = self._held(speaking), len(self.points.fixed(speaking))
         for number, claims in enumerate(held):
             found = check_formula(claims, name, claim)
-            if found.status != "passed" and (number < fixed or not is_borne_out(claims.point, found)):
+            if found.status == "passed" or is_undefined_as(self._wrong, claims, found):
+                continue
+            if number < fixed or not is_borne_out(claims.point, found):
                 return False
         problem = replace(self.context.points.own.problem, case=self.case)
         try:
@@ -227,14 +244,30 @@ class Suggester:
     @cached_property
     def derived(self) -> dict[str, list[Expr]]:
         """Each tensor's gradient as formulas: by way of its children's gradients, and by inputs alone."""
-        found: dict[str, list[Expr]] = {}
+        return {name: [expr for expr, _ in listed] for name, listed in self._derived.items()}
+
+    @cached_property
+    def _plain(self) -> dict[str, list[Expr]]:
+        """Those of them that share no step with others: in these a person would divide by what they divide by."""
+        return {name: [expr for expr, shares in listed if not shares] for name, listed in self._derived.items()}
+
+    @cached_property
+    def _derived(self) -> dict[str, list[tuple[Expr, bool]]]:
+        """The same, and whether they share steps with others, which are written out."""
+        found: dict[str, list[tuple[Expr, bool]]] = {}
         if sum(1 for claim in self.case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH:
             return found
         for expand in (False, True):
             explanation = explain(self.case, SEED, expand=expand)
+            shared: dict[str, Expr] = {}
+            for name, step in explanation.let.items():
+                shared[name] = substituted(step, shared)
             for one in explanation.formulas:
-                if one.lasting and explanation.let.keys().isdisjoint(free_names(one.expr)):
-                    found.setdefault(one.tensor, []).append(one.expr)
+                expr = substituted(one.expr, shared)
+                if one.lasting and sum(1 for _ in islice(expr.walk(), MOST_DERIVED + 1)) <= MOST_DERIVED:
+                    found.setdefault(one.tensor, []).append(
+                        (expr, not explanation.let.keys().isdisjoint(free_names(one.expr)))
+                    )
         return found
 
 

@@ -67,6 +67,16 @@ class Tidier:
                 for child in self.pool.children[node]:
                     if self.pool.array(child) is not None:
                         yield self.pool.replace(part, path, child)
+                yield from (self.pool.replace(part, path, made) for made in self._cancelled(node))
+
+    def _cancelled(self, part: int) -> Iterator[int]:
+        """A quotient without what it is multiplied and divided by: `a * b / n / b` as `a / n`."""
+        if is_op(self.pool.exprs[part], "div") and len(self.pool.children[part]) == 2:
+            numerator, divisor = self.pool.children[part]
+            for path, node, _ in self.pool.positions(numerator):
+                factors = self.pool.children[node]
+                if is_op(self.pool.exprs[node], "mul") and divisor in factors:
+                    yield self.pool.replace(numerator, path, factors[1 - factors.index(divisor)])
 
     def _shorter(self, part: int) -> Expr:
         """Simplified, unless that is no shorter: whoever wrote it has an order of their own."""

@@ -56,6 +56,12 @@ def test_terms_are_those_of_the_derived_formula_with_their_signs() -> None:
     assert texts(pool, known.terms) == ["-(x * z)", "-(x * y)", "grad(y)"]
 
 
+def test_conditions_choose_between_0_and_something_else() -> None:
+    pool, known = found("x", parse("where(x < 5, grad(y), 0) + where(b == 0, 0, y) + where(x > 1, x, y)"))
+    listed = [(to_text(pool.exprs[condition]), is_zero) for condition, is_zero in known.conditions]
+    assert sorted(listed) == [("b == 0", True), ("x < 5", False)]
+
+
 @pytest.mark.parametrize(("name", "limit"), [("MOST_SIZES", 2), ("MOST_NAMES", 1), ("MOST_TERMS", 0)])
 def test_what_is_left_out_is_told(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     case, pool = layer()

@@ -108,6 +108,19 @@ PINNED = """
     inputs: {x: [1.0, 2.0, 3.0, 4.0]}
     graph: {y: (x * x).sum() / n}
 """
+CLAMPED = """
+    dims: {n: 4}
+    inputs: {x: randn(n), w: randn(n)}
+    graph: {y: "clamp(w * x, -3, 3)"}
+    backward: {y: randn(n)}
+"""
+ENTROPY = """
+    dims: {n: 5}
+    inputs: {z: randn(n)}
+    constants: {t: rand(n)}
+    graph: {p: sigmoid(z), L: "binary_cross_entropy(p, t)"}
+    let: {dp: -(t / p - (1 - t) / (1 - p)) / n}
+"""
 REUSE = """
     inputs: {a: [1, 2], b: [2, 4], c: [5, 2]}
     graph: {d: a + b, e: b + c, f: d + e}
@@ -194,6 +207,15 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
         (TWICE.replace("x * abs(x)", "relu(x) ** 2"), "x", "relu(x) * grad(y)", "2 * relu(x) * grad(y)"),
         (QUOTIENT, "b", "-grad(y) * a / b", "-grad(y) * a / b ** 2"),  # not with y for a
         (PINNED, "x", "2 * x / 4", "2 * x / n"),  # a number that is a size
+        (CLAMPED, "x", "w * grad(y)", "where((w * x >= -3) & (w * x <= 3), w * grad(y), 0)"),  # the side of a branch
+        (
+            CLAMPED.replace("clamp(w * x, -3, 3)", "exp(clamp(x, max=5))"),
+            "x",
+            "exp(x) * grad(y)",
+            "where(x <= 5, exp(x) * grad(y), 0)",
+        ),
+        (ENTROPY, "z", "dp * p", "dp * (1 - p) * p"),  # of the author's own step, though that is none where p is 1
+        (ENTROPY, "z", "(p - t) * p * (1 - p) / n", "(p - t) / n"),  # not divided by what it is multiplied by
         (CUMULATIVE, "x", "cumsum(grad(y).flip(0), 0)", "flip(cumsum(flip(grad(y), (0,)), dim=0), 0)"),
     ],
 )

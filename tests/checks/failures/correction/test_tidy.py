@@ -55,6 +55,11 @@ def test_nothing_is_divided_by_a_tensor_that_nobody_divides_by() -> None:
     assert tidied("grad(y) / n", "grad(y) / n") == ["grad(y) / n"]
 
 
+def test_what_is_multiplied_and_divided_by_cancels() -> None:
+    assert tidied("grad(y) / n", "grad(y) * x / n / x")[0] == "grad(y) / n"
+    assert tidied("2 * grad(y)", "2 * (x * grad(y)) / x")[0] == "2 * grad(y)"
+
+
 def test_no_part_of_a_suggestion_does_nothing(check: Check) -> None:
     """Not a tensor in a comparison that then never holds: `grad(y) == floor(2 * x)`."""
     right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
