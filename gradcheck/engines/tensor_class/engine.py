@@ -77,6 +77,7 @@ class TensorClassEngine(ForeignEngine):
     def new_graph(self) -> None:
         super().new_graph()
         self._started = []
+        self.api.returned.forget()
 
     def use_flag(self, flag: tuple[str, bool]) -> None:
         """Make tensors by this flag from now on, and forget what was learned with another."""

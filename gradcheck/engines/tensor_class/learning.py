@@ -77,13 +77,28 @@ def capabilities_of(engine: Asked) -> Capabilities:
     for _ in range(_LOOKS):
         found = _learned(engine)
         if found.misunderstood != _ONE_OP:
-            return found
+            return _of_lists(engine, found) if found.misunderstood else found
     for function in engine.api.passes():
         engine.api.running = function
         again = _learned(engine)
         if not again.misunderstood:
             return again
     engine.api.running = None
+    return found
+
+
+def _of_lists(engine: Asked, found: Capabilities) -> Capabilities:
+    """What is learned where tensors are made from lists: of a class that takes arrays, and computes with lists alone."""
+    if engine.api.lists or engine.api.scalar:
+        return found
+    engine.api.lists = True
+    engine.forget()
+    with suppress(GradcheckError, *ANYTHING):  # it may refuse lists
+        again = _learned(engine)
+        if not again.misunderstood:
+            return again
+    engine.api.lists = False
+    engine.forget()
     return found
 
 
