@@ -45,6 +45,8 @@ READY = {
     "tinygrad": "tinygrad:Tensor",
     "chainer": "chainer:Variable",
 }
+#: By which code that is compiled by Numba runs in the processes that cases are run in: GNU's OpenMP ends these.
+FORKING = ("NUMBA_THREADING_LAYER", "forksafe")
 #: The entry-point group of other packages' engines.
 GROUP = "gradcheck.engines"
 
@@ -95,6 +97,7 @@ def load_object(spec: str) -> Any:
 def _found(spec: str) -> tuple[Any, ModuleType]:
     """The same, and the module that has it."""
     where, _, attribute = spec.rpartition(":")
+    os.environ.setdefault(*FORKING)
     module = _loading(spec, lambda: _from_file(where) if _is_file(where) else _from_module(where, Path.cwd()))
     found: Any = module
     for part in attribute.split("."):
@@ -194,8 +197,11 @@ def _place(error: BaseException) -> str:
 
 
 def _from_module(name: str, folder: Path, last: Path | None = None) -> ModuleType:
-    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one."""
-    with _importable(folder, last):
+    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one, unless that has another
+    of the package's name: one in a file comes before a folder that does not say that it is a package."""
+    top = name.partition(".")[0]
+    hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
+    with _importable(folder, None if hides else last):
         return importlib.import_module(name)
 
 

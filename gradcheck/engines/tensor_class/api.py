@@ -66,7 +66,7 @@ class Api:
         """A new tensor with a copy of the array. Raises whatever the class raises."""
         flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
         if self.scalar:
-            return self.constructor(array.item(), **flags)
+            return self._marked(self.constructor(array.item(), **flags), requires_grad)
         if self.lists:
             return self._marked(self.constructor(array.tolist(), **flags), requires_grad)
         try:
@@ -91,6 +91,9 @@ class Api:
         for mark in dialects.MARKS if requires_grad and not self.flag else ():
             if getattr(tensor, mark, None) is False:
                 setattr(tensor, mark, True)
+        ask = method_of(tensor, dialects.MARKING) if requires_grad and not self.flag else None
+        if ask is not None:
+            ask(True)
         return tensor
 
     # Reading ------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ FLAGS = (
 OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient", "stopgrad")
 #: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
 MARKS = ("requires_grad",)
+#: Where there is neither: a method that asks for one.
+MARKING = ("requires_grad_",)
 
 # Reading it -----------------------------------------------------------------------------------------
 
