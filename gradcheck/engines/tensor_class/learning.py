@@ -301,8 +301,10 @@ def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabiliti
     """Whether a pass from a single number starts without an incoming gradient, and of which shape that number is."""
     if one.seed == "none" or engine.api.scalar:
         return replace(one, starts_alone=one.seed == "none")
-    for total in ((), (1,)):
+    for total in ((), (1,), (1, 1)):
         if is_right(engine, replace(one, seed="none", total=total), lesson):
+            if total:
+                engine.forget()  # what ops took, or refused, of single numbers of another shape
             return replace(one, total=total)
     return replace(one, starts_alone=False)
 
