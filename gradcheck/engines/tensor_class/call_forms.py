@@ -266,6 +266,8 @@ def _shaped(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[F
     elif op.name == "permute":
         yield from _order(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
     elif op.name in _SWAPPING and (len(bound) > 1 or ndim > 1):
+        if len(bound) == 1:  # as it is written, if that is there: a rule may differ between a class's own words
+            yield Form("method", op.name, (_TENSOR,))
         yield from _swap(tuple(bound[1:3]) or (-2, -1), ndim, library)
 
 

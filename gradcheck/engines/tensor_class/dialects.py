@@ -128,6 +128,7 @@ CONVENTIONS = {
     "scores, and sums or means": ("binary_cross_entropy_with_logits",),
     "the order of dimensions": ("linear", "conv1d", "conv2d", "dot"),
     "indices": ("take", "flatten", "getitem"),
+    "strides, in elements or in bytes": ("as_strided",),
     "what comes first, the condition or what is chosen": ("where",),
 }
 AMBIGUOUS = frozenset(name for names in CONVENTIONS.values() for name in names)

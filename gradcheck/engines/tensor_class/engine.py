@@ -233,8 +233,9 @@ class TensorClassEngine(ForeignEngine):
             self.api.set_gradient(tensor.tensor, new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is."""
-        if tensor.tensor is None:
+        """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is. An entry
+        that is a leaf, which `double` gives back, has that leaf's."""
+        if tensor.tensor is None or tensor.is_leaf:
             return
         if self._bare:
             tensor.unread = tensor.unread or self.api.is_told_to_keep(tensor.tensor)

@@ -53,9 +53,7 @@ class Recorded:
         return self.made(self.value + other.value, (self, lambda g: g), (other, lambda g: g))
 
     def __mul__(self, other: Any) -> Any:
-        return self.made(
-            self.value * other.value, (self, lambda g: g * other.value), (other, lambda g: g * self.value)
-        )
+        return self.made(self.value * other.value, (self, lambda g: g * other.value), (other, lambda g: g * self.value))
 
     def sum(self) -> Any:
         return self.made(self.value.sum(), (self, lambda g: np.full(self.value.shape, g)))
