@@ -197,8 +197,8 @@ def _place(error: BaseException) -> str:
 
 
 def _from_module(name: str, folder: Path, last: Path | None = None) -> ModuleType:
-    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one, unless that has another
-    of the package's name: one in a file comes before a folder that does not say that it is a package."""
+    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one, unless that has
+    another of the package's name: one in a file comes before a folder that does not say that it is a package."""
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
     with _importable(folder, None if hides else last):

@@ -17,10 +17,9 @@ import numpy as np
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.guard import ANYTHING
 from gradcheck.engines.tensor_class.kinship import is_akin
+from gradcheck.engines.tensor_class.members import candidates, method_of
 from gradcheck.engines.tensor_class.returned import Returned
 from gradcheck.errors import Unsupported
-
-_MISSING = object()
 
 
 @dataclass(slots=True)
@@ -291,21 +290,3 @@ class _Made:
 def copied(gradient: Any) -> Any:
     """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
     return deepcopy(gradient) if hasattr(gradient, "__array__") else gradient
-
-
-def method_of(tensor: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:
-    """The first method of these names; None where there is none."""
-    methods = (getattr(tensor, name, None) for name in names)
-    return next((method for method in methods if callable(method)), None)
-
-
-def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
-    """What these attributes and methods give, where the tensor has them."""
-    for name in names:
-        found = getattr(tensor, name, _MISSING)
-        if found is not _MISSING:
-            yield found() if callable(found) and not hasattr(found, "__array__") else found
-    for name in methods:
-        found = getattr(tensor, name, None)
-        if callable(found):
-            yield found()

@@ -114,13 +114,11 @@ class Form:
 
     def _by_object(self, made_by: Callable[..., Any], tensors: list[Any], settings: list[Any]) -> Any:
         """What a class that is an op makes of tensors."""
-        if self.manner == "make":
-            return made_by(*tensors, *settings)
-        if self.manner == "apply":
-            apply: Callable[..., Any] | None = getattr(made_by, "apply", None)
-            if apply is None:
+        if self.manner in ("make", "apply"):
+            use: Callable[..., Any] | None = made_by if self.manner == "make" else getattr(made_by, "apply", None)
+            if use is None:
                 raise Absent("apply")
-            return apply(*tensors, *settings)
+            return use(*tensors, *settings)
         made = made_by(*settings)
         if self.manner == "forward":
             return made.forward(*tensors)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from pathlib import Path
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.api import Api, candidates
+from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
+from gradcheck.engines.tensor_class.members import candidates
 from gradcheck.errors import Unsupported, UsageError
 
 #: What a class that is looked at is made of.

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.api import Api, method_of
+from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.engines.tensor_class.hypotheses import (
@@ -31,6 +31,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     is_right,
     taught_by,
 )
+from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError
 
@@ -88,7 +89,7 @@ def capabilities_of(engine: Asked) -> Capabilities:
 
 
 def _of_lists(engine: Asked, found: Capabilities) -> Capabilities:
-    """What is learned where tensors are made from lists: of a class that takes arrays, and computes with lists alone."""
+    """What is learned where tensors are made from lists: of a class that takes arrays, but computes with lists."""
     if engine.api.lists or engine.api.scalar:
         return found
     engine.api.lists = True
