@@ -29,7 +29,9 @@ from gradcheck.engines.tensor_class.hypotheses import (
     hypotheses,
     incoming_of,
     is_right,
+    is_whole,
     taught_by,
+    writes_into_operands,
 )
 from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.wrapped import WrappedTensor
@@ -111,9 +113,9 @@ def _learned(engine: Asked) -> Capabilities:
     engine.use_flag(flag)
     if one.total != found[-1][2].total:
         engine.forget()
-    if _writes_into_operands(engine):
+    if writes_into_operands(engine):
         return replace(UNKNOWN, misunderstood=_WRITES)
-    if _is_whole(engine, one):
+    if is_whole(engine, one):
         return replace(UNKNOWN, misunderstood=_WHOLE)
     if best.right or best.is_consistent:
         return _completed(engine, one)
@@ -153,29 +155,6 @@ def _score(engine: Asked, one: Capabilities) -> _Score:
         score.tensors = score.tensors or taught.tensors
     score.factors = frozenset(factors)
     return score
-
-
-def _writes_into_operands(engine: Asked) -> bool:
-    """Whether the result of an op is one of its operands, with other values: nothing is left to compare with."""
-    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
-        try:
-            given = [engine.leaf(array, True) for array in (A, B)]
-            op = TABLE[lesson.op]
-            root = engine.apply(op, op.bind(tuple(given), {}))
-        except (GradcheckError, *ANYTHING):
-            continue
-        return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
-    return False
-
-
-def _is_whole(engine: Asked, one: Capabilities) -> bool:
-    """Whether sums are whole numbers."""
-    with suppress(GradcheckError, *ANYTHING):
-        given = [engine.leaf(np.full(one.total, number, one.dtype), True) for number in (1.3, 2.1)]
-        op = TABLE["add"]
-        found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
-        return bool(np.all(found == np.round(found)))
-    return False
 
 
 # What else holds under the hypothesis that is believed ----------------------------------------------
