@@ -110,14 +110,17 @@ class Api:
         """Its values; memory may be shared. Raises Unsupported where there are none to be found."""
         if isinstance(tensor, np.ndarray):
             return np.asarray(tensor)
+        problem: BaseException | None = None
         try:
             for candidate in candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
                 array = self._plain(candidate)
                 if array is not None:
                     return array
-        except ANYTHING:  # another may give them still
-            pass
+        except ANYTHING as error:  # another may give them still
+            problem = error
         array = self._otherwise(tensor)
+        if array is None and isinstance(problem, RecursionError):
+            raise problem
         if array is None:
             hint = f"give it one of {', '.join(dialects.VALUES[:4])}, numpy() or __array__()"
             raise Unsupported(f"the values of a {type(tensor).__name__} cannot be read", hint=hint)

@@ -118,6 +118,8 @@ class OpLookup:
             trial.ran = True
             engine.rehearse(form, given, shape, form.gives_nothing(given, shape) or _is_of_a_number(op, values))
             array = engine.read(result)
+            if form.kind == "function" and any(result is one for one in given):
+                trial.error = TypeError("it gives its operand back")  # a helper of the class's own, of an op's name
         except Absent:
             return None
         except (GradcheckError, MemoryError):
@@ -127,6 +129,8 @@ class OpLookup:
             return trial
         if array is None:
             trial.error = TypeError(f"it returned a {type(result).__name__}")
+        elif trial.error is not None and (expected is None or not _is_same(array, expected)):
+            return trial
         elif expected is None:
             trial.fits = trial.right = True
         elif array.shape == expected.shape:
@@ -233,6 +237,10 @@ def _is_of_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bo
         if np.size(one) == array.size and _close(array.reshape(-1), np.reshape(one, -1)):
             return True
     return False
+
+
+def _is_same(array: np.ndarray, expected: np.ndarray) -> bool:
+    return array.shape == expected.shape and _close(array, expected)
 
 
 def _close(array: np.ndarray, expected: np.ndarray, strictly: bool = False) -> bool:

@@ -81,10 +81,10 @@ def verdict(found: Conformance) -> str:
 
 
 def _grouped(found: Conformance, look: Look) -> list[str]:
-    """What is wrong with more than one case or call of an op, by cause, and with how many."""
+    """What is wrong with cases and calls of ops, by cause, and with how many: all of it, which is told nowhere else."""
     everything = found.everything
     grouped = causes(everything)
-    return [line.plain for line in overview(everything, grouped, look)] if grouped.groups or grouped.cases else []
+    return [line.plain for line in overview(everything, grouped, look, None)] if grouped.groups or grouped.cases else []
 
 
 def _gained(found: Conformance, look: Look) -> list[str]:

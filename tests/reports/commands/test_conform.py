@@ -105,3 +105,14 @@ def test_json_for_programs(found: Conformance) -> None:
     assert document["ops"]["fft"] == "lacking"
     assert document["properties"][0] == {"name": "deep graphs", "status": "holds", "message": ""}
     assert document["lacking"] == ["fft"]
+
+
+def test_every_cause_is_told_for_nothing_is_told_below(run: Any, case: Any, failed: Any) -> None:
+    apart = [
+        case(f"case {i}", "failed", file=f"{i}.yaml", comparisons=(failed(np.ones(2), np.full(2, 2.0 + i)),))
+        for i in range(30)
+    ]
+    many = Conformance("mine", None, {"mul": "wrong"}, run(*apart), ())
+    text = render(replace(many, properties=(Finding("order", "holds"),)), Look(width=100))
+    assert "told below" not in text
+    assert all(f"{i}.yaml" in text or "30 cases" in text for i in range(30))
