@@ -106,10 +106,17 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
     documents = {document["name"]: as_steps(document) for document in yaml.safe_load_all(text)}
     kind = load_object(spec)
     kind = kind if isinstance(kind, type) else mine.api.tensor_type
-    raising = sum(not any(c.diagnoses for c in case.comparisons) for case in failed)
+    told = {case.name: {c.mismatch.kind for c in case.comparisons if c.mismatch is not None} for case in failed}
+    unnamed = [case for case in failed if not any(c.diagnoses for c in case.comparisons)]
+    shared = sum("wrong_where_shared" in told[case.name] for case in unnamed)
+    raising = len(unnamed) - shared
     return {
         "counts": [result.count("passed"), len(failed), result.count("unsupported")],
-        "kinds": {**kinds, **({"raises": raising} if raising else {})},
+        "kinds": {
+            **kinds,
+            **({"raises": raising} if raising else {}),
+            **({"wrong of one tensor twice": shared} if shared else {}),
+        },
         "by hand": {case.name: asked(kind, documents[case.name], mine.api.scalar)[0] for case in failed},
     }
 

@@ -12,7 +12,7 @@ import inspect
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -28,6 +28,8 @@ TIMES = 4
 ATTRIBUTES = ("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "v", "x")
 GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
 PASSES = ("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients")
+#: Functions that run a pass of tensors that have no method for it.
+FUNCTIONS = ("get_gradients", "gradients", "compute_gradients", "backward", "grad")
 WORDS = {
     "add": ("add", "plus"),
     "sub": ("sub", "subtract", "minus"),
@@ -55,6 +57,7 @@ class Way:
         here = os.getcwd()
         others = [m for m in list(sys.modules.values()) if str(getattr(m, "__file__", "")).startswith(here)]
         self.homes = [home, *others, kind]
+        self.returned: dict[Any, Any] = {}  # what passes have given back
 
     def made(self, number: Any) -> Any:
         """A tensor, or an array of the class's numbers."""
@@ -84,7 +87,7 @@ class Way:
         for _ in range(5):
             if value is None:
                 return np.array(np.nan)
-            if isinstance(value, (np.ndarray, np.generic, int, float, list, memoryview)):
+            if isinstance(value, (np.ndarray, np.generic, int, float, list, tuple, memoryview)):
                 return np.asarray(value, float)
             inner = next((getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)), None)
             value = inner() if callable(inner) else value.numpy() if inner is None else inner
@@ -103,6 +106,8 @@ class Way:
 
     def _gradient(self, tensor: Any) -> np.ndarray:
         found = next((getattr(tensor, name) for name in GRADIENTS if hasattr(tensor, name)), None)
+        if found is None and tensor in self.returned:
+            found = self.returned[tensor]
         return self.plain(found() if callable(found) and not isinstance(found, self.kind) else found)
 
     # What is said -----------------------------------------------------------------------------------
@@ -122,7 +127,19 @@ class Way:
                 if callable(say):
                     arguments = given[1:] if getattr(say, "__self__", None) is given[0] else given
                     return say(*arguments)
+        for say in self._objects(WORDS[name], given):
+            with suppress(Exception):
+                return say()
         raise problem
+
+    def _objects(self, words: tuple[str, ...], given: list[Any]) -> Iterator[Callable[[], Any]]:
+        """Classes that are called as an op: what they make of tensors."""
+        for home, word in product(self.homes, words):
+            for name, kind in list(vars(home).items()):
+                if isinstance(kind, type) and name.lower().removeprefix("tensor").removesuffix("op") == word:
+                    yield lambda k=kind: k.apply(*given)
+                    yield lambda k=kind: k()(*given)
+                    yield lambda k=kind: k()(given)
 
     def word(self, name: str, tensor: Any, want: np.ndarray, *args: Any, **settings: Any) -> Any:
         """A method or a function, with its arguments as people give them: the first that gives the right numbers, else
@@ -155,6 +172,7 @@ class Way:
                     apply = getattr(function, "apply", None)
                     if callable(apply):
                         yield lambda f=apply, g=given, n=named: f(tensor, *g, **n)
+        yield from self._objects((name,), [tensor])
 
     # Passes -----------------------------------------------------------------------------------------
 
@@ -202,12 +220,18 @@ class Way:
 
     def _pass(self, root: Any, *given: Any) -> None:
         method = next((getattr(root, name) for name in PASSES if callable(getattr(root, name, None))), None)
-        if method is None:
+        functions = (getattr(home, name, None) for home in self.homes for name in FUNCTIONS)
+        function = next((one for one in functions if callable(one)), None)
+        if method is None and function is None:
             raise CannotSay("backward()")
-        method(*given)
+        found = method(*given) if method is not None else function(root, *given)
+        for key, gradient in found.items() if isinstance(found, Mapping) else ():
+            gradient = self.plain(gradient)
+            self.returned[key] = self.returned[key] + gradient if key in self.returned else gradient
 
     def zero(self, tensors: list[Any], initial: dict[int, Any]) -> None:
         """By the tensors' own method, or by what they began with."""
+        self.returned.clear()
         for tensor in tensors:
             for one in tensor.reshape(-1) if self.is_scalar else (tensor,):
                 method = next((getattr(one, n) for n in ("zero_grad", "null_grad", "cleargrad") if hasattr(one, n)), 0)

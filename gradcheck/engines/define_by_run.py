@@ -222,6 +222,8 @@ class OpRun:
     def pullback(self) -> Pullback:
         """The gradients that have arrived; none where something was raised, even by reading them."""
         error, plain = self.error, self._engine.array
+        if error is None and any(getattr(leaf, "unread", False) for leaf in self.leaves):
+            error = as_tensor_error(Unsupported("a pass keeps no gradient of what it starts from, which is an input"))
         if error is None:
             try:
                 return Pullback(tuple([None if leaf.grad is None else plain(leaf.grad) for leaf in self.leaves]))

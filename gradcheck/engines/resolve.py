@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import metadata, util
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,8 @@ READY = {
     "tinygrad": "tinygrad:Tensor",
     "chainer": "chainer:Variable",
 }
+#: By which code that is compiled by Numba runs in the processes that cases are run in: GNU's OpenMP ends these.
+FORKING = ("NUMBA_THREADING_LAYER", "forksafe")
 #: The entry-point group of other packages' engines.
 GROUP = "gradcheck.engines"
 
@@ -82,29 +85,37 @@ def from_spec(spec: str) -> Engine:
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     where, _, attribute = spec.rpartition(":")
     home = Path(where).stem if _is_file(where) else where
-    return as_engine(load_object(spec), f"{home}.{attribute}", spec)
+    found, module = _found(spec)
+    return as_engine(found, f"{home}.{attribute}", spec, module)
 
 
 def load_object(spec: str) -> Any:
     """What `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
+    return _found(spec)[0]
+
+
+def _found(spec: str) -> tuple[Any, ModuleType]:
+    """The same, and the module that has it."""
     where, _, attribute = spec.rpartition(":")
+    os.environ.setdefault(*FORKING)
     module = _loading(spec, lambda: _from_file(where) if _is_file(where) else _from_module(where, Path.cwd()))
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise UsageError(f"there is no {attribute} in {where}", hint=_what_is_there(attribute, module))
         found = getattr(found, part)
-    return found
+    return found, module
 
 
 def _is_file(where: str) -> bool:
     return where.endswith(".py") or os.sep in where
 
 
-def as_engine(found: Any, name: str, spec: str) -> Engine:
+def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None) -> Engine:
     """An `Engine` as it is, a class of engines made, a Tensor class adapted. Raises UsageError for anything else.
 
-    `name` becomes the name of an engine that has none; `spec` is how the person called it, in messages.
+    `name` becomes the name of an engine that has none; `spec` is how the person called it, in messages; ops are looked
+    for in the `module` that was named, too, which may have its class from another.
     """
     if isinstance(found, type) and _is_engine(found):
         found = _loading(spec, found)
@@ -115,18 +126,18 @@ def as_engine(found: Any, name: str, spec: str) -> Engine:
         return engine
     if inspect.ismodule(found) or not callable(found):
         raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
-    return adapt(found, name)
+    return adapt(found, name, module)
 
 
-def adapt(constructor: Callable[..., Any], name: str) -> TensorClassEngine:
-    """An engine of a Tensor class, or of a function that makes tensors. Raises UsageError where it is none. What the
-    class prints while it is looked at is dropped."""
+def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> TensorClassEngine:
+    """An engine of a Tensor class, or of a function that makes tensors, whose ops may be in a `module`, too. Raises
+    UsageError where it is none. What the class prints while it is looked at is dropped."""
     from gradcheck.engines.tensor_class.discovery import api_of  # only somebody's class needs these
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
     from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
 
     with Output().capturing():
-        api = api_of(constructor, getattr(constructor, "__name__", name))
+        api = api_of(constructor, getattr(constructor, "__name__", name), module)
     return (ScalarClassEngine if api.scalar else TensorClassEngine)(api, name)
 
 
@@ -186,8 +197,11 @@ def _place(error: BaseException) -> str:
 
 
 def _from_module(name: str, folder: Path, last: Path | None = None) -> ModuleType:
-    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one."""
-    with _importable(folder, last):
+    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one, unless that has
+    another of the package's name: one in a file comes before a folder that does not say that it is a package."""
+    top = name.partition(".")[0]
+    hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
+    with _importable(folder, None if hides else last):
         return importlib.import_module(name)
 
 
@@ -211,11 +225,16 @@ def _from_file(where: str) -> ModuleType:
 
 
 def _imported_folder(path: Path) -> Path | None:
-    """The outermost folder around a file that the file itself imports from by name: its package, though nothing in the
-    folder may say so. Under another name its classes would be there twice."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    imported = set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.", text, re.MULTILINE))
-    return next((folder for folder in reversed(path.parents) if folder.name in imported), None)
+    """The outermost folder around a file that the file, or a package around it, imports from by name, and that has what
+    is imported (a clone is often called as the package inside): its package, though nothing in the folder may say so.
+    Under another name its classes would be there twice."""
+    packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
+    text = "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in (path, *packages))
+    imported = set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", text, re.MULTILINE))
+    folders = [folder for folder in reversed(path.parents) if folder.name in {name for name, _ in imported}]
+    has = ((folder, folder / inner) for folder in folders for name, inner in imported if name == folder.name)
+    whole = (folder for folder, inner in has if inner.is_dir() or inner.with_suffix(".py").is_file())
+    return next(whole, folders[0] if folders else None)
 
 
 def _is_relative(path: Path) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -91,12 +91,15 @@ def literal_problem(
     graph: Mapping[str, str],
     incoming: Mapping[str, Sequence[float]],
     passes: int = 1,
+    dtype: str | None = None,
 ) -> Problem:
-    """A problem of our own: vectors, entries as texts, the incoming gradient of each root, and how many passes."""
+    """A problem of our own: vectors, entries as texts, the incoming gradient of each root, how many passes, and the
+    dtype in which an engine computes where it has one of its own."""
     entries = {entry: Claim(text, parse(text)) for entry, text in graph.items()}
     leaves = {leaf: Value(array=np.array(numbers)) for leaf, numbers in inputs.items()}
     step = Step("backward", roots={root: Value(array=np.array(numbers)) for root, numbers in incoming.items()})
-    return draw(Case(id=name, name=name, place=Place(), inputs=leaves, graph=entries, steps=(step,) * passes))
+    case = Case(id=name, name=name, place=Place(), inputs=leaves, graph=entries, steps=(step,) * passes)
+    return draw(case if dtype is None else replace(case, dtype=dtype))
 
 
 def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:

@@ -20,8 +20,8 @@ SCREEN, MOST_LINES = 24, 22
 _ORDER: tuple[CaseStatus, ...] = ("failed", "crashed", "xpassed", "invalid")
 
 
-def overview(result: RunResult, found: Causes, look: Look) -> list[Text]:
-    """The causes, those of most cases first, as many as there is room for."""
+def overview(result: RunResult, found: Causes, look: Look, most: int | None = MOST_LINES) -> list[Text]:
+    """The causes, those of most cases first, as many as there is room for in so many lines; None: all."""
     single = [member for _, members in found.cases for member in members]
     total = len(found.groups) + len(single)
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
@@ -29,7 +29,7 @@ def overview(result: RunResult, found: Causes, look: Look) -> list[Text]:
     lines = [Text(f"{', '.join(counts)} of {count(len(result.cases), 'case')}{why}:", style="bold"), Text()]
     entries = [brief_group(group, look) for group in found.groups] + [brief_member(member, look) for member in single]
     for number, entry in enumerate(entries):
-        room = MOST_LINES - len(lines) - (number + 1 < total)
+        room = len(entry) if most is None else most - len(lines) - (number + 1 < total)
         if len(entry) > room:
             entry = entry[:1] if room > 0 else []
         if not entry:

@@ -18,8 +18,7 @@ def test_a_table_and_an_exit_code(cases: Path, gradcheck: Any) -> None:
     outcome = gradcheck("conform", "core", "--op", "mul", "--op", "exp")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[0] == "core"
-    assert lines[-1] == "core conforms in all that it can be asked"
+    assert lines[0] == lines[-1] == "core conforms in all that it can be asked"
     assert any(line.endswith("2 right: mul, exp") for line in lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import metadata
 from pathlib import Path
 from textwrap import dedent
@@ -195,3 +196,51 @@ def test_a_package_that_nothing_calls_one_is_known_by_how_its_files_import_each_
     from importlib import import_module
 
     assert import_module("tinylib.inner.node").Tensor is found.api.constructor  # type: ignore[attr-defined]
+
+
+def test_a_clone_that_is_called_as_the_package_inside_is_not_taken_for_it(folder: Path) -> None:
+    """The outermost folder of that name, which what is imported is not in."""
+    package = folder / "pocketgrad" / "pocketgrad"
+    write(package / "__init__.py", "")
+    write(package / "kernels.py", "SCALE = 1\n")
+    write(package / "node.py", "from pocketgrad.kernels import SCALE\n" + dedent(TENSOR))
+    assert engine("pocketgrad/pocketgrad/node.py:Tensor").api.constructor.__module__ == "pocketgrad.node"
+
+
+def test_a_package_may_import_itself_by_the_name_of_a_folder_in_the_middle(folder: Path) -> None:
+    for part in ("courses", "courses/zerograd", "courses/zerograd/lib"):
+        write(folder / part / "__init__.py", "from zerograd.lib.core import Tensor\n" if part.endswith("lib") else "")
+    write(folder / "courses" / "zerograd" / "lib" / "core.py", TENSOR)
+    assert engine("courses/zerograd/lib/core.py:Tensor").api.constructor.__module__ == "zerograd.lib.core"
+
+
+def test_a_file_of_the_name_of_its_folder_does_not_hide_it(folder: Path) -> None:
+    write(folder / "opsy" / "opsy.py", "")
+    write(folder / "opsy" / "rule.py", "")
+    write(folder / "opsy" / "param.py", "import opsy.rule\n" + dedent(TENSOR))
+    assert engine("opsy/param.py:Tensor").name == "param.Tensor"
+
+
+def test_ops_may_be_in_the_module_that_is_named_and_the_class_in_another(folder: Path) -> None:
+    write(folder / "step1.py", TENSOR.replace("    def sum", "    def total"))
+    write(folder / "step2.py", "from step1 import Tensor\n\ndef sum(tensor):\n    return tensor.total()\n")
+    found = engine("step2.py:Tensor")
+    assert found.library.function("sum").__module__ != "step1"  # type: ignore[attr-defined]
+
+
+def test_ops_may_be_in_a_file_beside_a_class_of_no_package(folder: Path) -> None:
+    write(folder / "alone.py", TENSOR)
+    write(folder / "operations.py", "def twice(tensor):\n    return tensor\n")
+    write(folder / "functions.py", "raise OSError('no such device')\n")
+    assert engine("alone.py:Tensor").library.function("twice").__module__ == "operations"  # type: ignore[attr-defined]
+
+
+def test_what_numba_compiles_is_told_that_processes_fork(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, value = resolve.FORKING
+    write(folder / "threads.py", TENSOR)
+    monkeypatch.delenv(name, raising=False)
+    engine("threads.py:Tensor")
+    assert os.environ[name] == value
+    monkeypatch.setenv(name, "tbb")
+    engine("threads.py:Tensor")
+    assert os.environ[name] == "tbb"

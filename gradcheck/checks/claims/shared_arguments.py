@@ -19,7 +19,7 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.closeness.compare import agree
 from gradcheck.checks.closeness.conditioning import allowances
 from gradcheck.checks.closeness.tolerance import Tolerance, epsilon
-from gradcheck.engines.base import Application, Cotangents, Engine, Pullback
+from gradcheck.engines.base import Application, Cotangents, Engine, Pullback, own_dtype
 from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays
 from gradcheck.language.problem import Problem
@@ -118,7 +118,7 @@ def _is_wrong(
 
 def _adds_uses_up(engine: Engine) -> bool:
     """Whether a tensor that two ops use gets the gradients of both uses; not, where the engine cannot say."""
-    evaluation = engine.evaluate(_two_uses())
+    evaluation = engine.evaluate(_two_uses(own_dtype(engine)))
     if evaluation.error is not None or not evaluation.states:
         return False
     known = evaluation.states[-1].gradients.get("x")
@@ -128,6 +128,6 @@ def _adds_uses_up(engine: Engine) -> bool:
 _INPUTS, _GRAPH, _SUM = {"x": [1.5, -2.0], "a": [0.3, 1.1], "b": [-1.2, 0.5]}, {"f": "x * a + x * b"}, [-0.9, 1.6]
 
 
-@lru_cache(maxsize=1)
-def _two_uses() -> Problem:
-    return literal_problem("two uses", _INPUTS, _GRAPH, {"f": [1.0, 1.0]})
+@lru_cache
+def _two_uses(dtype: str | None) -> Problem:
+    return literal_problem("two uses", _INPUTS, _GRAPH, {"f": [1.0, 1.0]}, dtype=dtype)

@@ -20,7 +20,7 @@ from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Points
 from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
-from gradcheck.engines.base import Engine, Evaluation, State
+from gradcheck.engines.base import Engine, Evaluation, State, own_dtype
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
@@ -123,7 +123,7 @@ def tell_apart(diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engi
 
 def _certain_of_three(engine: Engine, reference: Engine) -> set[str]:
     """The mistakes that are certain, of the tensor with three uses."""
-    problem = _three_uses()
+    problem = _three_uses(own_dtype(engine))
     points = Points(problem, Engines((engine,), reference))
     fault = Fault("x", 0, None, np.zeros(3), 0.0)
     try:
@@ -134,6 +134,6 @@ def _certain_of_three(engine: Engine, reference: Engine) -> set[str]:
     return {diagnosis.kind for diagnosis in found if diagnosis.confidence == "confirmed"}
 
 
-@lru_cache(maxsize=1)
-def _three_uses() -> Problem:
-    return literal_problem("three uses", _INPUTS, _GRAPH, {"f": _INCOMING})
+@lru_cache
+def _three_uses(dtype: str | None) -> Problem:
+    return literal_problem("three uses", _INPUTS, _GRAPH, {"f": _INCOMING}, dtype=dtype)

@@ -27,7 +27,7 @@ from gradcheck.checks.failures.point_failures import CANNOT, PointFailures
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Point, Points
 from gradcheck.checks.result import Cause, Diagnosis
-from gradcheck.engines.base import Engine
+from gradcheck.engines.base import Engine, own_dtype
 from gradcheck.facts import Fact, fact
 from gradcheck.language.sampling import literal_problem
 
@@ -221,7 +221,7 @@ def _found(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis
 
 def _of_small_graph(engine: Engine, reference: Engine, passes: int) -> Diagnosis | None:
     """The same of a small graph of single numbers, where so many passes are wrong there."""
-    problem = literal_problem("reuse", _INPUTS, _GRAPH, {"f": [1.0]}, passes)
+    problem = literal_problem("reuse", _INPUTS, _GRAPH, {"f": [1.0]}, passes, own_dtype(engine))
     points = Points(problem, Engines((engine,), reference))
     with using_default_dtype(problem.dtype):
         mine, want = points.own.evaluation(engine), points.own.want

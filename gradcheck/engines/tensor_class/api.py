@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.kinship import is_akin
+from gradcheck.engines.tensor_class.members import candidates, method_of
+from gradcheck.engines.tensor_class.returned import Returned
 from gradcheck.errors import Unsupported
-
-_MISSING = object()
 
 
 @dataclass(slots=True)
@@ -33,6 +36,9 @@ class Api:
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
     running          the function that runs a whole pass, where the method does not
+    module           the one that was named, which may have its class from another
+    returned         gradients that passes have given back
+    akin             of other classes, whether their objects are tensors, too
     clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
     """
 
@@ -49,6 +55,9 @@ class Api:
     lists: bool = False
     clearing: str = ""
     running: Callable[..., Any] | None = None
+    module: ModuleType | None = None
+    returned: Returned = field(default_factory=Returned)
+    akin: dict[type, bool] = field(default_factory=dict)
 
     # Making -------------------------------------------------------------------------------------
 
@@ -56,7 +65,7 @@ class Api:
         """A new tensor with a copy of the array. Raises whatever the class raises."""
         flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
         if self.scalar:
-            return self.constructor(array.item(), **flags)
+            return self._marked(self.constructor(array.item(), **flags), requires_grad)
         if self.lists:
             return self._marked(self.constructor(array.tolist(), **flags), requires_grad)
         try:
@@ -81,26 +90,37 @@ class Api:
         for mark in dialects.MARKS if requires_grad and not self.flag else ():
             if getattr(tensor, mark, None) is False:
                 setattr(tensor, mark, True)
+        ask = method_of(tensor, dialects.MARKING) if requires_grad and not self.flag else None
+        if ask is not None:
+            ask(True)
         return tensor
 
     # Reading ------------------------------------------------------------------------------------
 
     def is_tensor(self, value: Any) -> bool:
         """Whether it is one of the class's tensors."""
-        return isinstance(value, self.base_type)
+        if isinstance(value, self.base_type):
+            return True
+        kind = type(value)
+        if kind not in self.akin:
+            self.akin[kind] = is_akin(kind, self.tensor_type, self.backward_name)
+        return self.akin[kind]
 
     def read(self, tensor: Any) -> np.ndarray:
         """Its values; memory may be shared. Raises Unsupported where there are none to be found."""
         if isinstance(tensor, np.ndarray):
             return np.asarray(tensor)
+        problem: BaseException | None = None
         try:
             for candidate in candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
                 array = self._plain(candidate)
                 if array is not None:
                     return array
-        except ANYTHING:  # another may give them still
-            pass
+        except ANYTHING as error:  # another may give them still
+            problem = error
         array = self._otherwise(tensor)
+        if array is None and isinstance(problem, RecursionError):
+            raise problem
         if array is None:
             hint = f"give it one of {', '.join(dialects.VALUES[:4])}, numpy() or __array__()"
             raise Unsupported(f"the values of a {type(tensor).__name__} cannot be read", hint=hint)
@@ -110,7 +130,20 @@ class Api:
         """By what gives numbers after another has raised; else by what it is without a gradient, as torch wants it."""
         array = self._by_whatever_does(tensor)
         detach = method_of(tensor, dialects.DETACHING) if array is None else None
-        return array if detach is None else self._by_whatever_does(detach())
+        array = array if detach is None else self._by_whatever_does(detach())
+        return self._realized(tensor) if array is None else array
+
+    def _realized(self, tensor: Any) -> np.ndarray | None:
+        """After it has been told to compute them."""
+        for name in dialects.REALIZING:
+            with suppress(*ANYTHING):
+                made = getattr(tensor, name)()
+                array = self._plain(made)
+                for one in (made, tensor) if array is None else ():
+                    array = self._by_whatever_does(one) if array is None else array
+                if array is not None:
+                    return array
+        return None
 
     def _by_whatever_does(self, tensor: Any) -> np.ndarray | None:
         for name in (*dialects.VALUES, *dialects.VALUE_METHODS):
@@ -147,16 +180,18 @@ class Api:
                 found = getattr(tensor, self.gradient_name, None)
             else:
                 found = next(candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
-            return found() if callable(found) and not self.is_tensor(found) else found
+            found = found() if callable(found) and not self.is_tensor(found) else found
         except ANYTHING:
-            return None
+            found = None
+        return self.returned.of(tensor) if found is None else found
 
     def gradient_array(self, tensor: Any) -> np.ndarray | None:
         """The same as an array."""
         found = self.gradient(tensor)
-        if found is None:
-            return None
-        return self.read(found) if self.is_tensor(found) else self._plain(found)
+        return None if found is None else self._as_array(found)
+
+    def _as_array(self, gradient: Any) -> np.ndarray | None:
+        return self.read(gradient) if self.is_tensor(gradient) else self._plain(gradient)
 
     # Gradients ----------------------------------------------------------------------------------
 
@@ -168,15 +203,15 @@ class Api:
             named[keyword], seed = seed[0], ()
         if self.retaining and retain_graph is not None:
             named[self.retaining] = retain_graph
-        if self.running is not None:
-            self.running(tensor, *seed, **named)
-        else:
-            getattr(tensor, self.backward_name)(*seed, **named)
+        run = getattr(tensor, self.backward_name) if self.running is None else partial(self.running, tensor)
+        gradients = run(*seed, **named)
+        if isinstance(gradients, Mapping):
+            self.returned.add(gradients, self.is_tensor, self._as_array)
 
     def passes(self) -> Iterator[Callable[..., Any]]:
         """Functions of the class's module that may run a whole pass."""
-        home = sys.modules.get(getattr(self.tensor_type, "__module__", ""))
-        found = (getattr(home, name, None) for name in dialects.PASSES)
+        homes = (self.module, sys.modules.get(getattr(self.tensor_type, "__module__", "")))
+        found = (getattr(home, name, None) for home in homes for name in dialects.PASSES)
         return (function for function in found if inspect.isfunction(function))
 
     @property
@@ -221,6 +256,8 @@ class Api:
     def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
         """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
         Unsupported."""
+        if self.returned.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
+            return
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
         if clearing and self.clearing and self._cleared(tensor):
             return
@@ -256,21 +293,3 @@ class _Made:
 def copied(gradient: Any) -> Any:
     """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
     return deepcopy(gradient) if hasattr(gradient, "__array__") else gradient
-
-
-def method_of(tensor: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:
-    """The first method of these names; None where there is none."""
-    methods = (getattr(tensor, name, None) for name in names)
-    return next((method for method in methods if callable(method)), None)
-
-
-def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
-    """What these attributes and methods give, where the tensor has them."""
-    for name in names:
-        found = getattr(tensor, name, _MISSING)
-        if found is not _MISSING:
-            yield found() if callable(found) and not hasattr(found, "__array__") else found
-    for name in methods:
-        found = getattr(tensor, name, None)
-        if callable(found):
-            yield found()

@@ -77,20 +77,25 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Form:
     """One way of calling an op. A method's first argument is the tensor that has it; a method that takes nothing else
-    may be a property. Masks and indices are arrays, or `lifted`: tensors of the library's."""
+    may be a property. Masks and indices are arrays, or `lifted`: tensors of the library's. An op that is an object is
+    made of what is in `making`, and used in a `manner`: see `op_objects`."""
 
-    kind: Literal["operator", "method", "function"]
+    kind: Literal["operator", "method", "function", "object"]
     name: str
     positional: tuple[Argument, ...]
     keywords: tuple[tuple[str, Argument], ...] = ()
     exact: bool = False
     lifted: bool = False
+    making: tuple[Argument, ...] = ()
+    manner: str = ""
 
     @property
     def label(self) -> str:
         """For messages: `operator add`, `.sum(dim=…)`, `softmax(…)`."""
         if self.kind == "operator":
             return f"operator {self.name}"
+        if self.kind == "object":
+            return {"apply": f"{self.name}.apply(…)", "make": f"{self.name}(…)"}.get(self.manner, f"{self.name}()(…)")
         given = [*(["…"] if len(self.positional) > 1 else []), *(f"{word}=…" for word, _ in self.keywords)]
         return f"{'.' if self.kind == 'method' else ''}{self.name}({', '.join(given)})"
 
@@ -107,6 +112,18 @@ class Form:
         positional, keywords = self.given(args, shape)
         return any(value is None for value in (*positional, *keywords.values()))
 
+    def _by_object(self, made_by: Callable[..., Any], tensors: list[Any], settings: list[Any]) -> Any:
+        """What a class that is an op makes of tensors."""
+        if self.manner in ("make", "apply"):
+            use: Callable[..., Any] | None = made_by if self.manner == "make" else getattr(made_by, "apply", None)
+            if use is None:
+                raise Absent("apply")
+            return use(*tensors, *settings)
+        made = made_by(*settings)
+        if self.manner == "forward":
+            return made.forward(*tensors)
+        return made(tensors) if self.manner == "list" else made(*tensors)
+
     def call(self, library: Library, args: Arguments, shape: Shape) -> Any:
         """Call it. `shape` is the result's, for ops in `SHAPED`. Raises Absent where the library has no such thing, and
         whatever the library raises."""
@@ -115,6 +132,8 @@ class Form:
             return OPERATORS[self.name](*given)
         if self.kind == "function":
             return library.function(self.name)(*given, **keywords)
+        if self.kind == "object":
+            return self._by_object(library.function(self.name), given, [one.value(args, shape) for one in self.making])
         try:
             method = getattr(given[0], self.name)
         except AttributeError:
@@ -245,6 +264,8 @@ def _shaped(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[F
     elif op.name == "permute":
         yield from _order(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
     elif op.name in _SWAPPING and (len(bound) > 1 or ndim > 1):
+        if len(bound) == 1:  # as it is written, if that is there: a rule may differ between a class's own words
+            yield Form("method", op.name, (_TENSOR,))
         yield from _swap(tuple(bound[1:3]) or (-2, -1), ndim, library)
 
 

@@ -13,10 +13,10 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.api import method_of
 from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
 from gradcheck.engines.tensor_class.foreign import ForeignEngine
 from gradcheck.engines.tensor_class.guard import EngineError, is_deliberate, translating
+from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
 from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported

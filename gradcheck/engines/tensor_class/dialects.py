@@ -13,25 +13,34 @@ FLAGS = (
     *("trackgrad", "computegrad", "recordgrad", "gradenabled", "autograd", "differentiable", "tracked", "trainable"),
     *("isleaf", "isparam", "isparameter"),
 )
-OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient")
+OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient", "stopgrad")
 #: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
 MARKS = ("requires_grad",)
+#: Where there is neither: a method that asks for one.
+MARKING = ("requires_grad_",)
 
 # Reading it -----------------------------------------------------------------------------------------
 
 #: Attributes (or methods without arguments) that hold its values; methods that give them.
 VALUES = ("data", "value", "values", "val", "_data", "_value", "array", "arr", "primal", "v", "x")
 VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "item", "tolist")
+#: Methods without arguments that compute values which are not computed before: they give these, or keep them.
+REALIZING = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
 #: Attributes (or methods without arguments) that hold its gradient; methods that give it.
 GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "dv", "g")
 GRADIENT_METHODS = ("get_grad", "get_gradient")
+#: Attributes by which a pass names tensors in the dictionary of gradients that it gives back.
+KEYS = ("name", "label", "id", "_id", "uid", "unique_id", "node_id", "key")
 
 # Passes ---------------------------------------------------------------------------------------------
 
 #: The method that runs a backward pass.
 BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass", "run_backward", "compute_gradients")
-#: Functions of its module that do, where the method goes no further than one op.
-PASSES = ("backward_graph", "backward_pass", "run_backward", "backpropagate", "backprop", "backward_all", "backward")
+#: Functions of its module that do, where the method goes no further than one op, or there is none.
+PASSES = (
+    *("backward_graph", "backward_pass", "run_backward", "backpropagate", "backprop", "backward_all", "backward"),
+    *("get_gradients", "compute_gradients", "get_grads", "gradients", "gradient", "grad", "reverse"),
+)
 #: Its parameter that keeps the graph, and others that are no incoming gradient either.
 RETAINING = ("retain_graph", "keep_graph", "retain")
 NO_SEEDS = (*RETAINING, "create_graph", "retain_grad", "zero_grad")
@@ -53,6 +62,9 @@ SUBMODULES = (
     *("functional", "nn.functional", "ops", "functions", "linalg", "nn", "math", "activations", "losses"),
     *("nnet.activations", "nnet.losses", "nnet", "tensor", "F"),
 )
+
+#: Files beside the one of a class that is in no package, and that may have functions, or ops, for it.
+NEIGHBOURS = ("ops", "op", "operations", "tensor_ops", "functions", "function", "functional", "F", "activations")
 
 #: Other names of ops, NumPy's first.
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -116,6 +128,7 @@ CONVENTIONS = {
     "scores, and sums or means": ("binary_cross_entropy_with_logits",),
     "the order of dimensions": ("linear", "conv1d", "conv2d", "dot"),
     "indices": ("take", "flatten", "getitem"),
+    "strides, in elements or in bytes": ("as_strided",),
     "what comes first, the condition or what is chosen": ("where",),
 }
 AMBIGUOUS = frozenset(name for names in CONVENTIONS.values() for name in names)

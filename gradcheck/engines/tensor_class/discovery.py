@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.api import Api, candidates
+from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
+from gradcheck.engines.tensor_class.members import candidates
 from gradcheck.errors import Unsupported, UsageError
 
 #: What a class that is looked at is made of.
@@ -24,9 +26,10 @@ _ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "_
 _PRODUCTS = ("__matmul__", "dot", "mm", "matmul")
 
 
-def api_of(constructor: Callable[..., Any], name: str) -> Api:
-    """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class."""
-    api = Api(constructor, name)
+def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> Api:
+    """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class. A `module`
+    that was named may have its class from another."""
+    api = Api(constructor, name, module=module)
     api.flags = _flags(constructor)
     made = _first(api)
     api.tensor_type = type(made)
@@ -35,13 +38,28 @@ def api_of(constructor: Callable[..., Any], name: str) -> Api:
     backwards = (name for name in dialects.BACKWARDS if callable(getattr(api.tensor_type, name, None)))
     api.backward_name = next(backwards, "")
     if not api.backward_name:
+        api.running = _passing(api, made)
+    if not api.backward_name and api.running is None:
         hint = "name a Tensor class, or an object with evaluate() and pull_back()"
         raise UsageError(f"{name} has no backward(), so it is no engine", hint=hint)
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
-    api.base_type = next(above, api.tensor_type)
+    api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
     api.gradient_name = next((n for n in dialects.GRADIENTS if _has(made, n)), "")
     api.scalar = api.scalar or not _holds_arrays(api)
     return api
+
+
+def _passing(api: Api, made: Any) -> Callable[..., Any] | None:
+    """The function of its module that runs a pass, of a class without such a method: the first that takes a tensor
+    alone, and gives back a dictionary, or nothing."""
+    for function in api.passes():
+        try:
+            gradients = function(made)
+        except ANYTHING:
+            continue
+        if gradients is None or isinstance(gradients, Mapping):
+            return function
+    return None
 
 
 def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
@@ -127,12 +145,33 @@ def modules_of(api: Api) -> list[ModuleType]:
     """Where functions on its tensors may be: the package, the class's own module, submodules by usual names, which are
     imported where they can be."""
     homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
+    homes |= {api.module.__name__: None} if api.module is not None else {}
     names: dict[str, None] = {}
     for home in homes:
         for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
             if base and base != "builtins":
                 names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in dialects.SUBMODULES)))
-    return [module for name in names if (module := _module(name)) is not None]
+    found = [module for name in names if (module := _module(name)) is not None]
+    return found + [module for home in homes for module in _neighbours(sys.modules.get(home))]
+
+
+def _neighbours(home: ModuleType | None) -> Iterator[ModuleType]:
+    """Files by usual names beside that of a module that is in no package, imported where they can be."""
+    file = getattr(home, "__file__", None)
+    if home is None or file is None or "." in home.__name__ or (Path(file).parent / "__init__.py").is_file():
+        return
+    for name in dialects.NEIGHBOURS:
+        path = Path(file).with_name(f"{name}.py")
+        if path.is_file() and str(path) != file:
+            sys.path.insert(0, str(path.parent))
+            try:
+                module = import_module(name)
+            except ANYTHING:  # what cannot be imported is not there
+                continue
+            finally:
+                sys.path.remove(str(path.parent))
+            if getattr(module, "__file__", None) == str(path):
+                yield module
 
 
 def _module(name: str) -> ModuleType | None:

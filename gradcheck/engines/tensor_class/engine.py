@@ -77,6 +77,7 @@ class TensorClassEngine(ForeignEngine):
     def new_graph(self) -> None:
         super().new_graph()
         self._started = []
+        self.api.returned.forget()
 
     def use_flag(self, flag: tuple[str, bool]) -> None:
         """Make tensors by this flag from now on, and forget what was learned with another."""
@@ -232,8 +233,9 @@ class TensorClassEngine(ForeignEngine):
             self.api.set_gradient(tensor.tensor, new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is."""
-        if tensor.tensor is None:
+        """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is. An entry
+        that is a leaf, which `double` gives back, has that leaf's."""
+        if tensor.tensor is None or tensor.is_leaf:
             return
         if self._bare:
             tensor.unread = tensor.unread or self.api.is_told_to_keep(tensor.tensor)

@@ -150,6 +150,7 @@ class ForeignEngine(DefineByRun):
         if not dtypes.is_differentiable(array.dtype):
             return self.constant(array)
         made = self.new(array, requires_grad)
+        made.is_leaf = True
         self._given.append((array, made))
         return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -147,6 +147,29 @@ def is_right(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") ->
     except (GradcheckError, *ANYTHING):
         return False
     return taught is not None and factor_of(taught) == 1
+
+
+def writes_into_operands(engine: Asked) -> bool:
+    """Whether the result of an op is one of its operands, with other values: nothing is left to compare with."""
+    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
+        try:
+            given = [engine.leaf(array, True) for array in (A, B)]
+            op = TABLE[lesson.op]
+            root = engine.apply(op, op.bind(tuple(given), {}))
+        except (GradcheckError, *ANYTHING):
+            continue
+        return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
+    return False
+
+
+def is_whole(engine: Asked, one: Capabilities) -> bool:
+    """Whether sums are whole numbers."""
+    with suppress(GradcheckError, *ANYTHING):
+        given = [engine.leaf(np.full(one.total, number, one.dtype), True) for number in (1.3, 2.1)]
+        op = TABLE["add"]
+        found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
+        return bool(np.all(found == np.round(found)))
+    return False
 
 
 def complex_is_right(engine: Asked) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.api import Api, method_of
+from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.engines.tensor_class.hypotheses import (
@@ -29,8 +29,11 @@ from gradcheck.engines.tensor_class.hypotheses import (
     hypotheses,
     incoming_of,
     is_right,
+    is_whole,
     taught_by,
+    writes_into_operands,
 )
+from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError
 
@@ -77,13 +80,28 @@ def capabilities_of(engine: Asked) -> Capabilities:
     for _ in range(_LOOKS):
         found = _learned(engine)
         if found.misunderstood != _ONE_OP:
-            return found
+            return _of_lists(engine, found) if found.misunderstood else found
     for function in engine.api.passes():
         engine.api.running = function
         again = _learned(engine)
         if not again.misunderstood:
             return again
     engine.api.running = None
+    return found
+
+
+def _of_lists(engine: Asked, found: Capabilities) -> Capabilities:
+    """What is learned where tensors are made from lists: of a class that takes arrays, but computes with lists."""
+    if engine.api.lists or engine.api.scalar:
+        return found
+    engine.api.lists = True
+    engine.forget()
+    with suppress(GradcheckError, *ANYTHING):  # it may refuse lists
+        again = _learned(engine)
+        if not again.misunderstood:
+            return again
+    engine.api.lists = False
+    engine.forget()
     return found
 
 
@@ -95,9 +113,9 @@ def _learned(engine: Asked) -> Capabilities:
     engine.use_flag(flag)
     if one.total != found[-1][2].total:
         engine.forget()
-    if _writes_into_operands(engine):
+    if writes_into_operands(engine):
         return replace(UNKNOWN, misunderstood=_WRITES)
-    if _is_whole(engine, one):
+    if is_whole(engine, one):
         return replace(UNKNOWN, misunderstood=_WHOLE)
     if best.right or best.is_consistent:
         return _completed(engine, one)
@@ -137,29 +155,6 @@ def _score(engine: Asked, one: Capabilities) -> _Score:
         score.tensors = score.tensors or taught.tensors
     score.factors = frozenset(factors)
     return score
-
-
-def _writes_into_operands(engine: Asked) -> bool:
-    """Whether the result of an op is one of its operands, with other values: nothing is left to compare with."""
-    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
-        try:
-            given = [engine.leaf(array, True) for array in (A, B)]
-            op = TABLE[lesson.op]
-            root = engine.apply(op, op.bind(tuple(given), {}))
-        except (GradcheckError, *ANYTHING):
-            continue
-        return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
-    return False
-
-
-def _is_whole(engine: Asked, one: Capabilities) -> bool:
-    """Whether sums are whole numbers."""
-    with suppress(GradcheckError, *ANYTHING):
-        given = [engine.leaf(np.full(one.total, number, one.dtype), True) for number in (1.3, 2.1)]
-        op = TABLE["add"]
-        found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
-        return bool(np.all(found == np.round(found)))
-    return False
 
 
 # What else holds under the hypothesis that is believed ----------------------------------------------
@@ -286,8 +281,10 @@ def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabiliti
     """Whether a pass from a single number starts without an incoming gradient, and of which shape that number is."""
     if one.seed == "none" or engine.api.scalar:
         return replace(one, starts_alone=one.seed == "none")
-    for total in ((), (1,)):
+    for total in ((), (1,), (1, 1)):
         if is_right(engine, replace(one, seed="none", total=total), lesson):
+            if total:
+                engine.forget()  # what ops took, or refused, of single numbers of another shape
             return replace(one, total=total)
     return replace(one, starts_alone=False)
 

@@ -133,7 +133,7 @@ class ScalarClassEngine(TensorClassEngine):
     def retain(self, tensor: WrappedTensor) -> None:
         """A gradient can be told of numbers that no other named tensor shares, and of which nothing has been made on
         the way: the first of running sums is in all that follow."""
-        if tensor.tensor is not None:
+        if tensor.tensor is not None and not tensor.is_leaf:
             used = not self._used.keys().isdisjoint(map(id, tensor.tensor.flat))
             its_own = self._are_its_own(tensor.tensor) and not used
             tensor.unread = not its_own or not self.capabilities.keeps_intermediates

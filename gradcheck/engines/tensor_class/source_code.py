@@ -116,6 +116,8 @@ class _Writer:
         result = self.engine.apply(op, tensors)
         if form.kind == "operator":
             return Written(result, *_operator(op, bound))
+        if form.kind == "object":
+            raise Unsupported("an op that is an object")
         return Written(result, self._call(form, *form.given(bound, np.shape(result.array))))
 
     def dtype(self, name: str) -> Any:

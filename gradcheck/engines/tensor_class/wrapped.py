@@ -32,10 +32,11 @@ class WrappedTensor(Operators):
     array          its values when it was made: a copy, so that nobody changes them
     requires_grad  whether a gradient must flow through it, by gradcheck's own reckoning
     initial        what the library has for its gradient before any has arrived: None, 0, zeros
+    is_leaf        whether it was made from an input or a constant, and from nothing else
     unread         whether the library has no gradient of its own for it: none at all, or one that another tensor shares
     """
 
-    __slots__ = ("array", "engine", "initial", "requires_grad", "tensor", "unread")
+    __slots__ = ("array", "engine", "initial", "is_leaf", "requires_grad", "tensor", "unread")
 
     def __init__(
         self, engine: Owner, tensor: Any, array: np.ndarray, requires_grad: bool = False, initial: Any = None
@@ -43,6 +44,7 @@ class WrappedTensor(Operators):
         self.engine, self.tensor, self.array = engine, tensor, array
         self.requires_grad, self.initial = requires_grad, initial
         self.unread = False
+        self.is_leaf = False
 
     @property
     def shape(self) -> tuple[int, ...]:

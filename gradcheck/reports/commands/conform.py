@@ -18,28 +18,30 @@ from gradcheck.reports.problems import problems
 from gradcheck.reports.summary import lacking_lines
 from gradcheck.reports.text import plain, wrap
 
+#: How many ops are named that are right, or lacking.
+_NAMED = 40
 _ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")
 _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
 
 def render(found: Conformance, look: Look) -> str:
-    """What it does otherwise by design; what is wrong, by cause; then the table, with -v the first thing that is wrong
-    with every op and case."""
-    lines = [plain(found.engine), ""]
+    """The verdict; what it does otherwise by design; what is wrong, by cause; then properties, ops and cases, with -v
+    all names, and the first thing that is wrong with every op and case."""
+    lines = [verdict(found), ""]
     for convention in found.conventions:
         lines += wrap(plain(say(convention)), look.width, "  ", "    ")
     lines += [*_grouped(found, look), ""] if found.conventions or not found.holds else []
-    if found.cases is not None:
-        counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
-        lines += [f"  cases       {counts}"]
-        lines += _wrong(found.cases, "id", look)
-    lines += _ops(found, look)
-    lines += _gained(found, look)
-    lines += ["", "  properties"]
+    lines += ["  properties"]
     room = max(len(one.name) for one in found.properties)
     for one in found.properties:
         text = f"{_WORDS[one.status]:6} {one.name.ljust(room)}  {plain(say(one.why))}".rstrip()
         lines += wrap(text, look.width, "    ", " " * 11)
+    lines += ["", *_ops(found, look)]
+    if found.cases is not None:
+        counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
+        lines += ["", f"  cases       {counts}"]
+        lines += _wrong(found.cases, "id", look)
+    lines += _gained(found, look)
     lines += _cost(found)
     return "\n".join([*lines, "", verdict(found)]) + "\n"
 
@@ -64,13 +66,13 @@ def _time(seconds: float | None) -> str:
 
 
 def verdict(found: Conformance) -> str:
-    """The last line."""
-    wrong = {
-        "cases": found.count("wrong"),
-        "ops": sum(word == "wrong" for word in found.ops.values()),
-        "properties": sum(one.status == "fails" for one in found.properties),
-    }
-    parts = [f"{number} {what}" for what, number in wrong.items() if number]
+    """The first line, and the last."""
+    wrong = (
+        (found.count("wrong"), "case", "cases"),
+        (sum(word == "wrong" for word in found.ops.values()), "op", "ops"),
+        (sum(one.status == "fails" for one in found.properties), "property", "properties"),
+    )
+    parts = [f"{number} {one if number == 1 else many}" for number, one, many in wrong if number]
     if found.checked_nothing:
         return f"{plain(found.engine)}: nothing was checked"
     if not parts:
@@ -79,10 +81,10 @@ def verdict(found: Conformance) -> str:
 
 
 def _grouped(found: Conformance, look: Look) -> list[str]:
-    """What is wrong with more than one case or call of an op, by cause, and with how many."""
+    """What is wrong with cases and calls of ops, by cause, and with how many: all of it, which is told nowhere else."""
     everything = found.everything
     grouped = causes(everything)
-    return [line.plain for line in overview(everything, grouped, look)] if grouped.groups or grouped.cases else []
+    return [line.plain for line in overview(everything, grouped, look, None)] if grouped.groups or grouped.cases else []
 
 
 def _gained(found: Conformance, look: Look) -> list[str]:
@@ -101,15 +103,19 @@ def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
 
 
 def _ops(found: Conformance, look: Look) -> list[str]:
+    """Each op once: what is wrong first, and of what is right or lacking no more than the commonest, but with -v."""
+    made_of = {name: parts for name, parts in found.made_of.items() if found.ops.get(name) == "lacking"}
     lines: list[str] = []
-    for word in _ORDER:
-        names = [name for name, stands in found.ops.items() if stands == word]
+    for word in ("wrong", "right", "lacking"):
+        names = [name for name, stands in found.ops.items() if stands == word and name not in made_of]
         title = "ops" if not lines else ""
-        text = f"{len(names)} {word}" + (f": {', '.join(names)}" if names else "")
+        told = names if word == "wrong" or look.verbosity > 0 else names[:_NAMED]
+        more = [f"and {len(names) - len(told)} more (-v lists them)"] if len(told) < len(names) else []
+        text = f"{len(names)} {word}" + (f": {', '.join([*told, *more])}" if names else "")
         lines += wrap(text, look.width, f"  {title:12}", " " * 16)
-    if found.made_of:
-        made = ", ".join(f"{name} (of {', '.join(parts)})" for name, parts in found.made_of.items())
-        text = f"{len(found.made_of)} not judged, written in what is wrong: {made}"
+    if made_of:
+        made = ", ".join(f"{name} (of {', '.join(parts)})" for name, parts in made_of.items())
+        text = f"{len(made_of)} not judged, written in what is wrong: {made}"
         lines += wrap(text, look.width, " " * 14, " " * 16)
     if look.verbosity > 0:
         lines += _wrong(found.op_results, "name", look)

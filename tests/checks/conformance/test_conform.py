@@ -40,7 +40,7 @@ def test_a_wrong_rule_is_a_wrong_op(with_rules: WithRules) -> None:
     found = conform(Core(), ops=["tanh", "exp"])
     assert found.ops == {"tanh": "wrong", "exp": "right"}
     assert not found.holds
-    assert "is wrong in 1 ops" in verdict(found)
+    assert "is wrong in 1 op" in verdict(found)
 
 
 @shallow
@@ -100,6 +100,20 @@ def test_standings() -> None:
 
     assert (of("passed"), of("failed"), of("crashed"), of("unsupported")) == ("right", "wrong", "wrong", "lacking")
     assert of("skipped") is None
+
+
+@shallow
+def test_a_call_of_which_no_gradient_can_be_read_is_no_fault() -> None:
+    """A call that gives the input back: the pass starts from that, and what it starts from has no gradient."""
+    found = conform(adapt(Rootless, "mine"), ops=["double", "mul"])
+    assert found.ops == {"double": "lacking", "mul": "right"}
+    assert "no gradient was compared" not in render(found, Look())
+
+
+class Rootless(sound.Tensor):
+    def backward(self, gradient: Any = None) -> None:
+        super().backward(gradient)
+        self.grad = None
 
 
 @shallow

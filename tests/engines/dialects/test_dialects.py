@@ -59,6 +59,8 @@ CASES = {
         "graph: {y: \"where(m, a, b)\"}\nbackward: {y: [1, 2, 5]}\n"
     ),
     "equal sums": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: a + b, e: c + d}\nbackward: {e: [1, 2]}\n",
+    "itself": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {y: a + a, z: y * b}\nbackward: {z: [1, 0.5]}\n",
+    "two uses": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {y: a * b, z: a + y}\nbackward: {z: [1, 0.5]}\n",
     "a kink": "inputs: {a: [1, 0, -1]}\ngraph: {y: a.relu()}\nbackward: {y: [1, 2, 3]}\n",
 }  # fmt: skip
 STYLES = [
@@ -197,6 +199,20 @@ def test_a_disease_is_found_and_named_in_any_style(disease: str) -> None:
         if found.status != "failed" or not names <= named(found):
             unnamed[host.__name__] = (found.status, named(found))
     assert not unnamed
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda kind: kind.__name__)
+def test_an_op_that_is_wrong_of_one_and_the_same_tensor_is_named_in_any_style_and_precision(host: type) -> None:
+    found = judged(type("Plain", (diseases.DropsItself, host), {}), "itself")
+    assert found.status == "failed"
+    told = {c.mismatch.kind for c in found.comparisons if c.what == "node" and c.mismatch is not None}
+    assert told == {"wrong_where_shared"}
+    assert not named(found)
+
+
+@pytest.mark.parametrize("host", [sound.Tensor, arrays.Single], ids=lambda kind: kind.__name__)
+def test_lost_and_overwritten_are_told_apart_in_any_precision(host: type) -> None:
+    assert named(judged(type("Plain", (diseases.Overwrites, host), {}), "two uses")) == {"overwritten"}
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda kind: kind.__name__)

@@ -136,6 +136,12 @@ def test_shapes_and_orders_of_dimensions_are_asked_for(name: str) -> None:
     assert any(value is not None and np.array_equal(value, op(*bound)) for value in found)
 
 
+@pytest.mark.parametrize("name", ["T", "mT", "t", "H"])
+def test_a_transpose_is_asked_for_as_it_is_written_first(name: str) -> None:
+    """A class's rule for `x.T` may be right where that for `x.transpose(1, 0)` is not."""
+    assert name not in SHAPED or labels(name, X)[0] == f".{name}()"
+
+
 def test_an_index_is_asked_for_by_the_operator_alone() -> None:
     assert labels("getitem", X, 0) == ["operator getitem"]
     (mixed,) = forms(TABLE["getitem"], (X, (slice(None), np.array([0]))), 2, NUMPY)

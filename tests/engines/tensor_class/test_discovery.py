@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,44 @@ def test_a_gradient_that_cannot_be_read_yet_is_there() -> None:
     api = api_of(Guarded, "Guarded")
     assert api.gradient_name == "grad"
     assert api.gradient(api.make(X, True)) is None
+
+
+def test_where_there_is_no_flag_a_method_asks_for_a_gradient() -> None:
+    class Asked(Plain):
+        asked = False
+
+        def requires_grad_(self, wanted: bool = True) -> None:
+            self.asked = wanted
+
+    api = api_of(Asked, "Asked")
+    assert (api.make(X, True).asked, api.make(X, False).asked) == (True, False)
+
+
+def test_a_class_without_backward_needs_a_function_that_runs_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Var:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    with pytest.raises(UsageError, match=r"no backward\(\)"):
+        api_of(Var, "Var")
+    home = sys.modules[__name__]
+    monkeypatch.setattr(home, "gradient", lambda function, by: {}, raising=False)  # of another kind
+    monkeypatch.setattr(home, "get_gradients", lambda root: {root: 1.0}, raising=False)
+    assert api_of(Var, "Var").running is home.get_gradients
+
+
+@pytest.mark.parametrize("how", ["keeps", "gives", "gives a list"])
+def test_values_may_have_to_be_computed_first(how: str) -> None:
+    class Lazy(Plain):
+        def __init__(self, data: Any) -> None:
+            super().__init__(data)
+            self.thunk, self.data = self.data, None
+
+        def realize(self) -> Any:
+            if how != "keeps":
+                return self.thunk if how == "gives" else self.thunk.tolist()
+            self.data = self.thunk
+            return None
+
+    api = api_of(Plain, "Lazy")
+    np.testing.assert_array_equal(api.read(Lazy(X)), X)

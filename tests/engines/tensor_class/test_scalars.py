@@ -43,6 +43,15 @@ def test_graphs_are_written_out(number: type, check: Check, graph: str) -> None:
     assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
 
 
+@pytest.mark.parametrize("graph", ["{y: x.double()}", "{y: atleast_1d(x)}", "{y: 'cartesian_prod(x)'}"])
+def test_what_gives_its_operand_back_leaves_an_inputs_gradient_to_be_read(
+    number: type, check: Check, graph: str
+) -> None:
+    found = check(number, f"inputs: {{x: [1.5, 2]}}\ngraph: {graph}\nbackward: {{y: [2, -3]}}\n")
+    assert found.status == "passed"
+    assert "x" in {c.tensor for c in found.comparisons if c.what == "gradient"}
+
+
 def test_incoming_gradients_and_several_roots(number: type, check: Check) -> None:
     text = "inputs: {x: [1, 2]}\ngraph: {y: x * x, z: y * x}\nbackward: {y: [1, 10], z: [0.5, 1]}\n"
     assert check(number, text).status == "passed"

@@ -1,0 +1,60 @@
+"""Gradients that a backward pass gives back, a dictionary of them, and that its tensors do not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.tensor_class.dialects import KEYS
+from gradcheck.engines.tensor_class.guard import ANYTHING
+
+
+class Returned:
+    """What passes over one graph have given back, added up: as those that tensors keep are."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, tuple[Any, np.ndarray]] = {}  # by the tensor's identity, or its key
+
+    def add(self, gradients: Mapping[Any, Any], is_tensor: Callable[[Any], bool], array: Callable[[Any], Any]) -> None:
+        """The gradients of one pass, by tensors, or by what these are called."""
+        for key, gradient in gradients.items():
+            values = array(gradient)
+            if values is None:
+                continue
+            place = id(key) if is_tensor(key) else key
+            _, so_far = self._found.get(place, (None, None))
+            self._found[place] = key, np.array(values if so_far is None else so_far + values)
+
+    def of(self, tensor: Any) -> np.ndarray | None:
+        """The gradient of a tensor; None where none has been given."""
+        found = next((self._found[place] for place in _places(tensor) if place in self._found), None)
+        return None if found is None else found[1]
+
+    def put(self, tensor: Any, gradient: np.ndarray | None) -> bool:
+        """Forget a tensor's gradient, or have another in its place; whether there was one."""
+        place = next((place for place in _places(tensor) if place in self._found), None)
+        if place is None:
+            return False
+        if gradient is None:
+            del self._found[place]
+        else:
+            self._found[place] = self._found[place][0], np.array(gradient)
+        return True
+
+    def forget(self) -> None:
+        """A graph is begun."""
+        self._found = {}
+
+
+def _places(tensor: Any) -> Iterator[Any]:
+    yield id(tensor)
+    for name in KEYS:
+        try:
+            key = getattr(tensor, name, None)
+            hash(key)
+        except ANYTHING:
+            continue
+        if isinstance(key, (int, str)) and key != "":
+            yield key

@@ -1,0 +1,54 @@
+"""Styles whose gradients, values or ops are not where they usually are: understood, and what is wrong is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.engines.resolve import adapt
+from gradcheck.errors import Unsupported
+from tests.engines.dialects import columns, lazy, objects, returning
+from tests.engines.dialects.test_dialects import judged, named
+
+UNDERSTOOD: dict[Any, tuple[str, ...]] = {
+    returning.Var: ("numbers",),
+    returning.ByNode: ("sums", "products", "numbers", "bare", "reuse", "twice", "again"),
+    returning.ByName: ("sums", "products", "numbers", "bare", "reuse", "twice", "again"),
+    objects.Variable: ("sums", "products", "bare", "matrices", "again", "twice"),
+    lazy.Tensor: ("sums", "products", "bare", "reuse"),
+    lazy.Buffered: ("sums", "products", "numbers", "bare", "reuse", "twice"),
+    columns.Columns: ("numbers",),
+}
+PAIRS = [(kind, name) for kind, names in UNDERSTOOD.items() for name in names]
+
+
+@pytest.mark.parametrize(("kind", "name"), PAIRS, ids=lambda value: getattr(value, "__name__", value))
+def test_what_is_elsewhere_is_found(kind: type, name: str) -> None:
+    found = judged(kind, name)
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+    assert "a" in {c.tensor for c in found.comparisons if c.what == "gradient"}
+
+
+@pytest.mark.parametrize("kind", [returning.Overwriting, lazy.Overwriting], ids=lambda kind: kind.__module__)
+def test_a_disease_is_named_there(kind: type) -> None:
+    found = judged(kind, "reuse")
+    assert found.status == "failed"
+    assert "overwritten" in named(found)
+
+
+@pytest.mark.parametrize(("op", "takes", "label"), [("pow", 2, "Power()(…)"), ("exp", 1, "")])
+def test_an_op_that_is_a_class_is_believed_where_it_is_right(op: str, takes: int, label: str) -> None:
+    """`Exp` is another function of that name, and none of the class's ops."""
+    engine = adapt(objects.Variable, "mine")
+    leaf = engine.leaf(np.array([1.5, 2.0]), True)
+    given = (leaf, 3.0)[:takes]
+    bound = TABLE[op].bind(given, {})
+    if label:
+        assert engine.calls.lookup.form(TABLE[op], bound).label == label
+        np.testing.assert_allclose(engine.apply(TABLE[op], bound).array, leaf.array**3)
+        return
+    with pytest.raises(Unsupported):
+        engine.apply(TABLE[op], bound)
