@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.mutation.changes import ROOT, Change, changes
-from benchmarks.mutation.trying import Passed, by_cases, by_tests, cases_through, coverage
+from benchmarks.mutation.trying import Passed, Warm, by_cases, by_tests, cases_through, coverage
 from benchmarks.timing import Row
 
 CASES = str(ROOT / "cases")
@@ -56,6 +56,9 @@ OF_TRAITS = (
     "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
     "tests/autograd/test_table.py::test_other_dtypes_are_torchs",
 )
+
+#: What is imported once for all changes.
+IMPORTED = (*QUICK, *sorted({f"tests/autograd/{test.partition('::')[0]}" for test in BY_FAMILY}), "tests/conftest.py")
 
 #: How many of the tests are asked.
 Tests = Literal["none", "near", "all"]
@@ -106,8 +109,9 @@ def measure(count: int, seed: int, only: str = "", tests: Tests = "all", kept: P
     known = _read(kept)
     chosen = drawn(count, seed, only, outcome)
     passed = _coverage(kept)
+    warm = Warm([test.removesuffix(".py").replace("/", ".") for test in IMPORTED])
     for number, change in enumerate(chosen, 1):
-        found = known.get(change.title) or _noticed(change, passed, tests)
+        found = known.get(change.title) or _noticed(change, passed, tests, warm)
         _keep(kept, change.title, found)
         who, what = found
         if who == "nobody":
@@ -115,6 +119,7 @@ def measure(count: int, seed: int, only: str = "", tests: Tests = "all", kept: P
         else:
             (outcome.cases if who == "case" else outcome.tests)[change.title] = what
         print(f"{number}/{len(chosen)} {change.title}\n    {who} {what}", file=sys.stderr, flush=True)
+    warm.end()
     return outcome
 
 
@@ -130,15 +135,12 @@ def _coverage(kept: Path | None) -> Passed:
     return found
 
 
-def _noticed(change: Change, passed: Passed, tests: Tests) -> tuple[str, str]:
-    found = by_cases(change, cases_through(change, passed))
+def _noticed(change: Change, passed: Passed, tests: Tests, warm: Warm) -> tuple[str, str]:
+    found = by_cases(change, cases_through(change, passed), warm)
     if found:
         return "case", found
-    for paths in _tests_of(change, tests):
-        found = by_tests(change, paths)
-        if found:
-            return "test", found
-    return "nobody", ""
+    found = by_tests(change, list(_tests_of(change, tests)), warm)
+    return ("test", found) if found else ("nobody", "")
 
 
 def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
@@ -150,7 +152,7 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     first = [path for path in likely if (ROOT / path).exists()]
     if "/common/" not in change.file:
         first += [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", own]
-    yield from ([*QUICK], first, [*OF_TRAITS])
+    yield from (first, [*QUICK], [*OF_TRAITS])
     if tests == "all":
         yield from ([path] for path in TESTS)
 
@@ -192,6 +194,9 @@ def rows() -> Iterator[Row]:
 
 def main(arguments: list[str]) -> int:
     """With options; the exit code is 1 where a promise is not kept."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     given = dict(pairwise(arguments))
     count, seed = int(given.get("--count", COUNT)), int(given.get("--seed", SEED))
     kept = Path(given["--keep"]) if "--keep" in given else None
