@@ -56,6 +56,7 @@ BY_FAMILY = (
 #: Those that go through the whole table for one of the things that entries say of themselves.
 OF_TRAITS = (
     "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
+    "tests/autograd/test_table.py::test_gradients_of_ops_without_counterpart_are_the_slopes",
     "tests/autograd/test_table.py::test_other_dtypes_are_torchs",
 )
 

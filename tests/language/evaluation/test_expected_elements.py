@@ -154,6 +154,7 @@ NUMBERS = r"""
     scaled_dot_product_attention(randn(3, 5), randn(2, 7, 5), randn(2, 7, 5)) | 42
     scaled_dot_product_attention(randn(1, 2, 3), randn(4, 5, 3), randn(4, 5, 2)) | 40
     scaled_dot_product_attention(randn(2, 3), randn(5, 3), randn(4, 5, 7)) | 56
+    scaled_dot_product_attention(randn(2, 3), randn(4, 5, 3), randn(5, 7)) | 56
     linear_cross_entropy(randn(5, 4), randn(7, 4), tensor([0, 2, 4, 1, 1])) | 35
     addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4)) | 40
     randn(5, 1, 2, 3) @ randn(7, 3, 4) | 280
