@@ -186,13 +186,30 @@ def _by_cases(change: Change, names: list[str], make: Callable[[Change], bool]) 
 # Tests -------------------------------------------------------------------------------------------------
 
 
-def by_tests(change: Change, tests: list[list[str]], warm: Warm) -> str:
-    """The first test that fails under the change, of groups that are asked in turn; empty where none does."""
+def by_tests(change: Change, groups: list[list[str]], warm: Warm) -> str:
+    """The first test that fails under the change, of groups that are asked in turn; empty where none does.
+
+    What the nearest two groups do not notice in functions they are asked again of a file that was imported so.
+    """
     if is_in_functions(change):
-        found = next(filter(None, (warm.ask(_by_tests, change, group, put_in) for group in tests)), "")
+        found = next(filter(None, (warm.ask(_by_tests, change, group, put_in) for group in groups)), "")
         if found:
             return found
-    return next(filter(None, (forked(_by_tests, change, group, _import_changed) for group in tests)), "")
+        groups = groups[:2]
+    return next(filter(None, (forked(_by_tests, change, group, _import_changed) for group in groups)), "")
+
+
+def require_that_tests_see(change: Change, tests: list[str], warm: Warm) -> None:
+    """Raises where a change that these tests do notice comes to nobody, or what is unchanged does not pass."""
+    found = warm.ask(_by_tests, change, tests, _leave)
+    if found:
+        raise RuntimeError(f"without any change, {found}")
+    if not warm.ask(_by_tests, change, tests, put_in) or not forked(_by_tests, change, tests, _import_changed):
+        raise RuntimeError(f"the tests do not see what is changed: {change.title}")
+
+
+def _leave(change: Change) -> bool:
+    return True
 
 
 def _by_tests(change: Change, tests: list[str], make: Callable[[Change], bool]) -> str:
