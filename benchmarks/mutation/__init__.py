@@ -126,7 +126,7 @@ def measure(count: int, seed: int, only: str = "", tests: Tests = "all", kept: P
     warm = Warm([test.removesuffix(".py").replace("/", ".") for test in IMPORTED])
     if tests != "none":
         known = next(change for change in changes() if PLAIN in change.title)
-        require_that_tests_see(known, list(_tests_of(known, tests))[0], warm)
+        require_that_tests_see(known, next(_tests_of(known, tests)), warm)
     for number, change in enumerate(chosen, 1):
         found = answered.get(change.title) or _noticed(change, passed, tests, warm)
         _keep(kept, change.title, found)

@@ -1,8 +1,8 @@
 """What notices a change: cases that come through the changed code, then tests. Each try is a process of its own.
 
 Either it is forked of one in which all is imported, and the change is put into its functions (`Warm`), which takes no
-time; or it is forked before gradcheck is imported, and imports the changed file by way of the import system, so that all
-that is made when a file is imported is made of the changed one.
+time; or it is forked before gradcheck is imported, and imports the changed file by way of the import system, so that
+all that is made when a file is imported is made of the changed one.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ CALLS = r"""
     x=randn(2, 3) | F.l1_loss(x, x, reduction='median')
     x=randn(2, 3) | x[:, ::-1]
     x=randn(2, 3) | x[::0]
+    x=randn(2, 3) | F.one_hot(torch.tensor([0, 1]), 0) @ x
     x=randn(1, 2, 5); w=randn(3, 2, 2) | F.conv1d(x, w, stride=2, padding='same')
     x=randn(1, 2, 5); w=randn(3, 2, 2) | F.conv1d(x, w, padding='full')
     x=randn(1, 2, 5); w=randn(3, 2, 2) | F.conv1d(x, w, stride=0)

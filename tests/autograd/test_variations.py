@@ -112,9 +112,6 @@ def variations(op: Op) -> Iterator[Application]:
 @for_each_by_family([name for name in COMPARED if is_asked(name) and name not in APART])
 def test_values_and_gradients_of_variations_are_torchs(name: str) -> None:
     problems = [
-        problem
-        for call in variations(TABLE[name])
-        if taken_by_torch(call)
-        for problem in table.disagreements(call)
+        problem for call in variations(TABLE[name]) if taken_by_torch(call) for problem in table.disagreements(call)
     ]
     assert not problems, "\n".join(problems)

@@ -42,7 +42,8 @@ def test_random_numbers_come_from_the_generator_that_is_passed() -> None:
 
 @pytest.mark.parametrize(
     ("name", "args", "numbers"),
-    [("randint", (5, (300,)), range(5)), ("randint", (2, 5, [300]), range(2, 5)), ("randint", (-3, 0, [300]), range(-3, 0)),
+    [("randint", (5, (300,)), range(5)), ("randint", (2, 5, [300]), range(2, 5)),
+     ("randint", (-3, 0, [300]), range(-3, 0)),
      ("randint_like", (np.zeros(300), 4), range(4)), ("randint_like", (np.zeros(300), 2, 4), range(2, 4)),
      ("randperm", (7,), range(7))],
 )  # fmt: skip
@@ -55,7 +56,8 @@ def test_whole_numbers_are_drawn_of_all_that_there_are(name: str, args: tuple[ob
     ("name", "args", "mean", "deviation"),
     [("rand", (20_000,), 0.5, 12**-0.5), ("rand_like", (np.zeros(20_000),), 0.5, 12**-0.5),
      ("uniform", (-1, 3, [20_000]), 1.0, 4 * 12**-0.5), ("uniform_like", (np.zeros(20_000), 2, 3), 2.5, 12**-0.5),
-     ("randn", (20_000,), 0.0, 1.0), ("randn_like", (np.zeros(20_000),), 0.0, 1.0), ("normal", (1.5, 0.5, [20_000]), 1.5, 0.5)],
+     ("randn", (20_000,), 0.0, 1.0), ("randn_like", (np.zeros(20_000),), 0.0, 1.0),
+     ("normal", (1.5, 0.5, [20_000]), 1.5, 0.5)],
 )  # fmt: skip
 def test_numbers_have_the_mean_and_the_deviation_that_are_said(
     name: str, args: tuple[object, ...], mean: float, deviation: float
