@@ -1,4 +1,7 @@
-"""What torch takes for an integer alone (a dimension, a shift, a number of classes) is no float here either."""
+"""What torch takes for an integer alone (a dimension, a shift, a number of classes) is no float here either.
+
+And tensors of integers and of booleans have torch's values, where both take them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE
+from gradcheck.autograd import TABLE, dtypes
 from gradcheck.engines.base import Application
-from gradcheck.engines.recording import arrays
-from gradcheck.errors import TensorError
+from gradcheck.engines.recording import arrays, rebuild
+from gradcheck.errors import GradcheckError, TensorError
 from tests.autograd import table
+from tests.autograd.test_edges import UNSAFE
 from tests.tables import for_each_by_family
 
 #: torch reads an index `[2.7, 0]` as if it were `[2, 0]`; nobody means that.
@@ -61,3 +66,54 @@ def test_floats_are_refused_where_torch_refuses_them(name: str) -> None:
             if name in STRICTER or not is_taken(table.Reference(), call):
                 continue
             assert is_taken(table.Core(), other) <= is_taken(table.Reference(), other), (sample, other.args)
+
+
+#: A number with a fraction makes floats of integers here; in torch it loses the fraction.
+FRACTIONS = {
+    "addbmm", "addcmul", "addmm", "addmv", "baddbmm", "fill", "hinge_embedding_loss", "index_fill", "masked_fill",
+    "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
+}  # fmt: skip
+#: So do means, and infinities that stand for what is masked or not there yet.
+FLOATS = {
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "index_reduce", "local_response_norm", "masked.amax", "masked.amin",
+    "masked.logsumexp", "masked.median", "masked.std", "masked.var", "scatter_reduce",
+}  # fmt: skip
+#: Which of equals comes first; booleans times an integer; digits of torch's own; half of the tensors complex.
+OTHERS = {"topk", "add", "dropout", "polygamma", "istft"}
+
+
+def of_whole_numbers(call: Application, dtype: type) -> Application:
+    """The call with its floats three times as large and rounded, or, of booleans, by their sign."""
+
+    def whole(array: np.ndarray) -> np.ndarray:
+        if array.dtype != table.DOUBLE:
+            return array
+        numbers = np.nan_to_num(np.round(3 * array), posinf=9, neginf=-9)
+        return np.asarray(numbers > 0 if dtype is bool else numbers, dtype)
+
+    args, kwargs = rebuild(call.args, call.kwargs, whole, dtypes.BY_NAME.__getitem__)
+    return replace(call, args=args, kwargs=kwargs)
+
+
+def values(side: Any, call: Application) -> table.Arrays | None:
+    """None where it is refused."""
+    try:
+        return table.answer(side, call).values
+    except (GradcheckError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+ASKED = [n for n, op in TABLE.items() if op.torch and not table.is_random(op) and n not in UNSAFE]
+
+
+@for_each_by_family(sorted(set(ASKED) - FRACTIONS - FLOATS - OTHERS))
+def test_values_of_whole_numbers_are_torchs(name: str) -> None:
+    problems = []
+    for call in table.calls(TABLE[name]):
+        for dtype in (np.int64, bool):
+            other = of_whole_numbers(call, dtype)
+            got, want = values(table.CORE, other), values(table.REFERENCE, other)
+            if got is not None and want is not None:
+                found = table.differences(table.Answer(got), table.Answer(want), 1e-10)
+                problems += [f"{call.owner} of {dtype.__name__}: {one}" for one in found]
+    assert not problems, "\n".join(problems)
