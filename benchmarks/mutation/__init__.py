@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.mutation.changes import ROOT, Change, changes
+from benchmarks.mutation.changes import OPS, ROOT, Change, changes
 from benchmarks.mutation.trying import (
     Passed,
     Warm,
@@ -167,12 +167,18 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
         return
     own = Path(change.file).stem
     likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
-    first = [path for path in likely if (ROOT / path).exists()]
-    if "/common/" not in change.file:
-        first += [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", own]
+    families = _users(own) if "/common/" in change.file else [own]
+    named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
+    first = [*(path for path in likely if (ROOT / path).exists()), *named]
     yield from (first, [*QUICK], [*OF_TRAITS])
     if tests == "all":
         yield from ([path] for path in TESTS)
+
+
+def _users(common: str) -> list[str]:
+    """The families that import what is common to several."""
+    paths = sorted(OPS.rglob("*.py"))
+    return [path.stem for path in paths if f"common.{common} import" in path.read_text(encoding="utf-8")]
 
 
 def _import_what_takes_long() -> None:
