@@ -59,6 +59,7 @@ BY_FAMILY = (
     "test_table.py::test_other_dtypes_are_torchs",
     "test_torchs_calls.py::test_values_and_gradients_of_torchs_calls_are_torchs",
     "test_integers.py::test_values_of_whole_numbers_are_torchs",
+    "test_integers.py::test_indices_of_other_dtypes_are_taken_as_by_torch",
     "test_variations.py::test_values_and_gradients_of_variations_are_torchs",
     "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
     "test_round_numbers.py::test_values_and_gradients_at_round_numbers_are_torchs",

@@ -99,7 +99,7 @@ def values(side: Any, call: Application) -> table.Arrays | None:
     """None where it is refused."""
     try:
         return table.answer(side, call).values
-    except (GradcheckError, RuntimeError, TypeError, ValueError):
+    except (GradcheckError, RuntimeError, TypeError, ValueError, IndexError):
         return None
 
 
@@ -116,4 +116,42 @@ def test_values_of_whole_numbers_are_torchs(name: str) -> None:
             if got is not None and want is not None:
                 found = table.differences(table.Answer(got), table.Answer(want), 1e-10)
                 problems += [f"{call.owner} of {dtype.__name__}: {one}" for one in found]
+    assert not problems, "\n".join(problems)
+
+
+#: In which dtypes of indices, classes and counts torch is left alone: it takes some of them in some ways alone.
+UNLIKE = {
+    "_unsafe_masked_index": "bool", "_unsafe_masked_index_put_accumulate": "bool", "clamp": "uint8",
+    "cov": "bool float64", "cross_entropy": "uint8", "index_copy": "int32", "index_fill": "bool int32", "ldexp": "bool",
+    "max_pool2d_with_indices_backward": "int32", "max_unpool1d": "int32", "max_unpool2d": "int32",
+    "max_unpool3d": "int32", "multi_margin_loss": "int32", "multilabel_margin_loss": "int32", "put": "int32",
+    "repeat_interleave": "int16 uint8", "take": "int32", "take_along_dim": "bool int32",
+    "tensor_split": "int16 int32 uint8",
+}  # fmt: skip
+
+
+def in_integers(call: Application, dtype: str) -> Application:
+    def changed(array: np.ndarray) -> np.ndarray:
+        return array.astype(dtype) if array.dtype == np.int64 else array
+
+    args, kwargs = rebuild(call.args, call.kwargs, changed, dtypes.BY_NAME.__getitem__)
+    return replace(call, args=args, kwargs=kwargs, tracked=(False,) * len(list(arrays(args, kwargs))))
+
+
+@for_each_by_family(sorted(ASKED))
+def test_indices_of_other_dtypes_are_taken_as_by_torch(name: str) -> None:
+    problems = []
+    for call in table.calls(TABLE[name]):
+        if not any(array.dtype == np.int64 for array in arrays(call.args, call.kwargs)):
+            continue
+        for dtype in ("int32", "uint8", "int16", "float64", "bool"):
+            other = in_integers(call, dtype)
+            got, want = values(table.CORE, other), values(table.REFERENCE, other)
+            if dtype in UNLIKE.get(name, "").split():
+                continue
+            if got is None or want is None:
+                found = [] if got is want else ["taken" if want is None else "refused"]
+            else:
+                found = table.differences(table.Answer(got), table.Answer(want), 1e-10)
+            problems += [f"{call.owner} in {dtype}: {one}" for one in found]
     assert not problems, "\n".join(problems)

@@ -135,6 +135,7 @@ CALLS = r"""
     x=randn(3, 2) | torch.linalg.qr(x, mode='full')[0]
     x=randn(3, 2) | F.cross_entropy(x, torch.tensor([0, 1, 1]), label_smoothing=1.5)
     x=randn(()) | F.cross_entropy(x, torch.tensor(0))
+    x=randn(2, 3, 2) | F.nll_loss(x, torch.ones(2, 2, dtype=torch.uint8))
 """
 
 

@@ -63,14 +63,14 @@ def test_each_change_is_one_and_no_other(file: Path) -> None:
         assert sum(a != b for a, b in zip(text.splitlines(), plain.splitlines(), strict=True)) == 1
 
 
-FUNCTIONS = '''\
+FUNCTIONS = """\
 def f(x, by=2):
     inner = [(lambda y: y * 3)(one) for one in x]
     return sum(inner) + by
 
 
 table = {"g": lambda x: x - 5}
-'''
+"""
 
 
 def test_a_change_is_put_into_functions_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
