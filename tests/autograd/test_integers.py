@@ -105,17 +105,61 @@ def values(side: Any, call: Application) -> table.Arrays | None:
 
 ASKED = [n for n, op in TABLE.items() if op.torch and not table.is_random(op) and n not in UNSAFE]
 
+#: Which ops take or refuse tensors of integers or of booleans otherwise than torch, for many of which it has no code.
+OTHERWISE = """
+bool refused:
+    clamp clamp_max clamp_min einsum linalg.matrix_power linear log_softmax matmul mm softmax sum_to_size
+bool taken:
+    _safe_softmax adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d addcdiv addcmul addr argmax argmin
+    avg_pool1d avg_pool2d avg_pool3d celu cumulative_trapezoid div embedding_bag glu index_reduce kthvalue lerp
+    linalg.svd linalg.vander linalg.vecdot local_response_norm logaddexp2 masked.amax masked.amin masked.cumprod
+    masked.cumsum masked.log_softmax masked.logaddexp masked.logsumexp masked.mean masked.softmax masked.softmin
+    max_pool1d max_pool2d max_pool2d_with_indices_backward max_pool3d max_unpool1d max_unpool2d max_unpool3d median
+    mvlgamma nanmean nanmedian pad polar stft svd topk trace trapezoid
+int64 refused:
+    avg_pool1d avg_pool2d avg_pool3d conv_transpose1d conv_transpose2d conv_transpose3d corrcoef cov index_reduce
+    linalg.matrix_power log_softmax margin_ranking_loss max_pool2d max_pool3d mse_loss pow scatter_reduce softmax
+int64 taken:
+    _native_batch_norm_legit _safe_softmax _softmax_backward_data _upsample_bilinear2d_aa adaptive_avg_pool1d
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d addcdiv addr
+    celu cov embedding_bag fold gaussian_nll_loss glu hinge_embedding_loss huber_loss interpolate kl_div lerp
+    linalg.householder_product linalg.svd linalg.vecdot logaddexp2 masked.log_softmax masked.logaddexp masked.mean
+    masked.softmax masked.softmin masked_fill max_pool2d_with_indices_backward max_unpool1d max_unpool2d
+    max_unpool3d multi_margin_loss multilabel_margin_loss nanmean nn.functional.unfold ormqr polar soft_margin_loss
+    stft svd upsample_bilinear upsample_nearest
+"""
 
-@for_each_by_family(sorted(set(ASKED) - FRACTIONS - FLOATS - OTHERS))
+
+def otherwise() -> set[tuple[str, str, str]]:
+    """By op, dtype, and whether it is taken or refused here."""
+    found, heading = set(), ("", "")
+    for word in OTHERWISE.replace(":", "").split():
+        if word in ("int64", "bool"):
+            heading = (word, "")
+        elif word in ("taken", "refused"):
+            heading = (heading[0], word)
+        else:
+            found.add((word, *heading))
+    return found
+
+
+KNOWN = otherwise()
+
+
+@for_each_by_family(sorted(ASKED))
 def test_values_of_whole_numbers_are_torchs(name: str) -> None:
     problems = []
     for call in table.calls(TABLE[name]):
         for dtype in (np.int64, bool):
             other = of_whole_numbers(call, dtype)
             got, want = values(table.CORE, other), values(table.REFERENCE, other)
-            if got is not None and want is not None:
+            found = []
+            if (got is None) != (want is None):
+                what = "taken" if want is None else "refused"
+                found = [] if (name, dtype.__name__, what) in KNOWN else [what]
+            elif got is not None and want is not None and name not in FRACTIONS | FLOATS | OTHERS:
                 found = table.differences(table.Answer(got), table.Answer(want), 1e-10)
-                problems += [f"{call.owner} of {dtype.__name__}: {one}" for one in found]
+            problems += [f"{call.owner} of {dtype.__name__}: {one}" for one in found]
     assert not problems, "\n".join(problems)
 
 

@@ -135,6 +135,16 @@ CALLS = r"""
     x=randn(3, 2) | torch.linalg.qr(x, mode='full')[0]
     x=randn(3, 2) | F.cross_entropy(x, torch.tensor([0, 1, 1]), label_smoothing=1.5)
     x=randn(()) | F.cross_entropy(x, torch.tensor(0))
+    x=randn(2, 2, 2, 2) | F.ctc_loss(x, torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 2]), torch.tensor([1, 1]))
+    x=tensor([[[0, 1, 2]], [[1, 1, 1]]]) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2, 2]), torch.tensor([1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1, 1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2.0]), torch.tensor([1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1.0]))
+    x=randn(2, 3, 2) | torch.einsum('ij', x)
+    x=randn(2) | torch.einsum('ij->i', x)
+    x=randn(2) | torch.einsum('ij...->i...', x)
+    x=randn(2, 3, 2); w=randn(2) | torch.einsum('ij,j->i', x, w)
     x=randn(2, 3, 2) | F.nll_loss(x, torch.ones(2, 2, dtype=torch.uint8))
 """
 
