@@ -22,8 +22,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.mutation.changes import ROOT, Change, changes
-from benchmarks.mutation.trying import Passed, by_cases, by_tests, cases_through, coverage
+from benchmarks.mutation.changes import OPS, ROOT, Change, changes
+from benchmarks.mutation.trying import (
+    Passed,
+    Warm,
+    by_cases,
+    by_tests,
+    cases_through,
+    coverage,
+    require_that_tests_see,
+)
 from benchmarks.timing import Row
 
 CASES = str(ROOT / "cases")
@@ -48,14 +56,25 @@ TESTS = (
 BY_FAMILY = (
     "test_table.py::test_values_and_gradients_are_torchs",
     "test_table.py::test_gradients_of_gradients_are_torchs",
+    "test_table.py::test_other_dtypes_are_torchs",
+    "test_torchs_calls.py::test_values_and_gradients_of_torchs_calls_are_torchs",
+    "test_integers.py::test_values_of_whole_numbers_are_torchs",
+    "test_integers.py::test_indices_of_other_dtypes_are_taken_as_by_torch",
+    "test_variations.py::test_values_and_gradients_of_variations_are_torchs",
     "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
     "test_round_numbers.py::test_values_and_gradients_at_round_numbers_are_torchs",
 )
 #: Those that go through the whole table for one of the things that entries say of themselves.
 OF_TRAITS = (
     "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
-    "tests/autograd/test_table.py::test_other_dtypes_are_torchs",
+    "tests/autograd/test_table.py::test_gradients_of_ops_without_counterpart_are_the_slopes",
 )
+
+#: What is imported once for all changes.
+IMPORTED = (*QUICK, *sorted({f"tests/autograd/{test.partition('::')[0]}" for test in BY_FAMILY}), "tests/conftest.py")
+
+#: A change that every test of its family notices.
+PLAIN = "trigonometric.py: return input * (np.pi / 180): Mult becomes Div"
 
 #: How many of the tests are asked.
 Tests = Literal["none", "near", "all"]
@@ -103,11 +122,15 @@ def measure(count: int, seed: int, only: str = "", tests: Tests = "all", kept: P
     """Try each change on the cases, then on so many of the tests."""
     _import_what_takes_long()
     outcome = Outcome()
-    known = _read(kept)
+    answered = _read(kept)
     chosen = drawn(count, seed, only, outcome)
     passed = _coverage(kept)
+    warm = Warm([test.removesuffix(".py").replace("/", ".") for test in IMPORTED])
+    if tests != "none":
+        known = next(change for change in changes() if PLAIN in change.title)
+        require_that_tests_see(known, next(_tests_of(known, tests)), warm)
     for number, change in enumerate(chosen, 1):
-        found = known.get(change.title) or _noticed(change, passed, tests)
+        found = answered.get(change.title) or _noticed(change, passed, tests, warm)
         _keep(kept, change.title, found)
         who, what = found
         if who == "nobody":
@@ -115,6 +138,7 @@ def measure(count: int, seed: int, only: str = "", tests: Tests = "all", kept: P
         else:
             (outcome.cases if who == "case" else outcome.tests)[change.title] = what
         print(f"{number}/{len(chosen)} {change.title}\n    {who} {what}", file=sys.stderr, flush=True)
+    warm.end()
     return outcome
 
 
@@ -130,15 +154,12 @@ def _coverage(kept: Path | None) -> Passed:
     return found
 
 
-def _noticed(change: Change, passed: Passed, tests: Tests) -> tuple[str, str]:
-    found = by_cases(change, cases_through(change, passed))
+def _noticed(change: Change, passed: Passed, tests: Tests, warm: Warm) -> tuple[str, str]:
+    found = by_cases(change, cases_through(change, passed), warm)
     if found:
         return "case", found
-    for paths in _tests_of(change, tests):
-        found = by_tests(change, paths)
-        if found:
-            return "test", found
-    return "nobody", ""
+    found = by_tests(change, list(_tests_of(change, tests)), warm)
+    return ("test", found) if found else ("nobody", "")
 
 
 def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
@@ -147,12 +168,18 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
         return
     own = Path(change.file).stem
     likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
-    first = [path for path in likely if (ROOT / path).exists()]
-    if "/common/" not in change.file:
-        first += [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", own]
-    yield from ([*QUICK], first, [*OF_TRAITS])
+    families = _users(own) if "/common/" in change.file else [own]
+    named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
+    first = [*(path for path in likely if (ROOT / path).exists()), *named]
+    yield from (first, [*QUICK], [*OF_TRAITS])
     if tests == "all":
         yield from ([path] for path in TESTS)
+
+
+def _users(common: str) -> list[str]:
+    """The families that import what is common to several."""
+    paths = sorted(OPS.rglob("*.py"))
+    return [path.stem for path in paths if f"common.{common} import" in path.read_text(encoding="utf-8")]
 
 
 def _import_what_takes_long() -> None:
@@ -192,6 +219,9 @@ def rows() -> Iterator[Row]:
 
 def main(arguments: list[str]) -> int:
     """With options; the exit code is 1 where a promise is not kept."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     given = dict(pairwise(arguments))
     count, seed = int(given.get("--count", COUNT)), int(given.get("--seed", SEED))
     kept = Path(given["--keep"]) if "--keep" in given else None

@@ -20,8 +20,9 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
-#: What an entry says of itself, for people and for tests alone; and that two things are as long, which is an assertion.
-_SAID = frozenset(("name", "aliases", "samples", "doc", "domain", "kinks", "torch", "strict"))
+#: What an entry says of itself, for people and for tests alone; that two things are as long, which is an assertion; and
+#: whether an array of the right dtype is copied once more, which no result tells.
+_SAID = frozenset(("name", "aliases", "samples", "doc", "domain", "kinks", "torch", "strict", "copy"))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """What notices a change: cases that come through the changed code, then tests. Each try is a process of its own.
 
-The process is forked before gradcheck is imported and after what takes long is; it imports the changed file by way of
-the import system, so that all that is made when a file is imported is made of the changed one.
+Either it is forked of one in which all is imported, and the change is put into its functions (`Warm`), which takes no
+time; or it is forked before gradcheck is imported, and imports the changed file by way of the import system, so that
+all that is made when a file is imported is made of the changed one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.abc
 import importlib.machinery
 import json
@@ -21,6 +23,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from benchmarks.mutation.changes import OPS, ROOT, Change, changed
+from benchmarks.mutation.in_place import functions, is_in_functions, put_in
 
 #: After how many seconds of its own a try has noticed something: it does not end.
 _ENDLESS = 240
@@ -53,6 +56,35 @@ def _speak(sender: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> 
         sender.send(answer)
         sender.close()
         os._exit(0)
+
+
+class Warm:
+    """A process in which everything is imported; what it is asked is answered by a process forked of it."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self._own, theirs = multiprocessing.get_context("fork").Pipe()
+        process = multiprocessing.get_context("fork").Process(target=_serve, args=(theirs, tests))
+        process.start()
+        theirs.close()
+
+    def ask(self, function: Callable[..., Any], *args: Any) -> str:
+        self._own.send((function, args))
+        return str(self._own.recv())
+
+    def end(self) -> None:
+        self._own.send(None)
+
+
+def _serve(pipe: Any, tests: list[str]) -> None:
+    sys.path.insert(0, str(ROOT))
+    importlib.import_module("gradcheck.autograd.op").whole_table()
+    for module in ("gradcheck.cli.run", *tests):
+        importlib.import_module(module)
+    functions()  # the collector names none that is frozen
+    gc.freeze()
+    while (asked := pipe.recv()) is not None:
+        function, args = asked
+        pipe.send(forked(function, *args))
 
 
 # The changed file --------------------------------------------------------------------------------------
@@ -127,13 +159,18 @@ def cases_through(change: Change, passed: Passed) -> list[str]:
     return sorted(through, key=lambda name: passed[name][0])
 
 
-def by_cases(change: Change, names: list[str]) -> str:
+def by_cases(change: Change, names: list[str], warm: Warm) -> str:
     """The first case that fails under the change; empty where none does."""
-    return forked(_by_cases, change, names) if names else ""
+    if not names:
+        return ""
+    if is_in_functions(change):
+        return warm.ask(_by_cases, change, names, put_in)
+    return forked(_by_cases, change, names, _import_changed)
 
 
-def _by_cases(change: Change, names: list[str]) -> str:
-    sys.meta_path.insert(0, _Changed(change))
+def _by_cases(change: Change, names: list[str], make: Callable[[Change], bool]) -> str:
+    if not make(change):
+        return ""
     from gradcheck import load, run
 
     for name in names:
@@ -149,14 +186,36 @@ def _by_cases(change: Change, names: list[str]) -> str:
 # Tests -------------------------------------------------------------------------------------------------
 
 
-def by_tests(change: Change, tests: list[str]) -> str:
-    """The first test that fails under the change; empty where none does."""
-    return forked(_by_tests, change, tests)
+def by_tests(change: Change, groups: list[list[str]], warm: Warm) -> str:
+    """The first test that fails under the change, of groups that are asked in turn; empty where none does.
+
+    What the nearest two groups do not notice in functions they are asked again of a file that was imported so.
+    """
+    if is_in_functions(change):
+        found = next(filter(None, (warm.ask(_by_tests, change, group, put_in) for group in groups)), "")
+        if found:
+            return found
+        groups = groups[:2]
+    return next(filter(None, (forked(_by_tests, change, group, _import_changed) for group in groups)), "")
 
 
-def _by_tests(change: Change, tests: list[str]) -> str:
-    sys.meta_path.insert(0, _Changed(change))
+def require_that_tests_see(change: Change, tests: list[str], warm: Warm) -> None:
+    """Raises where a change that these tests do notice comes to nobody, or what is unchanged does not pass."""
+    found = warm.ask(_by_tests, change, tests, _leave)
+    if found:
+        raise RuntimeError(f"without any change, {found}")
+    if not warm.ask(_by_tests, change, tests, put_in) or not forked(_by_tests, change, tests, _import_changed):
+        raise RuntimeError(f"the tests do not see what is changed: {change.title}")
+
+
+def _leave(change: Change) -> bool:
+    return True
+
+
+def _by_tests(change: Change, tests: list[str], make: Callable[[Change], bool]) -> str:
     sys.path.insert(0, str(ROOT))
+    if not make(change):
+        return ""
     import pytest
 
     class First:
@@ -172,5 +231,10 @@ def _by_tests(change: Change, tests: list[str]) -> str:
 
     first = First()
     os.chdir(ROOT)
-    code = pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *tests], plugins=[first])
+    code = pytest.main(["-q", "-x", "-n0", "--assert=plain", "-p", "no:cacheprovider", *tests], plugins=[first])
     return first.name or ("" if code in (0, pytest.ExitCode.NO_TESTS_COLLECTED) else f"pytest ends with {code}")
+
+
+def _import_changed(change: Change) -> bool:
+    sys.meta_path.insert(0, _Changed(change))
+    return True

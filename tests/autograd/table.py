@@ -19,6 +19,7 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.engines.torch import Torch
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 
 DOUBLE = np.dtype(np.float64)
@@ -75,16 +76,16 @@ class Watching(NumPy):
         return made
 
 
-def application_in(op: Op, sample: str, stream: np.random.Generator) -> Application:
+def application_in(op: Op, sample: str | Expr, stream: np.random.Generator) -> Application:
     """The last application of `op` in a sample. What the sample detaches gets no gradient."""
     host = Watching(stream)
     with using_default_dtype(DOUBLE):
-        evaluate(parse(sample), {}, host)
+        evaluate(parse(sample) if isinstance(sample, str) else sample, {}, host, max_elements=10**5)
     applied = [(args, kwargs) for what, args, kwargs in host.seen if what is op]
     assert applied, f"the sample {sample!r} of {op.name} never calls it"
     args, kwargs = applied[-1]
     tracked = tuple(not any(a is d for d in host.detached) for a in arrays(args, kwargs))
-    return Application(op, args, kwargs, sample, tracked)
+    return Application(op, args, kwargs, str(sample), tracked)
 
 
 def in_dtype(call: Application, dtype: np.dtype) -> Application:

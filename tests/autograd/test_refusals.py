@@ -25,6 +25,8 @@ CALLS = r"""
     x=randn(3) + 3 | torch.mvlgamma(x + 3, 0)
     x=randn(2, 3) | F.l1_loss(x, x, reduction='median')
     x=randn(2, 3) | x[:, ::-1]
+    x=randn(2, 3) | x[::0]
+    x=randn(3) | F.one_hot(torch.tensor([0, 2]), 0) * x
     x=randn(1, 2, 5); w=randn(3, 2, 2) | F.conv1d(x, w, stride=2, padding='same')
     x=randn(1, 2, 5); w=randn(3, 2, 2) | F.conv1d(x, w, padding='full')
     x=randn(1, 2, 5); w=randn(3, 2, 2) | F.conv1d(x, w, stride=0)
@@ -94,6 +96,9 @@ CALLS = r"""
     x=randn(1, 2, 3) | torch.stft(x, 2, return_complex=True).real
     x=randn(4) | torch.stft(x, 5, center=False, return_complex=True).real
     x=randn(4) | torch.stft(x, 2, hop_length=0, return_complex=True).real
+    x=randn(3, 5) | torch.istft(torch.complex(x, x), 4, 0)
+    x=randn(2, 5) | torch.istft(torch.complex(x, x), 2)
+    x=randn(3, 5) | torch.istft(torch.complex(x, x), 4, 1, 0)
     x=randn(4) | torch.stft(x, 2, win_length=3, return_complex=True).real
     x=randn(1, 1, 4) | F.interpolate(x)
     x=randn(1, 1, 4) | F.interpolate(x, size=2, scale_factor=2.0)
@@ -133,6 +138,17 @@ CALLS = r"""
     x=randn(3, 2) | torch.linalg.qr(x, mode='full')[0]
     x=randn(3, 2) | F.cross_entropy(x, torch.tensor([0, 1, 1]), label_smoothing=1.5)
     x=randn(()) | F.cross_entropy(x, torch.tensor(0))
+    x=randn(2, 2, 2, 2) | F.ctc_loss(x, torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 2]), torch.tensor([1, 1]))
+    x=tensor([[[0, 1, 2]], [[1, 1, 1]]]) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2, 2]), torch.tensor([1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1, 1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2.0]), torch.tensor([1]))
+    x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1.0]))
+    x=randn(2, 3, 2) | torch.einsum('ij', x)
+    x=randn(2) | torch.einsum('ij->i', x)
+    x=randn(2) | torch.einsum('ij...->i...', x)
+    x=randn(2, 3, 2); w=randn(2) | torch.einsum('ij,j->i', x, w)
+    x=randn(2, 3, 2) | F.nll_loss(x, torch.ones(2, 2, dtype=torch.uint8))
 """
 
 

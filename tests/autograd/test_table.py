@@ -17,7 +17,7 @@ from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays
 from gradcheck.errors import ArgumentError, TensorError, Unsupported
 from tests.autograd import table
-from tests.tables import for_each, for_each_by_family, try_each
+from tests.tables import for_each, for_each_by_family
 
 COMPARED = sorted(name for name, op in TABLE.items() if op.torch and not table.is_random(op))
 OWN = sorted(name for name, op in TABLE.items() if not op.torch and not table.is_random(op))
@@ -33,9 +33,10 @@ def test_values_and_gradients_are_torchs(name: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "complex128"])
-def test_other_dtypes_are_torchs(dtype: str) -> None:
-    try_each(COMPARED, lambda name: check_in_dtype(name, dtype))
+@for_each_by_family(COMPARED)
+def test_other_dtypes_are_torchs(name: str) -> None:
+    for dtype in ("float32", "float16", "bfloat16", "complex128"):
+        check_in_dtype(name, dtype)
 
 
 #: Where torch drops imaginary parts: of what has an order, and of a diagonal that has none.
@@ -55,7 +56,7 @@ def check_in_dtype(name: str, dtype: str) -> None:
             continue
         if taken_by_torch(cast):
             problems += table.disagreements(cast)
-    assert not problems, "\n".join(problems)
+    assert not problems, "\n".join([dtype, *problems])
 
 
 @for_each_by_family(COMPARED)

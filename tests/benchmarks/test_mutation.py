@@ -14,6 +14,7 @@ from benchmarks.mutation.changes import ROOT, changes
 from benchmarks.mutation.trying import cases_through
 
 listing: Any = import_module("benchmarks.mutation.changes")
+in_place: Any = import_module("benchmarks.mutation.in_place")
 SOURCE = '''\
 """1 + 1"""
 
@@ -60,6 +61,36 @@ def test_each_change_is_one_and_no_other(file: Path) -> None:
     assert len({plain, *texts}) == len(texts) + 1
     for text in texts:
         assert sum(a != b for a, b in zip(text.splitlines(), plain.splitlines(), strict=True)) == 1
+
+
+FUNCTIONS = """\
+def f(x, by=2):
+    inner = [(lambda y: y * 3)(one) for one in x]
+    return sum(inner) + by
+
+
+table = {"g": lambda x: x - 5}
+"""
+
+
+def test_a_change_is_put_into_functions_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "some.py"
+    path.write_text(FUNCTIONS)
+    for module, name in ((listing, "ROOT"), (listing, "OPS"), (in_place, "ROOT"), (in_place, "OPS")):
+        monkeypatch.setattr(module, name, tmp_path)
+    found = {}
+    for change in listing.changes_of(path):
+        in_place.functions.cache_clear()
+        space: Any = {}
+        exec(compile(FUNCTIONS, str(path), "exec"), space)
+        what = change.title.rpartition(": ")[2]
+        assert in_place.put_in(change) == in_place.is_in_functions(change) == (what != "2 becomes 3")
+        found[what] = space["f"]([4]), space["table"]["g"](9)
+    in_place.functions.cache_clear()
+    assert found == {
+        "2 becomes 3": (14, 4), "Mult becomes Div": (4 / 3 + 2, 4), "3 becomes 4": (18, 4),
+        "Add becomes Sub": (10, 4), "Sub becomes Add": (14, 14), "5 becomes 6": (14, 3),
+    }  # fmt: skip
 
 
 def test_cases_are_those_that_come_through_the_statement(file: Path) -> None:

@@ -206,7 +206,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 
 @composite(
-    elements=lambda input, other: max(prod(input.shape[:-1]) * prod(other.shape[:-1]), prod(input.shape)),
+    elements=lambda input, other: max(
+        prod(input.shape[:-1]) * prod(other.shape[:-1]), prod(input.shape if input.ndim else other.shape)
+    ),
     samples="""
         inner(randn(3), randn(3)); inner(randn(2, 3), randn(4, 3)); inner(randn(2, 3), randn(3));
         inner(randn(2, 3), randn(()))

@@ -92,7 +92,9 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     part = out[basic]
     if values.ndim > part[advanced].ndim:
         raise ShapeMismatch(f"index_put: values of shape {list(values.shape)} for {list(part[advanced].shape)}")
-    if accumulate:
+    if not advanced:  # single places alone, of which there is no view
+        out[basic] = part + values if accumulate else values
+    elif accumulate:
         add_at(part, advanced, np.broadcast_to(values, part[advanced].shape))
     else:
         part[advanced] = values

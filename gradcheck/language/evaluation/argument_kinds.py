@@ -74,7 +74,8 @@ tensor: _unsafe_masked_index_put_accumulate.values embedding_bag.offsets linalg.
 tensor: lu_unpack.LU_pivots _softmax_backward_data.grad_output _softmax_backward_data.output
 dtype: _softmax_backward_data.input_dtype
 plain: trapezoid.dx cumulative_trapezoid.dx
-sizes: view_copy.size _upsample_bilinear2d_aa.output_size
+sizes: view_copy.size
+optional sizes: _upsample_bilinear2d_aa.output_size
 word: cdist.compute_mode
 """
 _BY_OP = {
@@ -213,6 +214,7 @@ _TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
     "dimension": lambda value, given: type(value) is not bool,
     "list": lambda value, given: isinstance(value, (list, tuple)),
     "sizes": lambda value, given: isinstance(value, (list, tuple)),
+    "optional sizes": lambda value, given: value is None or isinstance(value, (list, tuple)),
     "dtype": _is_dtype,
     "word": lambda value, given: isinstance(value, str),
 }
@@ -228,6 +230,7 @@ _WORDS = {
     "dimension": "a dimension",
     "list": "a list of tensors",
     "sizes": "a list of sizes",
+    "optional sizes": "a list of sizes or None",
     "dtype": "a dtype",
     "word": "a word in quotes",
 }

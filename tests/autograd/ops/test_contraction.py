@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck import ops
 from gradcheck.autograd.ops.contraction import explicit
-from gradcheck.errors import DtypeMismatch, ShapeMismatch, TooLarge
+from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch, TooLarge
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from tests.autograd.ops.both import agree, normal, raised
@@ -137,3 +137,10 @@ def test_results_too_large_are_refused_beforehand() -> None:
 )
 def test_products_of_chosen_dimensions(text: str) -> None:
     agree(text, **NAMES)
+
+
+def test_there_are_as_many_dimensions_as_letters() -> None:
+    x, y = np.ones([1] * 30), np.ones([1] * 22)
+    assert ops.tensordot(x, y, 0).ndim == 52
+    with pytest.raises(ArgumentError, match="at most 52 dimensions"):
+        ops.tensordot(x, y[None], 0)

@@ -40,6 +40,32 @@ def test_random_numbers_come_from_the_generator_that_is_passed() -> None:
         ops.randint(3, 3, [2], generator=np.random.default_rng(7))
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "numbers"),
+    [("randint", (5, (300,)), range(5)), ("randint", (2, 5, [300]), range(2, 5)),
+     ("randint", (-3, 0, [300]), range(-3, 0)),
+     ("randint_like", (np.zeros(300), 4), range(4)), ("randint_like", (np.zeros(300), 2, 4), range(2, 4)),
+     ("randperm", (7,), range(7))],
+)  # fmt: skip
+def test_whole_numbers_are_drawn_of_all_that_there_are(name: str, args: tuple[object, ...], numbers: range) -> None:
+    drawn = getattr(ops, name)(*args, generator=np.random.default_rng(0))
+    assert sorted(set(drawn.tolist())) == list(numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "mean", "deviation"),
+    [("rand", (20_000,), 0.5, 12**-0.5), ("rand_like", (np.zeros(20_000),), 0.5, 12**-0.5),
+     ("uniform", (-1, 3, [20_000]), 1.0, 4 * 12**-0.5), ("uniform_like", (np.zeros(20_000), 2, 3), 2.5, 12**-0.5),
+     ("randn", (20_000,), 0.0, 1.0), ("randn_like", (np.zeros(20_000),), 0.0, 1.0),
+     ("normal", (1.5, 0.5, [20_000]), 1.5, 0.5)],
+)  # fmt: skip
+def test_numbers_have_the_mean_and_the_deviation_that_are_said(
+    name: str, args: tuple[object, ...], mean: float, deviation: float
+) -> None:
+    drawn = getattr(ops, name)(*args, generator=np.random.default_rng(0))
+    np.testing.assert_allclose([drawn.mean(), drawn.std()], [mean, deviation], atol=0.03 * deviation)
+
+
 def test_complex_random_numbers_have_variance_1() -> None:
     drawn = ops.randn(20_000, dtype="complex128", generator=np.random.default_rng(0))
     assert np.mean(np.abs(drawn) ** 2) == np.clip(np.mean(np.abs(drawn) ** 2), 0.97, 1.03)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gradcheck import Tensor
+from gradcheck import Tensor, ops
 from tests.autograd.ops.both import agree, normal, refused_by_both
 
 
@@ -31,6 +31,14 @@ def test_powers_at_zero_and_of_numbers(power: Callable[[Tensor], Tensor], x: flo
 def test_the_gradient_of_an_exponent_is_torchs() -> None:
     agree("pow(x, p)", x=np.array([0.0, 0.0, 2.0]), p=np.array([0.0, 2.0, 3.0]))
     agree("pow(x, p)", x=np.array([-2.0, 3.0]) + 0j, p=normal(2))
+
+
+def test_a_complex_exponent_of_0_is_flat_at_0() -> None:
+    """torch's value is NaN there, its gradient is not."""
+    x, p = Tensor(np.zeros(2)), Tensor(np.array([0j, 1 + 0j]), requires_grad=True)
+    ops.pow(x, p).backward(np.ones(2, complex))
+    assert p.grad is not None
+    np.testing.assert_array_equal(p.grad.data, [0, 0])
 
 
 def test_sums_of_exponentials_do_not_overflow() -> None:

@@ -17,6 +17,9 @@ from gradcheck.errors import TooLarge
 from gradcheck.language.evaluation.budget import check
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from tests.autograd.table import application_in, generator
+from tests.autograd.test_torchs_calls import CALLS as TORCHS_CALLS
+from tests.autograd.test_torchs_calls import op_of
 from tests.samples import CALLS, OP_OF, drawn
 
 #: Calls, and what the last op of each that says so expects.
@@ -92,7 +95,7 @@ NUMBERS = r"""
     _fft_c2r(complex(randn(2, 3), randn(2, 3)), [0, 1], 2, 4) | 12
     fft.rfft(randn(2, 5)) | 18
     fft.rfft(randn(2, 4), 3, 0, 'ortho') | 20
-    fft.irfft(complex(randn(2, 3), randn(2, 3))) | 12
+    fft.irfft(complex(randn(2, 3), randn(2, 3))) | 15
     fft.irfft(complex(randn(2, 3), randn(2, 3)), 3, 0, 'ortho') | 16
     interpolate(randn(1, 2, 5), 3) | 10
     interpolate(randn(1, 1, 3, 4), (5, 2), mode='bilinear', align_corners=True) | 20
@@ -149,6 +152,9 @@ NUMBERS = r"""
     scaled_dot_product_attention(randn(3, 4), randn(2, 4), randn(2, 7)) | 21
     scaled_dot_product_attention(randn(2, 4, 3, 5), randn(2, 2, 7, 5), randn(2, 2, 7, 5), enable_gqa=True) | 168
     scaled_dot_product_attention(randn(3, 5), randn(2, 7, 5), randn(2, 7, 5)) | 42
+    scaled_dot_product_attention(randn(1, 2, 3), randn(4, 5, 3), randn(4, 5, 2)) | 40
+    scaled_dot_product_attention(randn(2, 3), randn(5, 3), randn(4, 5, 7)) | 56
+    scaled_dot_product_attention(randn(2, 3), randn(4, 5, 3), randn(5, 7)) | 56
     linear_cross_entropy(randn(5, 4), randn(7, 4), tensor([0, 2, 4, 1, 1])) | 35
     addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4)) | 40
     randn(5, 1, 2, 3) @ randn(7, 3, 4) | 280
@@ -159,6 +165,7 @@ NUMBERS = r"""
     cartesian_prod(randn(2), randn(3), randn(5)) | 90
     block_diag(randn(2, 3), randn(5, 7), randn(3)) | 1936
     repeat_interleave(randn(2, 3), tensor([0, 5, 2]), 1) | 30
+    repeat_interleave(randn(2, 3), tensor([0, 0, 0]), 1) | 0
     repeat_interleave(randn(2, 0), tensor([], dtype=torch.int64), 1) | 0
     randn(3, 5)[tensor([[0, 1], [1, 2]])] | 20
     index_select(randn(3, 5), 1, tensor([0, 1, 1, 2, 4, 0, 0])) | 21
@@ -179,6 +186,12 @@ NUMBERS = r"""
     fft.fft(randn(2, 5), 7) | 24
     fft.rfft2(randn(3, 2, 5), (7, 4)) | 160
     fft.irfft(complex(randn(2, 3), randn(2, 3)), 11) | 36
+    fft.irfft(randn(2, 31)) | 183
+    inner(randn(()), randn(2, 5)) | 10
+    conv_transpose1d(randn(2, 3, 4), randn(3, 2, 5)) | 240
+    conv_transpose1d(randn(3, 4), randn(3, 2, 5), stride=20) | 130
+    conv_transpose1d(randn(2, 4, 4), randn(4, 2, 3), None, 9, 0, 4, 2, 7) | 368
+    conv_transpose2d(randn(4, 2, 3), randn(4, 3, 2, 2), None, (11, 1), 0, (2, 0), 2, (1, 6)) | 810
     interpolate(randn(2, 3, 7), 5) | 42
     interpolate(randn(2, 3, 5, 2), scale_factor=(3, 2)) | 360
     upsample_nearest(randn(2, 3, 5), 7) | 42
@@ -269,6 +282,22 @@ def test_all_others_expect_what_they_make() -> None:
         if found[0] not in (-1, found[1], given):
             wrong.append(f"{text}: {found[0]} for {found[1]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_less_is_expected_than_is_made() -> None:
+    """Of calls in all their forms."""
+    wrong, asked = [], 0
+    for text in TORCHS_CALLS:
+        op = TABLE[op_of(text)]
+        if op.elements is None:
+            continue
+        call = application_in(op, text, generator(op))
+        expected, made = number(op, call.args, call.kwargs), op(*call.args, **call.kwargs)
+        asked += expected >= 0
+        size = sum(map(np.size, made if isinstance(made, (tuple, list)) else (made,)))
+        wrong += [f"{text}: {expected} for {size}"] if -1 != expected < size else []
+    assert not wrong, "\n".join(wrong)
+    assert asked > 300
 
 
 @pytest.mark.parametrize(("name", "args", "expected"), DRAWN)

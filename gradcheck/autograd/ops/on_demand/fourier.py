@@ -171,7 +171,16 @@ def _along(input: Any, s: Any, dim: Any) -> tuple[list[int], dict[int, int]]:
 
 def _elements(input: Any, s: Any, dim: Any, norm: Any) -> int:
     """Elements of the result, or a few more."""
-    _, sizes = _along(input, s, dim)
+    return _and_a_few(input, _along(input, s, dim)[1])
+
+
+def _elements_of_real(input: Any, s: Any, dim: Any, norm: Any) -> int:
+    """The same, where half of the numbers are left to be told by the others."""
+    axes, sizes = _along(input, s, dim)
+    return _and_a_few(input, _halved(input, axes, sizes, s) if axes else sizes)
+
+
+def _and_a_few(input: Any, sizes: dict[int, int]) -> int:
     return prod(int(sizes.get(axis, size)) + 1 for axis, size in enumerate(input.shape))
 
 
@@ -236,20 +245,21 @@ _SAMPLES = {
 def _transform(kind: str) -> None:
     how, forward, doc = _KINDS[kind]
     one, several = _SAMPLES[how]
+    count = _elements_of_real if how is _to_real else _elements
 
-    @composite(name=f"fft.{kind}", doc=f"{doc}, along one dimension.", method=False, elements=_elements, samples=one)
+    @composite(name=f"fft.{kind}", doc=f"{doc}, along one dimension.", method=False, elements=count, samples=one)
     def along(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         if n is not None and n < 1:
             raise ShapeMismatch(f"a transform of {n} numbers; it takes at least 1")
         return how(input, n, dim, norm, forward)
 
     @composite(
-        name=f"fft.{kind}2", doc=f"{doc}, over two dimensions.", method=False, elements=_elements, samples=several
+        name=f"fft.{kind}2", doc=f"{doc}, over two dimensions.", method=False, elements=count, samples=several
     )
     def over_two(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
         return how(input, s, dim, norm, forward)
 
-    @composite(name=f"fft.{kind}n", doc=f"{doc}, over several dimensions.", method=False, elements=_elements,
+    @composite(name=f"fft.{kind}n", doc=f"{doc}, over several dimensions.", method=False, elements=count,
                samples=several)  # fmt: skip
     def over_several(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
         return how(input, s, dim, norm, forward)

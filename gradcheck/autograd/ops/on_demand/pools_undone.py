@@ -34,9 +34,18 @@ def _spread(windows: Any, kernel: tuple[int, ...], stride: tuple[int, ...], dila
     return index_adjoint(windows, (_ALL, _ALL, *index), (*windows.shape[:2], *whole))
 
 
-def _transposed_elements(input: Any, weight: Any, *settings: Any) -> int:
-    channels = int(input.shape[-weight.ndim + 1])
-    return prod(map(int, input.shape)) // max(channels, 1) * prod(map(int, weight.shape[1:])) * int(weight.shape[0])
+def _transposed_elements(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> int:
+    """Those of all products, or of what these are added up to."""
+    dims = weight.ndim - 2
+    channels, batch = int(input.shape[-dims - 1]), int(input.shape[0]) if input.ndim == weight.ndim else 1
+    products = prod(map(int, input.shape)) // max(channels, 1) * prod(map(int, weight.shape[1:])) * int(weight.shape[0])
+    steps, apart = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    more = each(output_padding, dims, "output_padding", 0)
+    rows = zip(input.shape[-dims:], weight.shape[2:], steps, apart, more, strict=True)
+    whole = prod((int(n) - 1) * s + d * (int(k) - 1) + 1 + m for n, k, s, d, m in rows)
+    return max(products, batch * int(weight.shape[1]) * groups * whole)
 
 
 def _check(dims: int, input: Any, weight: Any, bias: Any, groups: int) -> None:

@@ -37,6 +37,9 @@ def _centers(size: int, out: int, scale: float, align: bool) -> np.ndarray:
 
 
 def _linear(size: int, out: int, scale: float, align: bool) -> np.ndarray:
+    """As many pixels as there were stay as they are in torch, whatever the scale."""
+    if out == size:
+        return np.eye(size)
     at = np.maximum(_centers(size, out, scale, align), 0)
     low = np.minimum(at.astype(np.int64), size - 1)
     share = np.clip(at - low, 0, 1)
