@@ -59,9 +59,9 @@ class Dual(Operators):
 
     def value_chain(self) -> MatrixChain:
         """The value of a matrix as a chain that can grow longer."""
-        if type(self.lazy_value) is not MatrixChain:
-            self.lazy_value = MatrixChain((self._matrix(),))
-        chain: MatrixChain = self.lazy_value
+        chain = self.lazy_value
+        if type(chain) is not MatrixChain:
+            chain = self.lazy_value = MatrixChain((self._matrix(),))
         return chain
 
     def _matrix(self) -> ModularMatrix:

@@ -169,6 +169,8 @@ class ModularMatrix:
         (rows, terms), columns, prime = self.shape, other.shape[1], self.prime
         if terms == 1:
             return ModularMatrix(self.residues * other.residues % prime, prime)
+        if type(other) is DiagonalMatrix:
+            return ModularMatrix(self.residues * other.diagonal % prime, prime)
         if self.is_ones or other.is_ones:
             factor, axis = (other, 0) if self.is_ones else (self, 1)
             added = np.add.reduce(factor.residues, axis, keepdims=True)
@@ -185,6 +187,26 @@ class ModularMatrix:
         return ModularMatrix(total, prime)
 
 
+class DiagonalMatrix(ModularMatrix):
+    """A diagonal matrix, by which others are multiplied element by element."""
+
+    __slots__ = ("diagonal",)
+
+    def __init__(self, diagonal: np.ndarray, prime: int) -> None:
+        side = diagonal.size
+        residues = np.zeros(side * side, dtype=np.int64)
+        residues[:: side + 1] = diagonal
+        super().__init__(residues.reshape(side, side), prime)
+        self.diagonal = diagonal
+
+    @property
+    def T(self) -> ModularMatrix:  # noqa: N802 - as an array has it
+        return self
+
+    def _times(self, other: ModularMatrix) -> ModularMatrix:
+        return ModularMatrix(self.diagonal[:, None] * other.residues % self.prime, self.prime)
+
+
 @lru_cache(maxsize=64)
 def ones(rows: int, columns: int, prime: int) -> ModularMatrix:
     """A row or a column of ones, one for all that are equal."""
@@ -196,9 +218,9 @@ class MatrixChain:
 
     __slots__ = ("factors", "shape")
 
-    def __init__(self, factors: tuple[ModularMatrix, ...]) -> None:
+    def __init__(self, factors: tuple[ModularMatrix, ...], shape: tuple[int, ...] | None = None) -> None:
         self.factors = factors
-        self.shape: tuple[int, ...] = (factors[0].shape[0], factors[-1].shape[1])
+        self.shape = shape or (factors[0].shape[0], factors[-1].shape[1])
 
     @property
     def T(self) -> MatrixChain:  # noqa: N802 - as an array has it
@@ -212,12 +234,16 @@ class MatrixChain:
 
     def dense(self) -> np.ndarray:
         """The product, multiplied out once."""
-        if len(self.factors) > 1:
-            factors = list(self.factors)
-            for left, right in _cheapest_order((factors[0].shape[0], *[factor.shape[1] for factor in factors])):
-                factors[left] = factors[left] @ factors[right]
-            self.factors = (factors[0],)
-        return self.factors[0].residues.reshape(self.shape)
+        factors = self.factors
+        if len(factors) == 2:
+            self.factors = factors = (factors[0] @ factors[1],)
+        elif len(factors) > 2:
+            several = list(factors)
+            for left, right in _cheapest_order((several[0].shape[0], *[factor.shape[1] for factor in several])):
+                several[left] = several[left] @ several[right]
+            self.factors = factors = (several[0],)
+        residues = factors[0].residues
+        return residues if residues.shape == self.shape else residues.reshape(self.shape)
 
     def plus(self, other: MatrixChain) -> MatrixChain | np.ndarray:
         """The sum: of two that are narrow somewhere a chain that is as narrow as both together, `[a c] @ [b; d]` for
@@ -248,7 +274,7 @@ class MatrixChain:
         if len(self.factors) + len(other.factors) > MAX_FACTORS:
             self.dense()
             other.dense()
-        return MatrixChain((*self.factors, *other.factors))
+        return MatrixChain(self.factors + other.factors, (self.shape[0], other.shape[1]))
 
 
 @lru_cache(maxsize=4096)

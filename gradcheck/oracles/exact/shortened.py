@@ -131,9 +131,10 @@ class _Form(NamedTuple):
 
 @cache
 def _form(name: str, positional: int, keys: tuple[str, ...]) -> _Form | None:
-    """None for what the op itself must look at: lists of tensors, and what no rule is asked for."""
+    """None for what the op itself must look at: lists of tensors, and what need not be a dual number at every point."""
     op, rule = TABLE[name], EXACT_RULES.get(name)
-    if op.sequence is not None or op.variadic is not None or (rule is None and not op.composite):
+    has_rule = rule is not None and rule.operands
+    if op.sequence is not None or op.variadic is not None or not (has_rule or op.composite):
         return None
     given = [object() for _ in range(positional + len(keys))]
     bound = op.bind(tuple(given[:positional]), dict(zip(keys, given[positional:], strict=True)))
