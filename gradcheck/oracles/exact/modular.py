@@ -8,6 +8,7 @@ vectors (a random direction, a sum over rows), so it usually costs n² where the
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -126,7 +127,7 @@ _NARROW = 4
 class ModularMatrix:
     """A matrix of residues; and, made once, the same centred around 0 in float64, and its products with vectors."""
 
-    __slots__ = ("_centred", "_products", "_transpose", "is_ones", "prime", "residues", "shape")
+    __slots__ = ("__weakref__", "_centred", "_of", "_products", "_transpose", "is_ones", "prime", "residues", "shape")
 
     def __init__(self, residues: np.ndarray, prime: int, *, is_ones: bool = False) -> None:
         """`is_ones` is a row or a column of ones."""
@@ -134,22 +135,25 @@ class ModularMatrix:
         self.shape: tuple[int, int] = residues.shape
         self._centred: np.ndarray | None = None
         self._transpose: ModularMatrix | None = None
+        #: Whose transpose it is; not held, for what is in a circle waits for Python's collector.
+        self._of: weakref.ref[ModularMatrix] | None = None
         self._products: dict[ModularMatrix, ModularMatrix] | None = None
 
     @property
     def centred(self) -> np.ndarray:
         if self._centred is None:
-            other = self._transpose
+            other = self._transpose if self._of is None else self._of()
             known = None if other is None or other._centred is None else other._centred.T
             self._centred = centred(self.residues, self.prime) if known is None else known
         return self._centred
 
     @property
     def T(self) -> ModularMatrix:  # noqa: N802 - as an array has it
-        if self._transpose is None:
-            self._transpose = ModularMatrix(self.residues.T, self.prime, is_ones=self.is_ones)
-            self._transpose._transpose = self
-        return self._transpose
+        other = self._transpose if self._of is None else self._of()
+        if other is None:
+            other = self._transpose = ModularMatrix(self.residues.T, self.prime, is_ones=self.is_ones)
+            other._of, self._of = weakref.ref(self), None
+        return other
 
     def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
         """The product."""
