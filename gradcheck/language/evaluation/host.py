@@ -116,9 +116,7 @@ def check(call: Application, given: list[Any], limit: int) -> None:
         _check(call, given, *_apart(call, given), limit)
 
 
-def _check(
-    call: Application, given: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], limit: int
-) -> None:
+def _check(call: Application, given: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
     check_kinds(call.op, call.kinds, given)
     if call.measured:
         budget.check(call.op, args, kwargs, limit)

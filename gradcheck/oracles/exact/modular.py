@@ -238,15 +238,9 @@ class MatrixChain:
 
     def dense(self) -> np.ndarray:
         """The product, multiplied out once."""
-        factors = self.factors
-        if len(factors) == 2:
-            self.factors = factors = (factors[0] @ factors[1],)
-        elif len(factors) > 2:
-            several = list(factors)
-            for left, right in _cheapest_order((several[0].shape[0], *[factor.shape[1] for factor in several])):
-                several[left] = several[left] @ several[right]
-            self.factors = factors = (several[0],)
-        residues = factors[0].residues
+        if len(self.factors) > 1:
+            self.factors = (_multiplied(self.factors),)
+        residues = self.factors[0].residues
         return residues if residues.shape == self.shape else residues.reshape(self.shape)
 
     def plus(self, other: MatrixChain) -> MatrixChain | np.ndarray:
@@ -265,13 +259,11 @@ class MatrixChain:
 
     def _at_waist(self) -> tuple[ModularMatrix, ModularMatrix]:
         """What stands left and right of that, multiplied out once."""
-        if len(self.factors) > 2:
-            cut = 1 + [factor.shape[1] for factor in self.factors].index(self._waist())
-            left, right = MatrixChain(self.factors[:cut]), MatrixChain(self.factors[cut:])
-            left.dense()
-            right.dense()
-            self.factors = (*left.factors, *right.factors)
-        return self.factors[0], self.factors[1]
+        factors = self.factors
+        if len(factors) > 2:
+            cut = 1 + [factor.shape[1] for factor in factors].index(self._waist())
+            self.factors = factors = (_multiplied(factors[:cut]), _multiplied(factors[cut:]))
+        return factors[0], factors[1]
 
     def __matmul__(self, other: MatrixChain) -> MatrixChain:
         """The longer chain."""
@@ -279,6 +271,16 @@ class MatrixChain:
             self.dense()
             other.dense()
         return MatrixChain(self.factors + other.factors, (self.shape[0], other.shape[1]))
+
+
+def _multiplied(factors: tuple[ModularMatrix, ...]) -> ModularMatrix:
+    """The product of all."""
+    if len(factors) < 3:
+        return factors[0] if len(factors) == 1 else factors[0] @ factors[1]
+    several = list(factors)
+    for left, right in _cheapest_order((several[0].shape[0], *[factor.shape[1] for factor in several])):
+        several[left] = several[left] @ several[right]
+    return several[0]
 
 
 @lru_cache(maxsize=4096)

@@ -13,16 +13,19 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.op import Op
+from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS
-from gradcheck.language.evaluation.evaluate import Instruction, program, step
-from gradcheck.language.evaluation.host import Application, Host, check
+from gradcheck.language.evaluation.evaluate import Instruction, evaluate, program, step
+from gradcheck.language.evaluation.host import CONFUSED, Application, check
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name
 from gradcheck.language.random import RANDOM
 from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, lift
+from gradcheck.oracles.exact.host import AtPoint
 from gradcheck.oracles.exact.point import FieldPoint
 
 _NUMBERS = frozenset({int, float, bool})
+_DUAL = {Dual}
 _DUALS = frozenset({Dual, Indicator})
 #: Kinds of arguments that a rule takes without more asking.
 _KNOWN = _DUALS | _NUMBERS | {str, type(None), tuple, list, slice, np.ndarray}
@@ -40,14 +43,41 @@ class Direct(NamedTuple):
     operands: tuple[int, ...]
 
 
+#: Ops, and the shapes of arguments that they take.
+Fitting: TypeAlias = set[tuple[Any, ...]]
 Program: TypeAlias = tuple[Instruction | Direct, ...]
 
 
+class Evaluation:
+    """Expressions at the points of one problem. Its shapes are the same at all of them, so what an op may be given, and
+    how large its result is, is asked where an expression is evaluated first."""
+
+    def __init__(self) -> None:
+        #: By identity; the expressions are kept, so that no other has the same.
+        self._left: dict[int, tuple[Expr, Program]] = {}
+        self._fits: Fitting = set()
+
+    def of(
+        self, expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Its value. Raises what `evaluate` does."""
+        known = self._left.get(id(expr))
+        try:
+            if known is not None:
+                return replayed(known[1], names, host, gradients)
+            value, left = shortened(expr, names, host, gradients, self._fits)
+        except (GradcheckError, *CONFUSED):  # evaluated in full it says what is wrong, in words
+            return evaluate(expr, names, host, gradients, max_elements=MAX_ELEMENTS if known is None else None)
+        self._left[id(expr)] = (expr, left)
+        return value
+
+
 def shortened(
-    expr: Expr, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None, point: FieldPoint
+    expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None, fits: Fitting
 ) -> tuple[Any, Program]:
     """The value of an expression, and what is left to do of it at other points. What a rule raises is raised as it is,
     and not in words."""
+    point = host.point
     left: list[Instruction | Direct | None] = []
     #: Of each part on the stack its value, where its instructions begin, and whether it is the same at all points.
     values: list[Any] = []
@@ -56,10 +86,16 @@ def shortened(
     with quiet():
         for instruction in program(expr):
             kind, what, count = instruction
+            if kind is Name and type(names.get(what)) in _DUALS:
+                begins.append(len(left))
+                left.append(instruction)
+                values.append(names[what])
+                constants.append(False)
+                continue
             start = len(values) - count
             parts, same, first = values[start:], constants[start:], begins[start:]
             del values[start:], constants[start:], begins[start:]
-            direct = _direct(what, parts, same, point) if kind is Call and not all(same) else None
+            direct = _direct(what, parts, same, point, fits) if kind is Call and not all(same) else None
             if direct is None:
                 value = step(instruction, parts, names, host, gradients, max_elements=MAX_ELEMENTS)
             else:
@@ -79,10 +115,9 @@ def shortened(
     return values[0], tuple(one for one in left if one is not None)
 
 
-def replayed(
-    left: Program, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None, point: FieldPoint
-) -> Any:
+def replayed(left: Program, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None) -> Any:
     """The value at another point. What a rule raises is raised as it is, and not in words."""
+    point = host.point
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
     with quiet():
@@ -119,51 +154,45 @@ def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> b
     return kind in (Attribute, Dtype) or all(same)
 
 
-class _Form(NamedTuple):
-    """How an op's rule takes the arguments of a call: the function, all arguments with their defaults, at which place
-    each that is given goes, and which must be dual numbers."""
-
-    function: Callable[..., Any]
-    defaults: list[Any]
-    order: tuple[int, ...]
-    operands: tuple[int, ...]
-
-
 @cache
-def _form(name: str, positional: int, keys: tuple[str, ...]) -> _Form | None:
-    """None for what the op itself must look at: lists of tensors, and what need not be a dual number at every point."""
-    op, rule = TABLE[name], EXACT_RULES.get(name)
-    has_rule = rule is not None and rule.operands
-    if op.sequence is not None or op.variadic is not None or not (has_rule or op.composite):
+def _order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
+    """All arguments with their defaults, and at which place each goes that a call gives; None where it is given lists
+    of tensors, or sizes written out."""
+    if op.sequence is not None or op.variadic is not None:
         return None
     given = [object() for _ in range(positional + len(keys))]
     bound = op.bind(tuple(given[:positional]), dict(zip(keys, given[positional:], strict=True)))
-    order = tuple(bound.index(one) for one in given)
-    if rule is None or op.composite:
-        return _Form(op.forward, list(bound), order, ())
-    return _Form(rule.function, list(bound), order, rule.operands)
+    return list(bound), tuple(bound.index(one) for one in given)
 
 
-def _direct(call: Application, parts: list[Any], same: list[bool], point: FieldPoint) -> tuple[Any, Direct] | None:
+def _direct(
+    call: Application, parts: list[Any], same: list[bool], point: FieldPoint, fits: Fitting
+) -> tuple[Any, Direct] | None:
     """What a rule that is called at once makes of these arguments, and the call at other points; None where the op must
-    look at them: among them are casts, or no dual numbers. Raises what the op raises, though not in words."""
+    look at them: among them are casts, or no dual
+    number is, or need be at another point. Raises what the op raises, though not in words."""
     kinds = set(map(type, parts))
     if kinds.isdisjoint(_DUALS) or not kinds <= _KNOWN:
         return None
-    form = _form(call.op.name, call.positional, call.keys)
-    if form is None:
+    op, rule = call.op, EXACT_RULES.get(call.op.name)
+    order = _order(op, call.positional, call.keys)
+    if order is None or not (op.composite or (rule is not None and rule.operands)):
         return None
-    check(call, parts, MAX_ELEMENTS)
-    given, kept = form.defaults.copy(), form.defaults.copy()
+    shapes = (op, call.keys, *[part.shape for part in parts]) if kinds == _DUAL else None
+    if shapes is None or shapes not in fits:
+        check(call, parts, MAX_ELEMENTS)
+        if shapes is not None:
+            fits.add(shapes)
+    function, operands = (op.forward, ()) if rule is None or op.composite else (rule.function, rule.operands)
+    given, kept = order[0].copy(), order[0].copy()
     places = []
-    for place, part, is_constant in zip(form.order, parts, same, strict=True):
+    for place, part, is_constant in zip(order[1], parts, same, strict=True):
         given[place] = part
         if is_constant:
-            given[place] = kept[place] = _whole(part) if place in form.operands else part
+            given[place] = kept[place] = _whole(part) if place in operands else part
         else:
             places.append(place)
-    direct = Direct(form.function, kept, tuple(reversed(places)), form.operands)
-    return _called(form.function, given, form.operands, point), direct
+    return _called(function, given, operands, point), Direct(function, kept, tuple(reversed(places)), operands)
 
 
 def _whole(value: Any) -> Any:
