@@ -251,8 +251,8 @@ def lift(point: FieldPoint, value: Any) -> Dual:
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
     is_real, dtype = array.dtype.kind in "fV", array.dtype
     array = array.astype(np.float64, copy=False) if is_real else array
-    if is_real and (np.rint(array) == array).all() and (np.abs(array) < 2.0**62).all():
-        return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
+    if is_real and (whole := modular.whole(array)) is not None:
+        return Dual(point, modular.reduce(whole, point.prime), None, CONSTANT)
     if not is_real or np.isnan(array).any():
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
     return _lift_fractions(point, array, dtype)

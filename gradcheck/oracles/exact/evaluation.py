@@ -20,17 +20,16 @@ from gradcheck.language.evaluation.evaluate import Instruction, evaluate, progra
 from gradcheck.language.evaluation.host import CONFUSED, Application, check
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name
 from gradcheck.language.random import RANDOM
+from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, lift
 from gradcheck.oracles.exact.host import AtPoint
 from gradcheck.oracles.exact.point import FieldPoint
 
 _NUMBERS = frozenset({int, float, bool})
-_DUAL = {Dual}
 _DUALS = frozenset({Dual, Indicator})
+_HASHABLE = _NUMBERS | {Dual, str, type(None)}
 #: Kinds of arguments that a rule takes without more asking.
-_KNOWN = _DUALS | _NUMBERS | {str, type(None), tuple, list, slice, np.ndarray}
-#: Whole numbers below this are lifted as integers, in an eighth of the time.
-_LARGEST = 2.0**62
+_KNOWN = _DUALS | _HASHABLE | {tuple, list, slice, np.ndarray}
 
 
 class Direct(NamedTuple):
@@ -43,7 +42,7 @@ class Direct(NamedTuple):
     operands: tuple[int, ...]
 
 
-#: Ops, and the shapes of arguments that they take.
+#: Ops, and shapes and settings that they take.
 Fitting: TypeAlias = set[tuple[Any, ...]]
 Program: TypeAlias = tuple[Instruction | Direct, ...]
 
@@ -178,11 +177,11 @@ def _direct(
     order = _order(op, call.positional, call.keys)
     if order is None or not (op.composite or (rule is not None and rule.operands)):
         return None
-    shapes = (op, call.keys, *[part.shape for part in parts]) if kinds == _DUAL else None
-    if shapes is None or shapes not in fits:
+    alike = (op, call.keys, *map(_kind, parts)) if kinds <= _HASHABLE else None
+    if alike is None or alike not in fits:
         check(call, parts, MAX_ELEMENTS)
-        if shapes is not None:
-            fits.add(shapes)
+        if alike is not None:
+            fits.add(alike)
     function, operands = (op.forward, ()) if rule is None or op.composite else (rule.function, rule.operands)
     given, kept = order[0].copy(), order[0].copy()
     places = []
@@ -195,11 +194,15 @@ def _direct(
     return _called(function, given, operands, point), Direct(function, kept, tuple(reversed(places)), operands)
 
 
+def _kind(part: Any) -> Any:
+    """What an op looks at before it computes anything."""
+    return part.shape if type(part) is Dual else (type(part), part)
+
+
 def _whole(value: Any) -> Any:
     """Floats that are whole numbers as integers, since a residue is that of a number, whatever it is written in."""
-    if type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < _LARGEST else value
     if type(value) is np.ndarray and value.dtype == np.float64:
-        is_whole = (np.rint(value) == value).all() and (np.abs(value) < _LARGEST).all()
-        return value.astype(np.int64) if is_whole else value
-    return value
+        found = modular.whole(value)
+        return value if found is None else found
+    is_whole = type(value) is float and value.is_integer() and abs(value) < modular.LARGEST
+    return int(value) if is_whole else value

@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.modes import quiet
+
 #: The largest primes below 2^31 modulo which -1 is no square and 2, 3, 5, 7, 11 and 13 are, so that the constants that
 #: formulas are written with have roots; products of two residues fit into an int64.
 PRIMES = tuple(2**31 - gap for gap in (249, 2337, 4857, 9489, 11337, 11577, 12897, 15417, 15777, 16089))
+#: Larger whole numbers are left to be fractions.
+LARGEST = 2.0**62
 #: So many numbers are inverted faster one by one.
 _FEW = 200
 #: Products of matrices with so few products of elements are computed in int64.
@@ -27,6 +31,13 @@ SMALL = 1 << 13
 def reduce(values: np.ndarray, prime: int) -> np.ndarray:
     """Integers as residues from 0 to `prime - 1`."""
     return np.asarray(values, dtype=np.int64) % prime
+
+
+def whole(values: np.ndarray) -> np.ndarray | None:
+    """Floats that are whole numbers as integers; None where they are not, or too large."""
+    with quiet():  # of infinities and NaN
+        found = values.astype(np.int64)
+    return found if np.logical_and.reduce((found == values) & (np.abs(values) < LARGEST), axis=None) else None
 
 
 def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
