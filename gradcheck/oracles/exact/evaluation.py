@@ -54,7 +54,7 @@ class Evaluation:
     def __init__(self) -> None:
         #: By identity; the expressions are kept, so that no other has the same.
         self._left: dict[int, tuple[Expr, Program]] = {}
-        self._fits: Fitting = set()
+        self._fitting: Fitting = set()
 
     def of(
         self, expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None = None
@@ -64,7 +64,7 @@ class Evaluation:
         try:
             if known is not None:
                 return replayed(known[1], names, host, gradients)
-            value, left = shortened(expr, names, host, gradients, self._fits)
+            value, left = shortened(expr, names, host, gradients, self._fitting)
         except (GradcheckError, *CONFUSED):  # evaluated in full it says what is wrong, in words
             return evaluate(expr, names, host, gradients, max_elements=MAX_ELEMENTS if known is None else None)
         self._left[id(expr)] = (expr, left)
@@ -72,7 +72,7 @@ class Evaluation:
 
 
 def shortened(
-    expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None, fits: Fitting
+    expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None, fitting: Fitting
 ) -> tuple[Any, Program]:
     """The value of an expression, and what is left to do of it at other points. What a rule raises is raised as it is,
     and not in words."""
@@ -94,20 +94,22 @@ def shortened(
             start = len(values) - count
             parts, same, first = values[start:], constants[start:], begins[start:]
             del values[start:], constants[start:], begins[start:]
-            direct = _direct(what, parts, same, point, fits) if kind is Call and not all(same) else None
-            if direct is None:
-                value = step(instruction, parts, names, host, gradients, max_elements=MAX_ELEMENTS)
-            else:
-                value, instruction = direct
-                for begin, is_constant in zip(first, same, strict=True):
-                    if is_constant:
-                        left[begin] = None
+            direct = _direct(what, parts, same, point, fitting) if kind is Call and not all(same) else None
             begin = first[0] if count else len(left)
-            is_constant = direct is None and _is_constant(kind, what, value, same)
-            if is_constant:
-                left[begin:] = [(Literal, value, 0)]
+            is_constant = False
+            if direct is not None:
+                value = direct[0]
+                for place, is_alike in zip(first, same, strict=True):
+                    if is_alike:
+                        left[place] = None
+                left.append(direct[1])
             else:
-                left.append(instruction)
+                value = step(instruction, parts, names, host, gradients, max_elements=MAX_ELEMENTS)
+                is_constant = _is_constant(kind, what, value, same)
+                if is_constant:
+                    left[begin:] = [(Literal, value, 0)]
+                else:
+                    left.append(instruction)
             values.append(value)
             begins.append(begin)
             constants.append(is_constant)
@@ -121,7 +123,7 @@ def replayed(left: Program, names: Mapping[str, Any], host: AtPoint, gradients: 
     push, pop = stack.append, stack.pop
     with quiet():
         for one in left:
-            if type(one) is Direct:
+            if isinstance(one, Direct):
                 function, given, places, operands = one
                 given = given.copy()
                 for place in places:
@@ -165,7 +167,7 @@ def _order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], t
 
 
 def _direct(
-    call: Application, parts: list[Any], same: list[bool], point: FieldPoint, fits: Fitting
+    call: Application, parts: list[Any], same: list[bool], point: FieldPoint, fitting: Fitting
 ) -> tuple[Any, Direct] | None:
     """What a rule that is called at once makes of these arguments, and the call at other points; None where the op must
     look at them: among them are casts, or no dual
@@ -177,11 +179,11 @@ def _direct(
     order = _order(op, call.positional, call.keys)
     if order is None or not (op.composite or (rule is not None and rule.operands)):
         return None
-    alike = (op, call.keys, *map(_kind, parts)) if kinds <= _HASHABLE else None
-    if alike is None or alike not in fits:
+    settings = (op, call.keys, *map(_kind, parts)) if kinds <= _HASHABLE else None
+    if settings is None or settings not in fitting:
         check(call, parts, MAX_ELEMENTS)
-        if alike is not None:
-            fits.add(alike)
+        if settings is not None:
+            fitting.add(settings)
     function, operands = (op.forward, ()) if rule is None or op.composite else (rule.function, rule.operands)
     given, kept = order[0].copy(), order[0].copy()
     places = []

@@ -95,7 +95,8 @@ def in_halves(form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: n
         high, low = form(a >> _HALF, b), form(a & _LOW, b)
     else:
         high, low = form(a, b >> _HALF), form(a, b & _LOW)
-    return np.asarray(((high % modulus << _HALF) + low) % modulus)
+    found: np.ndarray = ((high % modulus << _HALF) + low) % modulus
+    return found if type(found) is np.ndarray else np.asarray(found)
 
 
 def in_limbs(form: Callable[[np.ndarray], Any], values: np.ndarray, terms: int, prime: int) -> np.ndarray:
