@@ -18,7 +18,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import BFLOAT16, HALVES, is_differentiable, real_of
 from gradcheck.autograd.exactness import DIGITS, EXACT, adds_exactly, is_exact
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.settled import ALIKE
+from gradcheck.autograd.settled import ALIKE, constant
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 #: By dtype the exponent of the smallest number that has all digits.
@@ -125,8 +125,8 @@ class Roundings:
         """Every element that is a number other than 0, by a random part of a `size` as `dtype` rounds it."""
         precision = dtype or self._coarsest or array.dtype
         bound = self.size * 2.0 ** (1 - DIGITS[precision])
-        amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype)
-        sizes = np.maximum(size, np.asarray(2.0 ** _SMALLEST[precision], array.dtype))
+        amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype, copy=False)
+        sizes = np.maximum(size, constant(2.0 ** _SMALLEST[precision], array.dtype))
         moves = (array != 0) & np.isfinite(sizes)
         return np.where(moves, array + amounts * sizes, array).astype(array.dtype, copy=False)
 

@@ -96,7 +96,7 @@ class _Arbitration:
         if not c.what.is_about_gradient and c.operation is None:
             return c
         oracle = self._oracle(c)
-        estimate = self._partials(oracle, dispute.indices[:ELEMENTS])
+        estimate = self._partials(oracle, dispute.indices[: self._elements(dispute)])
         if estimate is not None and np.any(estimate.kinked):
             estimate = self._partials(oracle, dispute.indices[:KINKS])
         if estimate is not None:
@@ -113,6 +113,12 @@ class _Arbitration:
         if about_reference is not None:
             return replace(c, status="passed", verdict=about_reference)
         return self._against_reference(judged, oracle) if oracle is not None else judged
+
+    def _elements(self, dispute: _Dispute) -> int:
+        """Of a claim that is known to be wrong, at a trial, the worst one."""
+        c, mine = dispute.comparison, dispute.answers()[0].name
+        known = (o for o in self.context.found if c.trial and not o.trial and o.verdict and _about(o) == _about(c))
+        return 1 if any(o.status == "failed" and o.verdict and blames(o.verdict, mine) for o in known) else ELEMENTS
 
     def _against_reference(self, c: Comparison, oracle: NumericGradient) -> Comparison:
         """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody
@@ -219,6 +225,11 @@ class _Arbitration:
             return None
         found = names.get(tensor)
         return found if isinstance(found, np.ndarray) else None
+
+
+def _about(c: Comparison) -> tuple[object, ...]:
+    """What is claimed, wherever it is tried."""
+    return c.what, c.tensor, c.step, c.engine, c.reference, c.formula
 
 
 def _calls_algorithms(case: Case, c: Comparison) -> bool:

@@ -22,6 +22,9 @@ from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRE
 from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
 
+#: Of powers of a symbol.
+_SYMBOLIC = Degree(2, 2)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -246,6 +249,8 @@ def lift(point: FieldPoint, value: Any) -> Dual:
         return value
     if type(value) is int:
         return Dual(point, np.asarray(value % point.prime), None, CONSTANT)
+    if type(value) is float and math.isfinite(value) and not value.is_integer():
+        return _lift_fraction(point, value)
     array = np.asarray(value)
     if array.dtype.kind in "bui":
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
@@ -258,6 +263,15 @@ def lift(point: FieldPoint, value: Any) -> Dual:
     return _lift_fractions(point, array, dtype)
 
 
+def _lift_fraction(point: FieldPoint, number: float) -> Dual:
+    """The same of one number."""
+    try:
+        found = constants.residue(point, number)
+    except ZeroDivisionError as error:
+        raise DivisionByZero(str(error)) from error
+    return Dual(point, np.array(found), None, CONSTANT if constants.fraction(number) is not None else _SYMBOLIC)
+
+
 def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Dual:
     """Numbers of this dtype, in double precision."""
     unique, places = np.unique(array, return_inverse=True)
@@ -267,7 +281,7 @@ def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Du
     except ZeroDivisionError as error:
         raise DivisionByZero(str(error)) from error
     is_plain = all(math.isfinite(number) and constants.fraction(number, dtype) is not None for number in numbers)
-    degree = CONSTANT if is_plain else Degree(2, 2)  # powers of a symbol
+    degree = CONSTANT if is_plain else _SYMBOLIC
     return Dual(point, found[places].reshape(array.shape), None, degree)
 
 

@@ -116,6 +116,10 @@ class Perturbed(Operators):
         return _perturbed(op, made, forward)
 
 
+#: What an op of elements takes as it is, or its data.
+_REAL = frozenset({Perturbed, float, int, bool, type(None)})
+
+
 @cache
 def _draws(op: Op) -> bool:
     """Whether it draws numbers."""
@@ -159,6 +163,8 @@ def _is_complex(value: Any) -> bool:
 
 def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
     """The arguments with plain arrays; ops that want one dtype get complex numbers alone."""
+    if op.elementwise and all(type(value) in _REAL for value in args):
+        return [value.data if type(value) is Perturbed else value for value in args]
     alike = complex_step and (op.uniform or not op.elementwise)
 
     def plain(value: Any) -> Any:
