@@ -77,6 +77,8 @@ class Roundings:
 
     def moved(self, array: np.ndarray, terms: int = 1) -> np.ndarray:
         """Every element moved; of a sum, or what goes into it, by what so many terms may lose on the way."""
+        if terms <= 1 and array.dtype == _FLOAT64:
+            return self._moved(array, np.abs(array))
         growth = 1 + np.log2(max(terms, 1)) / 2
         return self._parts(array, lambda part, size: self._moved(part, growth * size))
 
@@ -101,8 +103,10 @@ class Roundings:
     def underflowed(self, array: np.ndarray, args: list[Any]) -> np.ndarray:
         """A result with zeros that stand for numbers too small for the dtype as one of those on their two sides; of
         larger roundings, further away."""
+        if np.count_nonzero(array) == array.size:
+            return array
         lost = array == 0
-        if not lost.any() or not is_differentiable(array.dtype) or array.dtype.kind == "c":
+        if not is_differentiable(array.dtype) or array.dtype.kind == "c":
             return array
         for value in args:
             lost &= np.asarray(value) != 0

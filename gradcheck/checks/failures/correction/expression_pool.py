@@ -23,7 +23,7 @@ _ELEMENTS_A_CALL = 1_000
 
 _FLOAT64 = np.dtype(np.float64)
 #: What these ops come to for two such arrays: most candidates are made of them.
-_UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
+_UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "matmul": np.matmul}
 
 #: The way from an expression to a part of it: which child, at each level.
 Path = tuple[int, ...]
