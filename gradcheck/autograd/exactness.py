@@ -7,6 +7,7 @@ roots by how many digits their numbers have.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,22 @@ def _multiplies(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray
 def _few(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Where a product has no more digits than there are. A power of two adds none, but other ways to the same result,
     by its reciprocal for one, may lose what this one keeps."""
-    return np.asarray(_digits(a) + _digits(b) <= _ALL)
+    if not b.ndim:
+        return _at_most(a, _ALL - _digits_of(float(b)))
+    return _few(b, a) if not a.ndim else np.asarray(_digits(a) + _digits(b) <= _ALL)
+
+
+def _at_most(array: np.ndarray, digits: int) -> np.ndarray:
+    """Which numbers have no more digits; what is none has all of them."""
+    if digits == _ALL:
+        return np.ones(array.shape, dtype=np.bool_)
+    shifted = np.frexp(array)[0] * 2.0**digits
+    return np.asarray((shifted == np.rint(shifted)) & np.isfinite(array))
+
+
+@lru_cache(maxsize=1024)
+def _digits_of(number: float) -> int:
+    return int(_digits(np.asarray(number)))
 
 
 def adds_exactly(count: int, factors: Sequence[np.ndarray]) -> bool:

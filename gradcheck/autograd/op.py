@@ -17,7 +17,7 @@ from gradcheck.autograd.methods import offer
 from gradcheck.autograd.modes import is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
-from gradcheck.autograd.settled import Settled, kinds_of, settled
+from gradcheck.autograd.settled import Settled, kinds_of, of_two, settled
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
@@ -167,6 +167,10 @@ class Op(Signature):
             raise DtypeMismatch(f"{self.name}: {in_our_words(str(error))}") from error
 
     def _computed(self, args: Sequence[Any]) -> Any:
+        if self.ufunc is not None and (len(args) == 2 or args[2] is self.parameters[2].default):
+            made = of_two(self.ufunc, args[0], args[1])
+            if made is not None:
+                return made
         kinds = kinds_of(args, self.sequence)
         try:
             form = self._forms[kinds]

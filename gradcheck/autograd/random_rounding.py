@@ -18,7 +18,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import BFLOAT16, HALVES, is_differentiable, real_of
 from gradcheck.autograd.exactness import DIGITS, EXACT, adds_exactly, is_exact
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.settled import ALIKE
+from gradcheck.autograd.settled import ALIKE, constant
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 #: By dtype the exponent of the smallest number that has all digits.
@@ -77,6 +77,8 @@ class Roundings:
 
     def moved(self, array: np.ndarray, terms: int = 1) -> np.ndarray:
         """Every element moved; of a sum, or what goes into it, by what so many terms may lose on the way."""
+        if terms <= 1 and array.dtype == _FLOAT64:
+            return self._moved(array, np.abs(array))
         growth = 1 + np.log2(max(terms, 1)) / 2
         return self._parts(array, lambda part, size: self._moved(part, growth * size))
 
@@ -101,8 +103,10 @@ class Roundings:
     def underflowed(self, array: np.ndarray, args: list[Any]) -> np.ndarray:
         """A result with zeros that stand for numbers too small for the dtype as one of those on their two sides; of
         larger roundings, further away."""
+        if np.count_nonzero(array) == array.size:
+            return array
         lost = array == 0
-        if not lost.any() or not is_differentiable(array.dtype) or array.dtype.kind == "c":
+        if not is_differentiable(array.dtype) or array.dtype.kind == "c":
             return array
         for value in args:
             lost &= np.asarray(value) != 0
@@ -125,8 +129,8 @@ class Roundings:
         """Every element that is a number other than 0, by a random part of a `size` as `dtype` rounds it."""
         precision = dtype or self._coarsest or array.dtype
         bound = self.size * 2.0 ** (1 - DIGITS[precision])
-        amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype)
-        sizes = np.maximum(size, np.asarray(2.0 ** _SMALLEST[precision], array.dtype))
+        amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype, copy=False)
+        sizes = np.maximum(size, constant(2.0 ** _SMALLEST[precision], array.dtype))
         moves = (array != 0) & np.isfinite(sizes)
         return np.where(moves, array + amounts * sizes, array).astype(array.dtype, copy=False)
 

@@ -88,6 +88,16 @@ class DefineByRun(GradientBackend):
         with self.session(problem.dtype):
             return self.run_of(problem, recorder).evaluation()
 
+    def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
+        """All values once; none where the graph cannot be evaluated."""
+        with self.session(problem.dtype):
+            run = self.run_of(problem)
+            try:
+                run.run_graph()
+            except GradcheckError:
+                return []
+            return [run.values]
+
     def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         """A problem on its way through this engine."""
         return GraphRun(self, problem, recorder)

@@ -39,6 +39,8 @@ class RoundedTensor(Tensor):
         way, is moved as a result."""
         result = super().__apply_op__(op, args)
         for part in result if type(result) is tuple else (result,):
+            if type(part.data) is Rounded and part.data.roundings is cls.roundings:
+                continue
             plain = np.asarray(part.data)
             part.data = cls.roundings.of(plain if type(part.data) is Rounded else cls.roundings.moved(plain))
         return result

@@ -58,3 +58,15 @@ def test_sums_of_whole_numbers_are_exact_up_to_the_last_digit() -> None:
     assert not adds_exactly(1, [np.array([0.1])])  # another way to the sum of one may round
     assert not adds_exactly(2, [np.array([2.0**10, 2.0**-10], np.float32)])
     assert adds_exactly(2, [np.array([2.0**10, 2.0**-10])])
+
+
+def test_products_with_one_number_are_as_exact_as_those_with_many() -> None:
+    generator = np.random.default_rng(0)
+    drawn = [generator.standard_normal(20), generator.integers(-9, 9, 20), generator.integers(1, 99, 20) * 2.0**-40]
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 2.0**-1030, 1e308, 1 / 3, 2.0**53 - 1, 3.0**33]
+    numbers = np.concatenate([*drawn, special])
+    with np.errstate(all="ignore"):
+        for number in numbers:
+            many = is_exact(np.multiply, [numbers, np.full(numbers.shape, number)], numbers * number)
+            assert np.array_equal(is_exact(np.multiply, [numbers, np.asarray(number)], numbers * number), many)
+            assert np.array_equal(is_exact(np.multiply, [np.asarray(number), numbers], number * numbers), many)

@@ -10,7 +10,7 @@ import pytest
 from gradcheck.autograd import TABLE, Op, dtypes, ops
 from gradcheck.autograd import op as general
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.settled import Settled, constant, kinds_of, settled
+from gradcheck.autograd.settled import Settled, constant, kinds_of, of_two, settled
 from gradcheck.errors import DtypeMismatch, ShapeMismatch, TensorError
 from tests.autograd import table
 
@@ -91,3 +91,24 @@ def test_errors_are_those_of_the_general_way() -> None:
 def test_zeros_keep_their_signs() -> None:
     assert [np.signbit(constant(zero, DOUBLE)).item() for zero in (0, 0.0, -0.0, 0.0)] == [False, False, True, False]
     assert constant(2.5, SINGLE) is constant(2.5, SINGLE)
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "complex128", "float16", "int64"])
+def test_two_operands_of_one_dtype_need_no_settling(name: str) -> None:
+    """The same, or nothing, where the dtype has more to say."""
+    a, b = np.array([1.5, -2.0, 0.0]).astype(name), np.array([[3.0], [-0.0]]).astype(name)
+    is_wide = name in ("float64", "float32", "complex128")
+    for pair in ((a, b), (a, 0.1), (0.1, b), (a, -0.0)):
+        found = of_two(np.multiply, *pair)
+        assert (found is not None) == is_wide
+        if found is not None:
+            wanted = np.multiply(*(np.asarray(one, name) for one in pair))
+            assert found.dtype == wanted.dtype
+            assert found.tobytes() == wanted.tobytes()
+    assert of_two(np.multiply, a, True) is None
+    assert of_two(np.multiply, a, 2) is None
+    assert of_two(np.multiply, a, b.astype(np.bool_)) is None
+
+
+def test_a_sum_of_numbers_without_dimensions_is_an_array() -> None:
+    assert type(of_two(np.add, np.ones(()), np.ones(()))) is np.ndarray

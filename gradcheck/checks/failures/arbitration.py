@@ -104,7 +104,7 @@ class _Arbitration:
         slack = self._slack(c)
         dispute = dispute.beyond(slack)
         oracle = self._oracle(c)
-        estimate = self._partials(oracle, dispute.indices[:ELEMENTS])
+        estimate = self._partials(oracle, dispute.indices[: self._elements(dispute)])
         if estimate is not None and np.any(estimate.kinked):
             estimate = self._partials(oracle, dispute.indices[:KINKS])
         if estimate is not None:
@@ -135,6 +135,12 @@ class _Arbitration:
         explained = None if slack is None else at_most(slack, self.point.conditioning.limit)
         verdict = self._wrong_ops.verdict(c, explained)
         return c if verdict is None else replace(c, status="passed", verdict=verdict)
+
+    def _elements(self, dispute: Dispute) -> int:
+        """Of a claim that is known to be wrong, at a trial, the worst one."""
+        c, mine = dispute.comparison, dispute.answers()[0].name
+        known = (o for o in self.context.found if c.trial and not o.trial and o.verdict and _about(o) == _about(c))
+        return 1 if any(o.status == "failed" and o.verdict and blames(o.verdict, mine) for o in known) else ELEMENTS
 
     def _against_reference(self, dispute: Dispute, c: Comparison, oracle: NumericGradient) -> Comparison:
         """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody
@@ -252,6 +258,11 @@ class _Arbitration:
             return None
         found = names.get(tensor)
         return found if isinstance(found, np.ndarray) else None
+
+
+def _about(c: Comparison) -> tuple[object, ...]:
+    """What is claimed, wherever it is tried."""
+    return c.what, c.tensor, c.step, c.engine, c.reference, c.formula
 
 
 def _calls_algorithms(case: Case, c: Comparison) -> bool:

@@ -99,7 +99,8 @@ class GradientFlow:
     def follow(self, held: Mapping[str, np.ndarray] | None = None, cut: tuple[str, str] | None = None) -> Followed:
         """One backward pass. A tensor named in `held` passes on what stands there, whatever it received.
 
-        `cut` names a tensor and an entry: what the tensor's uses in that entry contribute is left out.
+        `cut` names a tensor and an entry: what the tensor's uses in that entry contribute is left out. Then, what is
+        received is not noted.
         """
         found, held = Followed(), held or {}
 
@@ -111,10 +112,10 @@ class GradientFlow:
                 if known is not None and known.shape == gradient.shape:
                     gradient = known.astype(gradient.dtype, copy=False)
             shares = pull(tensor, gradient)
-            owner = self.owners.get(tensor, "")
-            for argument, (creator, share) in enumerate(shares):
-                found.received.setdefault(creator, []).append(Contribution(tensor, argument, share))
-            if cut is not None and owner == cut[1]:
+            if cut is None:
+                for argument, (creator, share) in enumerate(shares):
+                    found.received.setdefault(creator, []).append(Contribution(tensor, argument, share))
+            elif self.owners.get(tensor, "") == cut[1]:
                 shares = [(c, np.zeros_like(s) if self.names.get(c) == cut[0] else s) for c, s in shares]
             return shares
 

@@ -106,13 +106,30 @@ def evaluate_node(node: Expr, parts: list[Any], *, max_elements: int = MAX_ELEME
     known = _instructions.get(key)
     if known is None:
         known = _instructions[key] = _instruction(node)
-    kind, what, _ = known
     with quiet():
-        if kind is not Call:
-            return _plain(kind, what, parts, NUMPY)
+        return step(known, parts, {}, NUMPY, max_elements=max_elements)
+
+
+def step(
+    instruction: Instruction,
+    parts: list[Any],
+    names: Mapping[str, Any],
+    host: Host,
+    gradients: Mapping[str, Any] | None = None,
+    *,
+    max_elements: int | None = MAX_ELEMENTS,
+) -> Any:
+    """What one instruction makes of the values that it takes. Raises what `evaluate` does."""
+    kind, what, _ = instruction
+    if kind is Call:
         if what.infix:
-            return operate(what, parts[0], parts[1], NUMPY, max_elements)
-        return apply(what, parts, NUMPY, max_elements)
+            return operate(what, parts[0], parts[1], host, max_elements)
+        return apply(what, parts, host, max_elements)
+    if kind is Name:
+        return names[what] if what in names else _word(what, names, host)
+    if kind is Literal:
+        return what
+    return _gradient(what, gradients) if kind is Gradient else _plain(kind, what, parts, host)
 
 
 def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:

@@ -40,7 +40,8 @@ NUMPY = NumPy()
 
 _OPERATORS = frozenset({*ARITHMETIC, "neg", "bitwise_not"})
 _NOT_PLAIN: Any = object()
-_CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
+#: What ops raise that are given what makes no sense to them.
+CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
 _NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
 
 
@@ -80,36 +81,51 @@ class Application(NamedTuple):
 
 def operate(call: Application, a: Any, b: Any, host: Host, limit: int | None) -> Any:
     """What an operator makes of two operands."""
+    if type(a) in PLAIN and type(b) in PLAIN:
+        return scalars.binary(call.op.name, a, b)
+    return _hand(host, call.op, (a, b), {}) if _are_alike(a, b) else apply(call, [a, b], host, limit)
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether a result of both is as large as they are: of tensors of one shape, of one tensor and a number."""
     if type(b) in PLAIN:
-        if type(a) in PLAIN:
-            return scalars.binary(call.op.name, a, b)
-        direct = hasattr(a, "dtype")
-    elif type(a) in PLAIN:
-        direct = hasattr(b, "dtype")
-    else:
-        direct = hasattr(a, "dtype") and hasattr(b, "dtype") and shape_of(a) == shape_of(b)
-    return _hand(host, call.op, (a, b), {}) if direct else apply(call, [a, b], host, limit)
+        return hasattr(a, "dtype")
+    if type(a) in PLAIN:
+        return hasattr(b, "dtype")
+    return hasattr(a, "dtype") and hasattr(b, "dtype") and shape_of(a) == shape_of(b)
 
 
 def apply(call: Application, given: list[Any], host: Host, limit: int | None) -> Any:
     """The result of an op; `given` are its positional arguments and then its keyword arguments. Without a limit it is
     known that they are of its kinds, and how large it is."""
     op = call.op
-    if call.keys:
-        args = tuple(given[: call.positional])
-        kwargs = dict(zip(call.keys, given[call.positional :], strict=True))
-    else:
-        args, kwargs = tuple(given), {}
+    args, kwargs = _apart(call, given)
     of_tensor = not args or (type(args[0]) not in _NO_TENSORS and hasattr(args[0], "dtype"))
     if not of_tensor:
         value = _apply_plain(call, args, kwargs)
         if value is not _NOT_PLAIN:
             return value
     if limit is not None and (call.measured or not of_tensor):
-        check_kinds(op, call.kinds, given)
-        if call.measured:
-            budget.check(op, args, kwargs, limit)
+        _check(call, given, args, kwargs, limit)
     return _hand(host, op, args, kwargs)
+
+
+def check(call: Application, given: list[Any], limit: int) -> None:
+    """Refuse what `operate` and `apply` do not let an op of tensors have. Raises ArgumentError, TooLarge."""
+    if call.measured and not (call.infix and _are_alike(*given)):
+        _check(call, given, *_apart(call, given), limit)
+
+
+def _check(call: Application, given: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
+    check_kinds(call.op, call.kinds, given)
+    if call.measured:
+        budget.check(call.op, args, kwargs, limit)
+
+
+def _apart(call: Application, given: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if not call.keys:
+        return tuple(given), {}
+    return tuple(given[: call.positional]), dict(zip(call.keys, given[call.positional :], strict=True))
 
 
 def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -121,7 +137,7 @@ def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if "core dimension" in str(error) or "broadcast" in str(error):
             raise ShapeMismatch(op.mismatch(args, error)) from error
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
-    except _CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
+    except CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
         raise ArgumentError(_confusion(op, (*args, *kwargs.values()), error), hint=_hint(op, args)) from error
 
 

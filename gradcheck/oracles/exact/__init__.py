@@ -11,7 +11,7 @@ From the ground up, each module using only those before it:
 - `regions`, `domains`, `whole`: what a graph compares and where it is undefined; where a formula is defined; points of
   small whole numbers, at which comparisons come out
 - `dual`, `uninterpreted`: dual numbers, their arithmetic and the table of rules; functions outside the field
-- `host`: who applies ops to dual numbers, and what need not be asked again at another point
+- `host`, `evaluation`: who applies ops to dual numbers, and what need not be computed again at another point
 - `ops`: how each op acts on dual numbers. To add an op, read the rule in `ops/__init__.py`: one entry in one file
 - `leaves`, `dependencies`, `graph`, `tracker`, `prove`: a case at a point, and the claims about it
 """

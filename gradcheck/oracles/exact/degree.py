@@ -30,14 +30,15 @@ class Degree(NamedTuple):
         p, q, r, s, k = self
         u, v, w, x, j = other
         if not (q or v or s or x):
-            return Degree(max(p, u), 0, max(r, w), 0, k | j)
+            return _degree(Degree, (p if p > u else u, 0, r if r > w else w, 0, k | j))
         return Degree(max(p + v, u + q), q + v, max(r + v + x, w + q + s), s + x, k | j)
 
     def times(self, other: Degree) -> Degree:
         """Of a product, by the product rule."""
         p, q, r, s, k = self
         u, v, w, x, j = other
-        return Degree(p + u, q + v, max(r + u + x, p + w + s), s + x, k | j)
+        left, right = r + u + x, p + w + s
+        return _degree(Degree, (p + u, q + v, left if left > right else right, s + x, k | j))
 
     def inverted(self) -> Degree:
         """Of `Q / P`, whose derivative is `-R Q / (S P^2)`."""
@@ -95,5 +96,7 @@ class Degree(NamedTuple):
         return Degree(numerator, denominator, tangent, denominator + n * n * (q + s), k)
 
 
+#: In half the time that `Degree(…)` takes.
+_degree = tuple.__new__
 #: Of what is random itself, and of constants.
 RANDOM, CONSTANT = Degree(1), Degree()

@@ -15,7 +15,7 @@ from gradcheck.language.expr.traverse import gradient_names, postorder
 from gradcheck.language.problem import Problem, split_name
 from gradcheck.language.symbolic.derive import derive
 from gradcheck.language.trials import inner_roots
-from gradcheck.oracles.exact.host import Evaluation
+from gradcheck.oracles.exact.evaluation import Evaluation
 
 
 class Mentioned(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.expr.nodes import Literal as Number
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import fold, postorder
+from gradcheck.language.expr.traverse import fold, ops_in, postorder
 from gradcheck.oracles.exact.regions import Domain
 
 Sign = Literal["positive", "nonnegative", "unknown"]
@@ -30,6 +30,7 @@ _ASKS: dict[str, tuple[int, Domain]] = {
     "atanh": (0, "unit_open"),
     "acosh": (0, "from_one"),
 }
+_ASKING = frozenset(_ASKS) | {"pow"}
 _WORDS: dict[Domain, str] = {
     "positive": "{} > 0",
     "nonnegative": "{} >= 0",
@@ -53,6 +54,8 @@ def conditions(exprs: Iterable[Expr], known: Mapping[str, Sign]) -> list[Conditi
     signs: dict[int, tuple[Expr, Sign]] = {}
     found: dict[tuple[Domain, str], Condition] = {}
     for expr in exprs:
+        if _ASKING.isdisjoint(ops_in(expr)):
+            continue
         for node in postorder(expr):
             for condition in _plain(_asked(node), lambda e: fold(e, _sign_of(known), signs)):
                 found[condition[0], to_text(condition[1])] = condition

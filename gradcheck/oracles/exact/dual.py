@@ -22,6 +22,9 @@ from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRE
 from gradcheck.oracles.exact.modular import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.point import FieldPoint
 
+#: Of powers of a symbol.
+_SYMBOLIC = Degree(2, 2)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -59,9 +62,9 @@ class Dual(Operators):
 
     def value_chain(self) -> MatrixChain:
         """The value of a matrix as a chain that can grow longer."""
-        if type(self.lazy_value) is not MatrixChain:
-            self.lazy_value = MatrixChain((self._matrix(),))
-        chain: MatrixChain = self.lazy_value
+        chain = self.lazy_value
+        if type(chain) is not MatrixChain:
+            chain = self.lazy_value = MatrixChain((self._matrix(),))
         return chain
 
     def _matrix(self) -> ModularMatrix:
@@ -246,16 +249,27 @@ def lift(point: FieldPoint, value: Any) -> Dual:
         return value
     if type(value) is int:
         return Dual(point, np.asarray(value % point.prime), None, CONSTANT)
+    if type(value) is float and math.isfinite(value) and not value.is_integer():
+        return _lift_fraction(point, value)
     array = np.asarray(value)
     if array.dtype.kind in "bui":
         return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
     is_real, dtype = array.dtype.kind in "fV", array.dtype
     array = array.astype(np.float64, copy=False) if is_real else array
-    if is_real and (np.rint(array) == array).all() and (np.abs(array) < 2.0**62).all():
-        return Dual(point, modular.reduce(array, point.prime), None, CONSTANT)
+    if is_real and (whole := modular.whole(array)) is not None:
+        return Dual(point, modular.reduce(whole, point.prime), None, CONSTANT)
     if not is_real or np.isnan(array).any():
         raise Unsupported(f"{array.dtype} values that are no rational numbers")
     return _lift_fractions(point, array, dtype)
+
+
+def _lift_fraction(point: FieldPoint, number: float) -> Dual:
+    """The same of one number."""
+    try:
+        found = constants.residue(point, number)
+    except ZeroDivisionError as error:
+        raise DivisionByZero(str(error)) from error
+    return Dual(point, np.array(found), None, CONSTANT if constants.fraction(number) is not None else _SYMBOLIC)
 
 
 def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Dual:
@@ -267,7 +281,7 @@ def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Du
     except ZeroDivisionError as error:
         raise DivisionByZero(str(error)) from error
     is_plain = all(math.isfinite(number) and constants.fraction(number, dtype) is not None for number in numbers)
-    degree = CONSTANT if is_plain else Degree(2, 2)  # powers of a symbol
+    degree = CONSTANT if is_plain else _SYMBOLIC
     return Dual(point, found[places].reshape(array.shape), None, degree)
 
 

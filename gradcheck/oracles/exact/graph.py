@@ -39,7 +39,7 @@ class Direction:
     def __init__(self, point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
         self.point, self.shape = point, shape
         sizes = shape or (1,)
-        drawn, ends = point.random(generator, (sum(sizes),)), accumulate(sizes)
+        drawn, ends = point.vector(generator, sum(sizes)), accumulate(sizes)
         self.vectors = [drawn[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
     def added_to(self, tensor: Dual) -> Dual:
@@ -140,7 +140,9 @@ class GraphAtPoint:
             made, free = None, False
         if free or (value is not None and is_free(value) and made is None):
             return leaves.random(self.point, self.generator, shape)
-        return lift(self.point, np.ones(shape) if given is None else given) if made is None else made
+        if made is None:
+            return lift(self.point, np.ones(shape, dtype=np.int64) if given is None else given)
+        return made
 
     # The forward and its derivative ----------------------------------------------------------------
 

@@ -1,15 +1,11 @@
-"""Who applies ops to dual numbers, at one point after the other."""
+"""Who applies ops to dual numbers at a point."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.autograd.op import Op
-from gradcheck.language.evaluation.budget import MAX_ELEMENTS
-from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, apply_rule
 from gradcheck.oracles.exact.point import FieldPoint
 
@@ -30,21 +26,3 @@ class AtPoint(NumPy):
             if Dual in kinds and kinds <= _KNOWN:
                 return apply_rule(self.point, op, bound)
         return op(*args, **kwargs)
-
-
-class Evaluation:
-    """Expressions at the points of one problem. Its shapes are the same at all of them, so what an op may be given, and
-    how large its result is, is asked where an expression is evaluated first."""
-
-    def __init__(self) -> None:
-        #: By identity; the expressions are kept, so that no other has the same.
-        self._asked: dict[int, Expr] = {}
-
-    def of(
-        self, expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None = None
-    ) -> Any:
-        """Its value. Raises what `evaluate` does."""
-        limit = None if id(expr) in self._asked else MAX_ELEMENTS
-        found = evaluate(expr, names, host, gradients, max_elements=limit)
-        self._asked[id(expr)] = expr
-        return found

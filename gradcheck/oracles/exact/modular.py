@@ -8,15 +8,20 @@ vectors (a random direction, a sum over rows), so it usually costs n² where the
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.modes import quiet
+
 #: The largest primes below 2^31 modulo which -1 is no square and 2, 3, 5, 7, 11 and 13 are, so that the constants that
 #: formulas are written with have roots; products of two residues fit into an int64.
 PRIMES = tuple(2**31 - gap for gap in (249, 2337, 4857, 9489, 11337, 11577, 12897, 15417, 15777, 16089))
+#: Larger whole numbers are left to be fractions.
+LARGEST = 2.0**62
 #: So many numbers are inverted faster one by one.
 _FEW = 200
 #: Products of matrices with so few products of elements are computed in int64.
@@ -26,6 +31,13 @@ SMALL = 1 << 13
 def reduce(values: np.ndarray, prime: int) -> np.ndarray:
     """Integers as residues from 0 to `prime - 1`."""
     return np.asarray(values, dtype=np.int64) % prime
+
+
+def whole(values: np.ndarray) -> np.ndarray | None:
+    """Floats that are whole numbers as integers; None where they are not, or too large."""
+    with quiet():  # of infinities and NaN
+        found = values.astype(np.int64)
+    return found if np.logical_and.reduce((found == values) & (np.abs(values) < LARGEST), axis=None) else None
 
 
 def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
@@ -83,7 +95,8 @@ def in_halves(form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: n
         high, low = form(a >> _HALF, b), form(a & _LOW, b)
     else:
         high, low = form(a, b >> _HALF), form(a, b & _LOW)
-    return np.asarray(((high % modulus << _HALF) + low) % modulus)
+    found: np.ndarray = ((high % modulus << _HALF) + low) % modulus
+    return found if type(found) is np.ndarray else np.asarray(found)
 
 
 def in_limbs(form: Callable[[np.ndarray], Any], values: np.ndarray, terms: int, prime: int) -> np.ndarray:
@@ -126,7 +139,7 @@ _NARROW = 4
 class ModularMatrix:
     """A matrix of residues; and, made once, the same centred around 0 in float64, and its products with vectors."""
 
-    __slots__ = ("_centred", "_products", "_transpose", "is_ones", "prime", "residues", "shape")
+    __slots__ = ("__weakref__", "_centred", "_of", "_products", "_transpose", "is_ones", "prime", "residues", "shape")
 
     def __init__(self, residues: np.ndarray, prime: int, *, is_ones: bool = False) -> None:
         """`is_ones` is a row or a column of ones."""
@@ -134,22 +147,25 @@ class ModularMatrix:
         self.shape: tuple[int, int] = residues.shape
         self._centred: np.ndarray | None = None
         self._transpose: ModularMatrix | None = None
+        #: Whose transpose it is; not held, for what is in a circle waits for Python's collector.
+        self._of: weakref.ref[ModularMatrix] | None = None
         self._products: dict[ModularMatrix, ModularMatrix] | None = None
 
     @property
     def centred(self) -> np.ndarray:
         if self._centred is None:
-            other = self._transpose
+            other = self._transpose if self._of is None else self._of()
             known = None if other is None or other._centred is None else other._centred.T
             self._centred = centred(self.residues, self.prime) if known is None else known
         return self._centred
 
     @property
     def T(self) -> ModularMatrix:  # noqa: N802 - as an array has it
-        if self._transpose is None:
-            self._transpose = ModularMatrix(self.residues.T, self.prime, is_ones=self.is_ones)
-            self._transpose._transpose = self
-        return self._transpose
+        other = self._transpose if self._of is None else self._of()
+        if other is None:
+            other = self._transpose = ModularMatrix(self.residues.T, self.prime, is_ones=self.is_ones)
+            other._of, self._of = weakref.ref(self), None
+        return other
 
     def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
         """The product."""
@@ -169,6 +185,8 @@ class ModularMatrix:
         (rows, terms), columns, prime = self.shape, other.shape[1], self.prime
         if terms == 1:
             return ModularMatrix(self.residues * other.residues % prime, prime)
+        if type(other) is DiagonalMatrix:
+            return ModularMatrix(self.residues * other.diagonal % prime, prime)
         if self.is_ones or other.is_ones:
             factor, axis = (other, 0) if self.is_ones else (self, 1)
             added = np.add.reduce(factor.residues, axis, keepdims=True)
@@ -185,6 +203,26 @@ class ModularMatrix:
         return ModularMatrix(total, prime)
 
 
+class DiagonalMatrix(ModularMatrix):
+    """A diagonal matrix, by which others are multiplied element by element."""
+
+    __slots__ = ("diagonal",)
+
+    def __init__(self, diagonal: np.ndarray, prime: int) -> None:
+        side = diagonal.size
+        residues = np.zeros(side * side, dtype=np.int64)
+        residues[:: side + 1] = diagonal
+        super().__init__(residues.reshape(side, side), prime)
+        self.diagonal = diagonal
+
+    @property
+    def T(self) -> ModularMatrix:  # noqa: N802 - as an array has it
+        return self
+
+    def _times(self, other: ModularMatrix) -> ModularMatrix:
+        return ModularMatrix(self.diagonal[:, None] * other.residues % self.prime, self.prime)
+
+
 @lru_cache(maxsize=64)
 def ones(rows: int, columns: int, prime: int) -> ModularMatrix:
     """A row or a column of ones, one for all that are equal."""
@@ -196,9 +234,9 @@ class MatrixChain:
 
     __slots__ = ("factors", "shape")
 
-    def __init__(self, factors: tuple[ModularMatrix, ...]) -> None:
+    def __init__(self, factors: tuple[ModularMatrix, ...], shape: tuple[int, ...] | None = None) -> None:
         self.factors = factors
-        self.shape: tuple[int, ...] = (factors[0].shape[0], factors[-1].shape[1])
+        self.shape = shape or (factors[0].shape[0], factors[-1].shape[1])
 
     @property
     def T(self) -> MatrixChain:  # noqa: N802 - as an array has it
@@ -213,11 +251,9 @@ class MatrixChain:
     def dense(self) -> np.ndarray:
         """The product, multiplied out once."""
         if len(self.factors) > 1:
-            factors = list(self.factors)
-            for left, right in _cheapest_order((factors[0].shape[0], *[factor.shape[1] for factor in factors])):
-                factors[left] = factors[left] @ factors[right]
-            self.factors = (factors[0],)
-        return self.factors[0].residues.reshape(self.shape)
+            self.factors = (_multiplied(self.factors),)
+        residues = self.factors[0].residues
+        return residues if residues.shape == self.shape else residues.reshape(self.shape)
 
     def plus(self, other: MatrixChain) -> MatrixChain | np.ndarray:
         """The sum: of two that are narrow somewhere a chain that is as narrow as both together, `[a c] @ [b; d]` for
@@ -235,20 +271,28 @@ class MatrixChain:
 
     def _at_waist(self) -> tuple[ModularMatrix, ModularMatrix]:
         """What stands left and right of that, multiplied out once."""
-        if len(self.factors) > 2:
-            cut = 1 + [factor.shape[1] for factor in self.factors].index(self._waist())
-            left, right = MatrixChain(self.factors[:cut]), MatrixChain(self.factors[cut:])
-            left.dense()
-            right.dense()
-            self.factors = (*left.factors, *right.factors)
-        return self.factors[0], self.factors[1]
+        factors = self.factors
+        if len(factors) > 2:
+            cut = 1 + [factor.shape[1] for factor in factors].index(self._waist())
+            self.factors = factors = (_multiplied(factors[:cut]), _multiplied(factors[cut:]))
+        return factors[0], factors[1]
 
     def __matmul__(self, other: MatrixChain) -> MatrixChain:
         """The longer chain."""
         if len(self.factors) + len(other.factors) > MAX_FACTORS:
             self.dense()
             other.dense()
-        return MatrixChain((*self.factors, *other.factors))
+        return MatrixChain(self.factors + other.factors, (self.shape[0], other.shape[1]))
+
+
+def _multiplied(factors: tuple[ModularMatrix, ...]) -> ModularMatrix:
+    """The product of all."""
+    if len(factors) < 3:
+        return factors[0] if len(factors) == 1 else factors[0] @ factors[1]
+    several = list(factors)
+    for left, right in _cheapest_order((several[0].shape[0], *[factor.shape[1] for factor in several])):
+        several[left] = several[left] @ several[right]
+    return several[0]
 
 
 @lru_cache(maxsize=4096)

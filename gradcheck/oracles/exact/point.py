@@ -25,6 +25,8 @@ from gradcheck.oracles.exact.regions import Domain, Regions
 
 #: Of more arguments than this at once, the same one is counted as often as it is asked for.
 _COUNTED_ONCE = 4096
+#: So many random elements are drawn at least.
+_AT_ONCE = 512
 #: The shifts and factors of splitmix64's finalizer; and by what a hash is multiplied for each byte.
 _SPLITMIX = tuple(
     (np.uint64(shift), np.uint64(factor))
@@ -84,10 +86,18 @@ class FieldPoint:
     has_infinity: bool = False
     regions: Regions = field(default_factory=Regions)
     _functions: dict[str, _Function] = field(default_factory=dict)
+    _drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def random(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Random elements, none of them 0."""
         return generator.integers(1, self.prime, shape, dtype=np.int64)
+
+    def vector(self, generator: np.random.Generator, size: int) -> np.ndarray:
+        """Random elements, of which many are drawn at once: a few cost as much as some hundred."""
+        if len(self._drawn) < size:
+            self._drawn = self.random(generator, (max(size, _AT_ONCE),))
+        found, self._drawn = self._drawn[:size], self._drawn[size:]
+        return found
 
     def value(self, name: str, arguments: np.ndarray, degree: Degree) -> np.ndarray:
         """The values of an uninterpreted function for these arguments, whose degree is `degree`."""

@@ -41,6 +41,8 @@ class WideHost:
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result; what is plain counts towards the pass, as what is perturbed does by itself."""
+        if args and type(args[0]) is Perturbed and not op.composite:
+            return Perturbed.__apply_op__(op, op.bind(args, kwargs))
         made = op(*args, **kwargs)
         if self.forward is not None and isinstance(made, np.ndarray):
             self.forward.count(op, args, made)

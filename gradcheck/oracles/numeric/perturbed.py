@@ -19,6 +19,8 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.numeric.work import Work
 
+#: Of a real or an imaginary part of most numbers.
+_BYTES = 8
 _COMPLEX = np.dtype(np.complex128)
 _FLOAT64 = np.dtype(np.float64)
 
@@ -110,10 +112,15 @@ class Perturbed(Operators):
         if forward.complex_step and not op.analytic:
             raise Unsupported(f"{op.name} is not analytic")
         made = op.compute(_plain(op, args, forward.complex_step))
-        forward.count(op, args, made)
+        if forward.at_rest:
+            forward.count(op, args, made)
         if isinstance(made, tuple):
             return tuple([_perturbed(op, part, forward) for part in made])
         return _perturbed(op, made, forward)
+
+
+#: What an op of elements takes as it is, or its data.
+_REAL = frozenset({Perturbed, float, int, bool, type(None)})
 
 
 @cache
@@ -131,8 +138,10 @@ def _in_real_numbers(value: Perturbed) -> Perturbed:
 def _perturbed(op: Op, made: np.ndarray, forward: ForwardPass) -> Perturbed:
     if forward.complex_step and made.dtype.kind == "f":
         raise Unsupported(f"{op.name} loses the imaginary part")
-    if made.dtype.kind in "fc":
+    if made.dtype is not _COMPLEX and made.dtype.kind in "fc":
         forward.narrowest = min(forward.narrowest, made.dtype.itemsize // (2 if made.dtype.kind == "c" else 1))
+    elif made.dtype is _COMPLEX and forward.narrowest > _BYTES:
+        forward.narrowest = _BYTES
     return Perturbed(made, forward)
 
 
@@ -159,6 +168,8 @@ def _is_complex(value: Any) -> bool:
 
 def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
     """The arguments with plain arrays; ops that want one dtype get complex numbers alone."""
+    if op.elementwise and all(type(value) in _REAL for value in args):
+        return [value.data if type(value) is Perturbed else value for value in args]
     alike = complex_step and (op.uniform or not op.elementwise)
 
     def plain(value: Any) -> Any:

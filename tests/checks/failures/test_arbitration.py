@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
+from gradcheck.checks.failures.arbitration import ELEMENTS
+from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient
+from gradcheck.oracles.numeric.work import Budget
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithForward, WithRules
@@ -39,6 +44,22 @@ def test_a_wrong_formula_stands_alone(check: Check) -> None:
     assert say(own.verdict).startswith("the formula is wrong: torch, core and complex step agree to ")
     in_trials = [c for c in failed(case, "formula") if c.trial is not None and not c.mismatch]
     assert all(say(c.verdict).startswith("the formula is wrong: torch, core and ") for c in in_trials)
+
+
+def test_at_trials_one_element_shows_what_is_known(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    partials = NumericGradient.partials
+
+    def counted(self: NumericGradient, indices: Iterable[int], budget: Budget | None = None) -> Estimate:
+        asked.append(len(listed := list(indices)))
+        return partials(self, listed, budget)
+
+    monkeypatch.setattr(NumericGradient, "partials", counted)
+    case = check(CHAIN + "    formulas: {x: (1 - h) @ w.T}\n")
+    in_trials = [c for c in failed(case, "formula") if c.trial is not None and c.verdict is not None]
+    assert asked[0] == ELEMENTS
+    assert len(in_trials) > 1
+    assert asked[1 : 1 + len(in_trials)] == [1] * len(in_trials)
 
 
 def test_what_shares_an_algorithm_with_a_formula_is_no_witness_of_it(check: Check, with_forward: WithForward) -> None:

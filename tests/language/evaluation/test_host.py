@@ -16,7 +16,7 @@ from gradcheck.errors import (
 )
 from gradcheck.language.evaluation.budget import shape_of
 from gradcheck.language.evaluation.evaluate import evaluate, program
-from gradcheck.language.evaluation.host import NUMPY, Application, apply, operate
+from gradcheck.language.evaluation.host import NUMPY, Application, apply, check, operate
 from gradcheck.language.expr.parser import parse
 from tests.language.evaluation.names import NAMES, X
 
@@ -116,3 +116,13 @@ def test_a_number_in_the_place_of_a_tensor_is_told_in_our_words() -> None:
     x = evaluate(parse("ones(3)"), {}, TorchHost())
     with pytest.raises(ArgumentError, match="mse_loss takes a tensor as its second argument, not an integer"):
         evaluate(parse("mse_loss(x, 0)"), {"x": x}, TorchHost())
+
+
+def test_what_is_checked_alone_is_what_is_refused():
+    matmul, add = Application.of("matmul", 2, ()), Application.of("add", 2, ())
+    check(matmul, [X, X.T], 10**8)
+    with pytest.raises(TooLarge):
+        check(matmul, [np.zeros((100, 1)), np.zeros((1, 100))], 9_999)
+    with pytest.raises(ArgumentError):
+        check(Application.of("sum", 1, ("dim",)), [X, True], 10**8)
+    check(add, [X, X], 0)  # as large as they are

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from functools import reduce
 from itertools import pairwise
 
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.oracles.exact import modular
-from gradcheck.oracles.exact.modular import MAX_FACTORS, MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.modular import MAX_FACTORS, DiagonalMatrix, MatrixChain, ModularMatrix
 
 PRIME = modular.PRIMES[0]
 SMALLEST = 101
@@ -237,3 +239,44 @@ def test_a_sum_of_narrow_chains_stays_narrow() -> None:
     assert np.array_equal(found.dense(), (dense(one) + dense(other)) % PRIME)
     assert np.array_equal(first.dense(), dense(one))
     assert isinstance(chain(matrices([40, 30, 40], 3)).plus(chain(matrices([40, 1, 40], 4))), np.ndarray)
+
+
+@pytest.mark.parametrize("shapes", [((3, 3), None), (None, (3, 3)), ((1, 3), None), (None, (3, 1)), (None, None)])
+def test_products_with_diagonal_matrices(shapes: tuple[tuple[int, int] | None, tuple[int, int] | None]) -> None:
+    generator = np.random.default_rng(0)
+
+    def factor(shape: tuple[int, int] | None) -> ModularMatrix:
+        if shape is None:
+            return DiagonalMatrix(generator.integers(PRIME, size=3), PRIME)
+        return ModularMatrix(generator.integers(PRIME, size=shape), PRIME)
+
+    left, right = map(factor, shapes)
+    plain = [ModularMatrix(one.residues, PRIME) for one in (left, right)]
+    assert np.array_equal((left @ right).residues, (plain[0] @ plain[1]).residues)
+    assert all(np.array_equal(one.T.residues, one.residues.T) for one in (left, right))
+
+
+def test_a_diagonal_matrix_between_ones() -> None:
+    diagonal = DiagonalMatrix(array([2, 3, PRIME - 1]), PRIME)
+    assert (modular.ones(1, 3, PRIME) @ diagonal).residues.tolist() == [[2, 3, PRIME - 1]]
+    assert (diagonal @ modular.ones(3, 1, PRIME)).residues.tolist() == [[2], [3], [PRIME - 1]]
+
+
+def test_a_matrix_and_its_transpose_make_no_circle() -> None:
+    matrix = ModularMatrix(array([1, 2]).reshape(1, 2), PRIME)
+    assert matrix.T.T is matrix
+    gone = weakref.ref(matrix)
+    gc.disable()
+    try:
+        transpose = matrix.T
+        del matrix
+        assert gone() is None
+        assert transpose.T.residues.tolist() == [[1, 2]]
+    finally:
+        gc.enable()
+
+
+def test_whole_numbers() -> None:
+    assert modular.whole(np.array([2.0, -3.0])).tolist() == [2, -3]
+    for value in (0.5, np.inf, -np.inf, np.nan, 2.0**63, 2.0**62):
+        assert modular.whole(np.array([1.0, value])) is None

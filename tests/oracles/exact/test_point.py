@@ -88,3 +88,13 @@ def test_the_weight_of_a_pair_is_no_function() -> None:
     point = FieldPoint(PRIME, 5)
     assert point.weight() == point.weight() != FieldPoint(PRIME, 6).weight()
     assert not point.uninterpreted
+
+
+def test_vectors_are_drawn_at_once_and_never_twice() -> None:
+    point, generator = FieldPoint(PRIME, 5), np.random.default_rng(0)
+    drawn = [point.vector(generator, size) for size in (3, 500, 20, 1000, 0, 7)]
+    assert [len(one) for one in drawn] == [3, 500, 20, 1000, 0, 7]
+    together = np.concatenate(drawn)
+    assert len(set(together.tolist())) == len(together)
+    assert together.min() >= 1
+    assert together.max() < PRIME

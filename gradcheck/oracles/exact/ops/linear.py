@@ -12,18 +12,19 @@ from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.modular import DiagonalMatrix, MatrixChain
 
 #: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
 MOVES = (
     *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive"),
-    *("permute", "movedim", "flip", "roll", "diagonal", "diag_embed", "tril", "triu", "getitem", "index_select"),
+    *("permute", "movedim", "flip", "roll", "diagonal", "tril", "triu", "getitem", "index_select"),
     *("cat", "stack", "scatter", "diagonal_scatter"),
 )
 #: Ops that add elements up, or change their signs.
 SUMS = ("sum_to_size", "cumsum", "neg", "index_adjoint", "index_add", "index_put")
 #: The arguments that hold the elements, where it is not the first alone, and not a sequence.
 _OPERANDS = {"scatter": (0, 3), "diagonal_scatter": (0, 1), "index_add": (0, 3), "index_put": (0, 2)}
-_MOVING = frozenset({*MOVES, "where", "gather", "transpose", "T", "mT"})
+_MOVING = frozenset({*MOVES, "where", "gather", "diag_embed", "transpose", "T", "mT"})
 
 
 def linear(name: str, *args: Any) -> Dual:
@@ -95,6 +96,18 @@ def _transpose(name: str, x: Dual, *dims: int) -> Dual:
 
 for _name in ("T", "mT", "transpose"):
     exact_rule(_name)(partial(_transpose, _name))
+
+
+@exact_rule("diag_embed")
+def _diag_embed(x: Dual, *where: int) -> Dual:
+    """Of a vector a chain of one diagonal matrix."""
+    if type(x) is not Dual or x.shape in ((), (0,)) or x.ndim > 1 or where != (0, -2, -1):
+        return linear("diag_embed", x, *where)
+
+    def matrix(diagonal: np.ndarray) -> MatrixChain:
+        return MatrixChain((DiagonalMatrix(diagonal, x.point.prime),))
+
+    return Dual(x.point, matrix(x.value), None if x.tangent is None else matrix(x.tangent), x.degree)
 
 
 @exact_rule("constant_pad_nd")

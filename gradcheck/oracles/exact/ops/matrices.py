@@ -13,6 +13,7 @@ from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact import modular
 from gradcheck.oracles.exact.degree import PIECEWISE
 from gradcheck.oracles.exact.dual import Dual, exact_rule
+from gradcheck.oracles.exact.modular import MatrixChain
 from gradcheck.oracles.exact.uninterpreted import chain_rule, uninterpreted
 
 
@@ -29,13 +30,19 @@ def matmul(a: Dual, b: Dual) -> Dual:
 
 def product(a: Dual, b: Dual) -> Dual:
     """Of two matrices, not multiplied out yet."""
-    x, y, a_moves, b_moves = a.value_chain(), b.value_chain(), a.tangent_chain(), b.tangent_chain()
+    x, y, tangent = a.value_chain(), b.value_chain(), None
+    if a.lazy_tangent is not None or b.lazy_tangent is not None:
+        tangent = _moved(x, y, a.tangent_chain(), b.tangent_chain())
+    return Dual(a.point, x @ y, tangent, a.degree.times(b.degree).summed(x.shape[1]))
+
+
+def _moved(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None, b_moves: MatrixChain | None) -> Any:
+    """By the product rule."""
     left = None if a_moves is None else a_moves @ y
     right = None if b_moves is None else x @ b_moves
-    tangent: Any = left or right
-    if left and right:
-        tangent = left.plus(right)
-    return Dual(a.point, x @ y, tangent, a.degree.times(b.degree).summed(x.shape[1]))
+    if left is not None and right is not None:
+        return left.plus(right)
+    return left if right is None else right
 
 
 def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, terms: int) -> Dual:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op, is_shape
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
@@ -69,3 +70,15 @@ def test_kinds_of_nodes() -> None:
     assert not is_op(parse("x"), "add")
     assert is_shape(parse("x.shape"))
     assert not is_shape(parse("x.T"))
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*", "/", "@"])
+def test_plain_arrays_come_to_what_the_op_gives(op: str) -> None:
+    generator = np.random.default_rng(0)
+    names = {"a": generator.standard_normal((3, 3)), "b": np.array([[1.0, 0.0, np.inf]] * 3), "v": np.arange(3.0)}
+    pool = ExpressionPool({**names, "i": np.arange(3)}, {})
+    for text in (f"a {op} b", f"v {op} v", f"a {op} v", f"i {op} i"):
+        want = evaluate(parse(text), names | {"i": np.arange(3)})
+        found = pool.value(pool.add(parse(text)))
+        assert (type(found), found.dtype, found.shape) == (type(want), want.dtype, want.shape)
+        np.testing.assert_array_equal(found, want)

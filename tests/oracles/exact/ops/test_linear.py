@@ -9,7 +9,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual import Dual, Indicator
-from gradcheck.oracles.exact.modular import MatrixChain
+from gradcheck.oracles.exact.modular import DiagonalMatrix, MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 
 
@@ -92,3 +92,15 @@ def test_arrays_like_another() -> None:
     assert np.array_equal(TABLE["zeros_like"](x), np.zeros((2, 2)))
     assert np.array_equal(TABLE["ones_like"](x), np.ones((2, 2)))
     assert np.array_equal(TABLE["full_like"](x, 3), np.full((2, 2), 3))
+
+
+def test_a_vector_on_the_diagonal() -> None:
+    x = running(3)
+    found = TABLE["diag_embed"](x)
+    assert all(type(chain.factors[0]) is DiagonalMatrix for chain in (found.lazy_value, found.lazy_tangent))
+    assert np.array_equal(found.value, np.diag(x.value))
+    assert np.array_equal(found.tangent, np.diag(x.tangent))
+    assert found.degree == x.degree
+    assert np.array_equal(TABLE["diag_embed"](x, 1).value, np.diag(x.value, 1))
+    assert TABLE["diag_embed"](running(2, 3)).shape == (2, 3, 3)
+    assert TABLE["diag_embed"](running(0)).shape == (0, 0)
