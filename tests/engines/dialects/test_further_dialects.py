@@ -52,3 +52,29 @@ def test_an_op_that_is_a_class_is_believed_where_it_is_right(op: str, takes: int
         return
     with pytest.raises(Unsupported):
         engine.apply(TABLE[op], bound)
+
+
+def test_a_helper_of_an_ops_name_that_gives_its_operand_back_is_no_op() -> None:
+    engine = adapt(lazy.Tensor, "mine")
+    leaf = engine.leaf(np.array([1.5, 2.0]), True)
+    with pytest.raises(Unsupported, match="gives its operand back"):
+        engine.calls.lookup.form(TABLE["prod"], TABLE["prod"].bind((leaf,), {}))
+
+
+def test_values_that_recurse_too_deep_are_told_as_such() -> None:
+    class Deep(lazy.Tensor):
+        @property
+        def data(self) -> Any:
+            return self.data
+
+        @data.setter
+        def data(self, given: Any) -> None: ...
+
+        def forward(self) -> Any:
+            return self.forward()
+
+    api = adapt(lazy.Tensor, "mine").api
+    with pytest.raises(RecursionError):
+        api.read(Deep([1.0]))
+    with pytest.raises(Unsupported):
+        api.read(object())
