@@ -103,11 +103,11 @@ def test_arguments_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_other_kinds_of_arguments_are_asked_about_again() -> None:
-    """`True` is 1, and no dimension."""
+    """1 is `True`, and no flag."""
     evaluation, names = Evaluation(), {"x": dual(POINTS[0], 2, 2)}
-    evaluation.of(parse("x.sum(dim=1)"), names, AtPoint(POINTS[0]))
+    evaluation.of(parse("x.sum(dim=0, keepdim=True)"), names, AtPoint(POINTS[0]))
     with pytest.raises(ArgumentError):
-        evaluation.of(parse("x.sum(dim=True)"), names, AtPoint(POINTS[0]))
+        evaluation.of(parse("x.sum(dim=0, keepdim=1)"), names, AtPoint(POINTS[0]))
 
 
 def test_what_is_refused_stays_so() -> None:
