@@ -90,6 +90,8 @@ CALLS = r"""
     x=randn(1, 2, 3); w=randn(2, 3, 2) | F.conv_transpose1d(x, w, groups=0)
     x=randn(1, 1, 2) | F.max_unpool1d(x, torch.tensor([[[0, 9]]]), 2)
     x=randn(3) | torch.quantile(x, 0.5, interpolation='cubic')
+    x=randn(3) | torch.max(x, dim=0, other=x)
+    x=randn(3) | torch.min(x, other=2)
     x=randn(3) | torch.topk(x, 4)[0].sum()
     x=randn(3) | torch.topk(x, -1)[0].sum()
     x=randn(3, 2) | torch.renorm(x, 0, 0, 1.0)
