@@ -18,6 +18,7 @@ from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_precision, raised
 from gradcheck.facts import Fact, fact
 from gradcheck.language.random import stream
+from gradcheck.language.structures import INSIDE
 
 #: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
 _UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
@@ -72,6 +73,13 @@ def is_nowhere_defined(point: Point, step: int) -> bool:
     states, steps = point.want.states, point.problem.case.steps
     roots = [states[i].values.get(root) for i in range(min(step + 1, len(states))) for root in steps[i].roots]
     return bool(roots) and all(is_all_nan(root) for root in roots)
+
+
+def inside(points: Points, sizes: Mapping[str, int], number: int) -> Point | None:
+    """A point of these sizes, as trial `number` (from 1), at which the graph is defined everywhere: of positive
+    numbers, of numbers between -1 and 1, and so on; None where none of these is one."""
+    made = (points.sized(sizes, number, 1, structure) for structure in INSIDE)
+    return next((point for point in made if point is not None and not unusable(point) and is_finite(point)), None)
 
 
 def nothing_claimed(c: Comparison) -> Comparison:

@@ -330,8 +330,9 @@ def unusable(point: Point) -> Fact | None:
 
 
 def is_telling(point: Point) -> bool:
-    """Whether the gradients that formulas claim have elements other than 0."""
+    """Whether the gradients that formulas claim have elements that are numbers, and not 0."""
     if not point.is_complete:
         return False
     gradients = point.scope(point.last).gradients
-    return all(bool(np.any(wide(gradients[name]))) for name in point.problem.case.formulas if name in gradients)
+    told = [wide(gradients[name]) for name in point.problem.case.formulas if name in gradients]
+    return all(bool(np.any(np.isfinite(array) & (array != 0))) for array in told)

@@ -18,13 +18,15 @@ from gradcheck.autograd.exactness import DIGITS
 
 Structure = Literal[
     "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
-    "descending", "equal", "mirrored", "counting", "whole", "unit", "zero", "far",
+    "descending", "equal", "mirrored", "counting", "whole", "unit", "zero", "far", "within", "share", "beyond",
 ]  # fmt: skip
 #: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
 APART: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
 STRUCTURES: tuple[Structure, ...] = (
     *APART, "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
 )  # fmt: skip
+#: Those of which some has all numbers in the domain of most graphs that are not defined everywhere.
+INSIDE: tuple[Structure, ...] = ("highest", "within", "share", "beyond", "lowest")
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: How near to each other numbers are that are almost equal, relative to them.
@@ -129,4 +131,7 @@ _SIGNED: Mapping[str, Any] = {
     "tiny": lambda a: _TINY * a,
     "huge": lambda a: _HUGE * a,
     "far": lambda a: _far(a),
+    "within": lambda a: a / (1 + np.abs(a)),
+    "share": lambda a: np.abs(a) / (1 + np.abs(a)),
+    "beyond": lambda a: 1 + np.abs(a),
 }

@@ -23,7 +23,7 @@ from gradcheck.language.trials import symbolic_sizes
 Draw: TypeAlias = Callable[[Mapping[str, int], Structure | None, int], Problem | None]
 
 #: At so many sizes draws are made; so many without a structure at each; and the largest size that is made.
-_SIZES, _PLAIN, _LARGEST = 5, 24, 40
+_SIZES, _PLAIN, _LARGEST = 6, 24, 40
 
 
 class ConstantBranches:
@@ -36,15 +36,18 @@ class ConstantBranches:
         nodes = choosing(claimed_in(self.case), {*self.words, *drawn}) if drawn else []
         self.nodes = [node for node in nodes if not drawn.isdisjoint(free_names(node))]
         self._seen: set[tuple[int, Any]] = set()
+        self._silent: set[tuple[int, Any]] = set()
 
-    def see(self, problem: Problem) -> None:
-        """Note what comes out there."""
-        self._seen |= self._outcomes(problem)
+    def see(self, problem: Problem, tells: bool = True) -> None:
+        """Note what comes out there; where all gradients are 0, which may be for what comes out, the second time."""
+        found = self._outcomes(problem)
+        self._seen |= found if tells else found & self._silent
+        self._silent |= found
 
     def unseen(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
         """Problems at which something comes out that was not seen until then."""
         for sizes in self._sizes(visited) if self.nodes else ():
-            for structure, attempt in (*((s, 1) for s in STRUCTURES), *((None, 2 * i + 1) for i in range(_PLAIN))):
+            for structure, attempt in _draws():
                 found = draw(sizes, structure, attempt)
                 if found is not None and self._outcomes(found) - self._seen:
                     yield found
@@ -56,8 +59,9 @@ class ConstantBranches:
         """Those of the case, small ones, those of its trials, and one beyond each number that is written beside
         them."""
         stated = {} if self.case.generalize is None else self.case.generalize.dims
-        small = {word: max(2, stated.get(word, (1, 0))[0]) for word in self.words}
-        found: list[Mapping[str, int]] = [self._own, {**self._own, **small}, *(problem.sizes for problem in visited)]
+        small = [{word: max(size, stated.get(word, (1, 0))[0]) for word in self.words} for size in (2, 1)]
+        found: list[Mapping[str, int]] = [self._own, *({**self._own, **sizes} for sizes in small)]
+        found += [problem.sizes for problem in visited]
         for number in sorted(self._written()):
             low_high = {word: stated.get(word, (1, _LARGEST)) for word in self.words}
             found.append({**self._own, **{w: min(max(number + 2, low), high) for w, (low, high) in low_high.items()}})
@@ -67,6 +71,14 @@ class ConstantBranches:
     def _written(self) -> set[int]:
         parts = [part for node in self.nodes for part in postorder(node) if isinstance(part, Literal)]
         return {int(p.value) for p in parts if isinstance(p.value, (int, float)) and 1 < p.value < _LARGEST}
+
+
+def _draws() -> Iterator[tuple[Structure | None, int]]:
+    """With which structure, and in which attempt; all the same several times, for they may be any number."""
+    yield from ((structure, 1) for structure in STRUCTURES)
+    for number in range(_PLAIN):
+        yield None, 2 * number + 1
+        yield "equal", 2 * number + 3
 
 
 def drawn_whole(problem: Problem) -> set[str]:

@@ -1,5 +1,5 @@
 """Branches of sizes: what a claim compares, rounds or chooses among that is made of sizes alone, `n == m + 1`, `n % 3`,
-`min(n, 7)`, `x.shape[0] > 9`; and sizes at which it comes out as it has not yet.
+`min(n, 7)`, `x.shape[0] > 9`, or divides by, `n - 7`; and sizes at which it comes out as it has not yet.
 
 Found by looking at many sizes, the smallest first: no size that is written beside them is passed over, nor those next
 to it.
@@ -16,7 +16,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.random import stream
 from gradcheck.language.sampling import draw, graph_values
@@ -39,6 +39,8 @@ _SMOOTH = frozenset(
 )
 
 
+#: Ops that are undefined where this one of their arguments is 0, or less.
+_PARTIAL = {"div": 1, "reciprocal": 0, "sqrt": 0, "rsqrt": 0, "pow": 0, "log": 0, "log2": 0, "log10": 0}
 _OF_TWO = frozenset(("max", "min", "maximum", "minimum"))
 
 
@@ -47,8 +49,11 @@ class SizeBranches:
 
     def __init__(self, case: Case) -> None:
         self.case, self.words = case, symbolic_sizes(case)
-        self.nodes = choosing(claimed_in(case), {*self.words}) if self.words else []
+        claimed, words = claimed_in(case) if self.words else [], {*self.words}
+        self._choices = choosing(claimed, words)
+        self.nodes = [*self._choices, *vanishing(claimed, words)]
         self._shapes = Shapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
+        self._asked = self._asked_for()
         self._seen: set[tuple[int, Any]] = set()
 
     def see(self, sizes: Sizes) -> bool:
@@ -65,7 +70,8 @@ class SizeBranches:
         return list(kinds.values())
 
     def unseen(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
-        """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay."""
+        """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay, and
+        those that nothing asks for."""
         for sizes in self._candidates(own, held) if self.nodes else ():
             if self._outcomes(sizes) - self._seen:
                 yield sizes
@@ -74,10 +80,15 @@ class SizeBranches:
         """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
         they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
         stated = {} if self.case.generalize is None else self.case.generalize.dims
-        for listed in _APART if self.nodes else ():
+        for listed in _APART if self._choices else ():
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
+
+    def _asked_for(self) -> set[str]:
+        """The words that what comes out may depend on."""
+        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
+        return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
 
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
         return outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
@@ -92,7 +103,10 @@ class SizeBranches:
         listed = sorted({*_PLAIN, *(size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v))})
         stated = {} if self.case.generalize is None else self.case.generalize.dims
         choices = [
-            [own[word]] if word in held else _within(listed, *stated.get(word, (1, max(listed)))) for word in self.words
+            _within(listed, *stated.get(word, (1, max(listed))))
+            if word in self._asked and word not in held
+            else [own[word]]
+            for word in self.words
         ]
         total = int(np.prod([len(choice) for choice in choices], dtype=float))
         if total <= _MOST:
@@ -119,21 +133,45 @@ def claimed_in(case: Case) -> list[Expr]:
 def choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
     """The parts that are made of sizes, shapes and these words alone and choose among them, or are made of parts that
     do."""
-    static: dict[int, bool] = {}
     chooses: dict[int, bool] = {}
     found: dict[Expr, None] = {}
+    for node, is_static in _parts(exprs, words):
+        is_choice = isinstance(node, Call) and node.op not in _SMOOTH
+        chooses[id(node)] = not isinstance(node, Attribute) and (
+            is_choice or any(chooses[id(child)] for child in node.children)
+        )
+        if is_static and chooses[id(node)] and isinstance(node, Call) and _varies(node, words):
+            found[node] = None
+    return list(found)
+
+
+def vanishing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+    """Whether what is made of sizes alone and divided by, or put into what is defined for some numbers only, is 0 or
+    less: `n - 7`."""
+    static: dict[int, bool] = {}
+    found: dict[Expr, None] = {}
+    for node, is_static in _parts(exprs, words):
+        static[id(node)] = is_static
+        place = _PARTIAL.get(node.op) if isinstance(node, Call) else None
+        if isinstance(node, Call) and place is not None and place < len(node.args):
+            part = node.args[place]
+            if static[id(part)] and _varies(part, words) and any(_subtracts(below) for below in part.walk()):
+                found |= dict.fromkeys(Call(op, (part, Literal(0))) for op in ("eq", "lt"))
+    return list(found)
+
+
+def _parts(exprs: Sequence[Expr], words: Collection[str]) -> Iterator[tuple[Expr, bool]]:
+    """Every part, those below it first, and whether it is made of sizes, shapes and these words alone."""
+    static: dict[int, bool] = {}
     for expr in exprs:
         for node in postorder(expr):
-            below = node.children
             is_leaf = isinstance(node, (Literal, Attribute)) or (isinstance(node, Name) and node.name in words)
-            static[id(node)] = is_leaf or (bool(below) and all(static[id(child)] for child in below))
-            is_choice = isinstance(node, Call) and node.op not in _SMOOTH
-            chooses[id(node)] = not isinstance(node, Attribute) and (
-                is_choice or any(chooses[id(child)] for child in below)
-            )
-            if static[id(node)] and chooses[id(node)] and isinstance(node, Call) and _varies(node, words):
-                found[node] = None
-    return list(found)
+            static[id(node)] = is_leaf or (bool(node.children) and all(static[id(child)] for child in node.children))
+            yield node, static[id(node)]
+
+
+def _subtracts(node: Expr) -> bool:
+    return isinstance(node, Call) and node.op in ("sub", "neg")
 
 
 def _varies(node: Expr, words: Collection[str]) -> bool:
@@ -175,6 +213,10 @@ class Shapes:
             sizes = {**own, **{word: own[word] + by for word in self._words}}
             there, here = _shapes_at(case, sizes), self._at(sizes)
             self._base = {n: s for n, s in self._base.items() if n not in there or np.array_equal(there[n], here[n])}
+
+    def depend_on(self, word: str, names: Collection[str]) -> bool:
+        """Whether the shape of one of these tensors does, or is not known."""
+        return any(self._slopes[word][n].any() if n in self._slopes[word] else n not in self._words for n in names)
 
     def at(self, sizes: Sizes) -> dict[str, np.ndarray]:
         """A tensor of zeros, which takes no room, for each name."""

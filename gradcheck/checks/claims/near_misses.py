@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.checks.claims.formulas import difference_of, explained
+from gradcheck.checks.closeness.beyond_rounding import surely_allowed
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.points import Point, unusable
@@ -92,7 +93,10 @@ def _beyond(context: Context, point: Point, name: str, claim: Claim) -> Iterator
     if not visible.any():
         return
     between = _between_engines(context, point, name, want)
-    moves = explained(point, point.last, name, claim) if (visible & (off > _TIMES * between)).any() else None
+    suspected = visible & (off > _TIMES * between)
+    if not suspected.any() or _is_surely_rounding(point, name, claim, off[suspected], suspected):
+        return
+    moves = explained(point, point.last, name, claim)
     if moves is None or moves.shape != off.shape:
         return
     explains = np.maximum(moves, between)
@@ -100,6 +104,15 @@ def _beyond(context: Context, point: Point, name: str, claim: Claim) -> Iterator
     if beyond.any():
         worst = np.unravel_index(np.argmax(np.where(beyond, off / np.maximum(explains, 1e-300), 0)), off.shape)
         yield float(off[worst] / np.abs(want[worst])), float(off[worst] / explains[worst])
+
+
+def _is_surely_rounding(point: Point, name: str, claim: Claim, off: np.ndarray, where: np.ndarray) -> bool:
+    """Whether two runs are sure that rounding explains all of what these elements are off by."""
+    noise = point.conditioning.rough.noise_of_claim(point.last, difference_of(name, claim))
+    if noise is None or noise.shape != where.shape:
+        return False
+    allowed = _TIMES * surely_allowed(noise, point.conditioning.limit)
+    return bool((off <= allowed[where]).all())
 
 
 def _between_engines(context: Context, point: Point, name: str, want: np.ndarray) -> np.ndarray:

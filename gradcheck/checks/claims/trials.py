@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, product
-from typing import TYPE_CHECKING
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.domains import is_undefined, is_unstable
@@ -18,7 +16,7 @@ from gradcheck.checks.claims.formulas import check_formula, check_formulas, chec
 from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import hopeless, is_finite, says_something
+from gradcheck.checks.hopeless_points import hopeless, inside, is_finite, says_something
 from gradcheck.checks.points import Point, is_telling, unusable
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
@@ -30,19 +28,12 @@ from gradcheck.language.trials import (
     moves_literals,
     speaks_of_root,
     spread_of,
-    symbolic_sizes,
     trials,
     varies_incoming,
 )
 
-if TYPE_CHECKING:
-    from gradcheck.checks.branches.of_sizes import SizeBranches
-    from gradcheck.language.problem import Problem
-
 #: So often literals are moved anywhere, until the graph is defined there.
 _ANYWHERE = 6
-#: Sizes at which claims choose otherwise are visited so often.
-_MOST_SIZES = 8
 #: What numbers are made to be, besides, for somebody's own code.
 _OF_CODE: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
 
@@ -98,13 +89,11 @@ class _Elsewhere:
     def run(self) -> None:
         """Every trial; other incoming gradients; the literals moved; the other sides of branches."""
         numbers = trials(self.case, self.context.options.trials)
-        for number in numbers:
-            self._trial(number)
+        outside = [self._trial(number) for number in numbers]
         self.count = len(numbers)
-        others = 0
+        others = sum(map(self._inside, filter(None, outside)))
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others = self._told_by_one() + self._sizes() + self._constants()
-            others += self._incoming() + self._literals() + self._branches()
+            others += self._choices() + self._incoming() + self._literals() + self._branches()
             others += self._structures() if self.is_thorough else 0
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
@@ -119,16 +108,20 @@ class _Elsewhere:
         owners = {*self.case.graph, *steps, c.formula}
         return list({n["where"] or n: n for n in self.unvisited if n["owner"] in owners}.values())
 
-    def _trial(self, number: int) -> None:
-        """One trial, drawn again until it says something; or why it does not."""
+    def _trial(self, number: int) -> Mapping[str, int] | None:
+        """One trial, drawn again until it says something; or why it does not. The sizes at which numbers were outside
+        of the graph's domain, if no other was found at which none is."""
         found: list[Comparison] = []
+        outside: list[Point] = []
         before = [one.refuted for one in self.wrong]
 
         def accept(point: Point) -> Fact | None:
             why = unusable(point)
             drawn = point.problem.drawn
-            if why is None and spread_of(drawn.trial, drawn.attempt) != "ordinary" and not is_finite(point):
-                why = fact("not_finite_here")
+            if why is None and not is_finite(point):
+                outside.append(point)
+                if spread_of(drawn.trial, drawn.attempt) != "ordinary":
+                    why = fact("not_finite_here")
             if why is None:
                 found[:] = self._at(point)
                 empty = any(says_nothing(c) for c in found if c.what.is_general)
@@ -145,73 +138,12 @@ class _Elsewhere:
         else:
             self.found += found
             self.accepted.append(point.problem.sizes)
+        is_outside = bool(outside) and (isinstance(point, Fact) or outside[-1] is point)
+        return outside[0].problem.sizes if is_outside else None
 
-    def _told_by_one(self) -> int:
-        """A trial for each size that is the same wherever gradients are not 0: others told nothing of it."""
-        own, before = self.points.own.problem.sizes, self.count
-        known = [p.problem.sizes for p in (self.points.own, *self.points.trials) if is_telling(p)]
-        for word in symbolic_sizes(self.case) if self.points.trials else ():
-            if word not in self.points.fixed_sizes and len({sizes[word] for sizes in known}) == 1:
-                low, high = self.case.generalize.dims.get(word, (1, own[word] + 2)) if self.case.generalize else (1, 1)
-                others = [size for size in (own[word] + 1, own[word] + 2, own[word] - 1) if low <= size <= high]
-                for size, attempt in product(others, (1, 3)):
-                    point = self.points.sized({**own, word: size}, self.count + 1, attempt)
-                    if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
-                        break
-        return self.count - before
-
-    def _sizes(self) -> int:
-        """Trials at sizes at which what claims make of sizes alone comes out otherwise: `n == 6`, `n % 3`."""
-        from gradcheck.checks.branches.of_sizes import SizeBranches  # not for cases that claim nothing in general
-
-        branches, before = SizeBranches(self.case), self.count
-        if branches.nodes:
-            for point in filter(is_telling, (self.points.own, *self.points.trials)):
-                branches.see(point.problem.sizes)
-            own, held = self.points.own.problem.sizes, self.points.fixed_sizes
-            for sizes in branches.apart(own, held):
-                if sizes not in [point.problem.sizes for point in (self.points.own, *self.points.trials)]:
-                    self._at_sizes(sizes, branches)
-            searched = self.count
-            unseen = branches.unseen(own, held)
-            for sizes in islice(unseen, 4 * _MOST_SIZES):
-                if self.count - searched >= _MOST_SIZES:
-                    break
-                self._at_sizes(sizes, branches)
-            self.of_sizes = branches.unlike([p.problem.sizes for p in (self.points.own, *self.points.trials)])[1:]
-        return self.count - before
-
-    def _at_sizes(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
-        for attempt in (1, 3, 5):  # of ordinary numbers
-            point = self.points.sized(sizes, self.count + 1, attempt)
-            if self._add(point, self._at, of_trials=True) and point is not None and is_telling(point):
-                branches.see(sizes)
-                return
-
-    def _constants(self) -> int:
-        """Trials at which what claims make of labels, indices and masks that are drawn comes out otherwise."""
-        from gradcheck.checks.branches.of_constants import ConstantBranches  # not for cases that claim nothing
-
-        own, before = self.points.own.problem, self.count
-        branches = ConstantBranches(own)
-        if branches.nodes:
-            for point in filter(is_telling, (self.points.own, *self.points.trials)):
-                branches.see(point.problem)
-            made: dict[int, Point] = {}
-
-            def drawn(sizes: Mapping[str, int], structure: Structure | None, attempt: int) -> Problem | None:
-                point = self.points.sized(sizes, self.count + 1, attempt, structure)
-                if point is not None:
-                    made[id(point.problem)] = point
-                return None if point is None else point.problem
-
-            for problem in branches.unseen([p.problem for p in self.points.trials], drawn):
-                point = made[id(problem)]
-                if is_telling(point) and self._add(point, self._at, of_trials=True):
-                    branches.see(problem)
-                if self.count - before >= _MOST_SIZES:
-                    break
-        return self.count - before
+    def _inside(self, sizes: Mapping[str, int]) -> bool:
+        """A trial of numbers in the graph's domain."""
+        return self._add(inside(self.points, sizes, self.count + 1), self._at, of_trials=True)
 
     def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
@@ -257,6 +189,16 @@ class _Elsewhere:
         if c.has_note("within_rounding"):
             return True
         return c.status in UNSETTLED and not is_undefined(c) and is_unstable(self.context, c)
+
+    def _choices(self) -> int:
+        """Trials at which claims choose otherwise among sizes and whole numbers that are drawn."""
+        from gradcheck.checks.claims.other_choices import OtherChoices  # not for cases that claim nothing in general
+
+        before = self.count
+        choices = OtherChoices(self.case, self.points, lambda p: self._add(p, self._at, of_trials=True), self.count)
+        choices.visit()
+        self.of_sizes = choices.of_sizes
+        return self.count - before
 
     # Incoming gradients -----------------------------------------------------------------------------
 

@@ -34,8 +34,9 @@ _RUNS, _LARGER = 2, 64.0
 _FAR = 2.0**13
 #: So much of an element rounding may take away, so many times over, before it is looked at closely.
 _LEFT = 0.1
-#: Of a measurement's margin so much is certain by two draws alone, where it has twelve.
-_SURELY = 2.0
+#: So many times as far as two draws have moved it an element may be off: as a measurement allows, which has twelve to
+#: find the farthest of, and so allows more as a rule.
+_SURELY = 8.0
 #: What is moved by less than this part of the most that is ever allowed has no jump that counts.
 _STILL = 1e-6
 #: Beside a tolerance, so small a part of it is nothing.
@@ -131,16 +132,21 @@ class RoughLook:
 
     def noise_of_claim(self, step: int, differences: Differences) -> Noise:
         """The same of a claim about a gradient, where the first of the `differences` is how far it is from that."""
-        found: list[Noise] = []
+        found = self.noises_of_claim(step, differences)
+        return found[0] if found else None
+
+    def noises_of_claim(self, step: int, differences: Differences) -> list[Noise]:
+        """How far they move each element of each of the `differences` after a step; empty where that is unknown."""
+        found: list[Sequence[np.ndarray]] = []
         for run in self._runs:
             if step >= len(run.states):
-                return None
+                return []
             try:
                 with run.core.session(run.problem.dtype):
-                    found.append(differences(Scope(run.problem, run.states[step], run.core.host, waits=True))[0])
+                    found.append(differences(Scope(run.problem, run.states[step], run.core.host, waits=True)))
             except (GradcheckError, ValueError):
-                return None
-        return _farthest(found)
+                return []
+        return [_farthest(several) for several in zip(*found, strict=True)]
 
 
 def _cores(seed: int) -> list[Core]:

@@ -23,8 +23,6 @@ from gradcheck.language.trials import Variation, speaks_of_root, varies_incoming
 
 #: What is drawn for explanations is drawn from this seed.
 SEED = 0
-#: At so many of the run's own trials an explanation must hold as well.
-_TRIALS = 4
 
 
 class ExplainingPoints:
@@ -47,9 +45,9 @@ class ExplainingPoints:
         return found + [p for p in self._beyond if speaking or not p.problem.drawn.variation.incoming]
 
     def of_run(self, speaking: bool = False) -> list[Point]:
-        """The run's own numbers, some trials, and whatever else it looked at."""
+        """The run's own numbers, its trials, and whatever else it looked at."""
         others = [p for p in self.run.others if speaking or not _is_incoming(p)]
-        return [point for point in (self.run.own, *self.run.trials[:_TRIALS], *others) if _usable(point)]
+        return [point for point in (self.run.own, *self.run.trials, *others) if _usable(point)]
 
     @cached_property
     def generic(self) -> Point | None:

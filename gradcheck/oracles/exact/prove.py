@@ -25,11 +25,9 @@ from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.domains import Sign
 from gradcheck.oracles.exact.dual import Dual
 from gradcheck.oracles.exact.graph import GraphAtPoint, Setting
-from gradcheck.oracles.exact.tracker import Proof, Tracker
+from gradcheck.oracles.exact.tracker import MAX_POINTS, Proof, Tracker
 from gradcheck.oracles.exact.whole import SCALES, is_piecewise
 
-#: A claim that asks for more points than this is left to another oracle.
-MAX_POINTS = 10
 #: A difference that is the same under so many values of all functions does not depend on them.
 _REDRAWN = (1, 2, 3)
 
@@ -77,7 +75,7 @@ def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker]
         tracker.restart()
     _run(problem, dependencies, again, setting._replace(keeps_squares=True))
     for tracker in trackers:
-        if len(trackers) > 1 and not tracker.done:
+        if len(trackers) > 1 and not tracker.is_decided:
             tracker.restart()
             _run(problem, dependencies, [tracker], setting)
         if tracker.refuted and tracker.depends:
@@ -126,7 +124,7 @@ def unsupported(case: Case) -> Fact | None:
 
 def _run(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:
     for number in range(MAX_POINTS):
-        going = [tracker for tracker in trackers if not tracker.done]
+        going = [tracker for tracker in trackers if not (tracker.is_decided or tracker.asks_for_more)]
         if not going:
             break
         try:

@@ -14,6 +14,8 @@ from gradcheck.oracles.exact.dual import DivisionByZero, Dual
 
 #: How unlikely it must be that a wrong formula is accepted.
 BOUND = 1e-18
+#: A claim that asks for more points than these is left to another oracle; that it does shows at the first few.
+MAX_POINTS, ENOUGH_TO_TELL = 10, 2
 #: At so many points a divisor may be 0 before the claim is left to another oracle.
 MAX_DIVISIONS_BY_ZERO = 3
 
@@ -55,8 +57,13 @@ class Tracker:
     conditions: tuple[str, ...] = ()
 
     @property
-    def done(self) -> bool:
+    def is_decided(self) -> bool:
         return self.refuted or self.why is not None or self.proved
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether chance cannot be ruled out at as many points as there may be."""
+        return self.points >= ENOUGH_TO_TELL and self.bound ** (MAX_POINTS / self.points) >= BOUND
 
     @property
     def proved(self) -> bool:
@@ -100,7 +107,7 @@ class Tracker:
         if self.refuted:
             return Proof("refuted", self.points, self.degree)
         if not self.proved:
-            why = fact("exact_degree", degree=self.degree, points=self.points)
+            why = fact("exact_degree", degree=self.degree, points=MAX_POINTS)
             return Proof("unsupported", self.points, self.degree, self.bound, functions, why=why)
         found = Proof("proved", self.points, self.degree, self.bound, functions, self.conditions)
         return replace(found, for_any_incoming=self.frees_incoming)

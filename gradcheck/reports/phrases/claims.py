@@ -120,7 +120,7 @@ phrases(
         "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
         "graph_is_nan": "the graph is NaN here: nothing is claimed of its gradient",
-        "leaves_range": "what gradients start from leaves the range of its dtype here: {who:list} say nothing of it",
+        "leaves_range": "what gradients start from leaves its dtype's range: {who:list} can tell nothing of it",
         "not_finite_here": "a value or a gradient is not finite there",
         "ill_conditioned_here": "rounding decides what the graph comes to there",
         "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",

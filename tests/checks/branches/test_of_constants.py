@@ -7,6 +7,7 @@ import pytest
 from gradcheck import run
 from gradcheck.checks.branches.of_constants import drawn_whole
 from gradcheck.language.sampling import draw
+from tests.checks.conftest import Check
 from tests.from_text import case_of
 
 MASK = """
@@ -46,3 +47,15 @@ def test_right_ones_pass(text: str) -> None:
 
 def test_what_is_written_out_is_not_drawn() -> None:
     assert drawn_whole(draw(case_of(LABELS.replace("{more}", "")))) == {"t"}
+
+
+def test_draws_that_leave_no_gradient_are_looked_at_as_well(check: Check) -> None:
+    case = check("""
+        dims: {n: 4}
+        inputs: {x: randn(n)}
+        constants: {mask: rand(n) < 0.8}
+        graph: {y: x * mask}
+        backward: {y: randn(n)}
+        formulas: {x: "grad(y) * mask + (mask.sum() == 0) * x"}
+        """)
+    assert case.status == "failed"

@@ -233,3 +233,25 @@ def test_where_an_overflow_excuses_a_formula_nothing_is_known_of_it() -> None:
     """)
     list(trials.check(context))
     assert context.points.others[0].is_blurred
+
+
+@pytest.mark.parametrize("graph", ["log(x)", "sqrt(x)", "asin(x)", "acosh(x)", "log(-x)", "atanh(x).exp()", "logit(x)"])
+def test_a_graph_that_is_undefined_for_half_of_what_is_drawn_is_verified_at_all_sizes(check: Check, graph: str) -> None:
+    """Of many numbers none are in its domain, as they are drawn: such are made."""
+    file = (
+        "{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: '{graph}'}}, backward: {{y: 'randn(n)'}}, {claim}}}"
+    )
+    for factor, status in (("1", "passed"), ("(1 + (n == 17))", "failed")):
+        claim = f"formulas: {{x: '({DERIVATIVES[graph]}) * {factor}'}}"
+        assert check(file.format(graph=graph, claim=claim)).status == status
+
+
+DERIVATIVES = {
+    "log(x)": "grad(y) / x",
+    "sqrt(x)": "grad(y) / (2 * y)",
+    "asin(x)": "grad(y) / sqrt(1 - x * x)",
+    "acosh(x)": "grad(y) / sqrt(x * x - 1)",
+    "log(-x)": "grad(y) / x",
+    "atanh(x).exp()": "grad(y) * y / (1 - x * x)",
+    "logit(x)": "grad(y) / (x * (1 - x))",
+}
