@@ -71,6 +71,12 @@ def test_complex_random_numbers_have_variance_1() -> None:
     assert np.mean(np.abs(drawn) ** 2) == np.clip(np.mean(np.abs(drawn) ** 2), 0.97, 1.03)
 
 
+def test_both_parts_of_complex_random_numbers_are_in_the_interval() -> None:
+    drawn = ops.uniform(2, 3, [100], dtype="complex128", generator=np.random.default_rng(0))
+    assert min(drawn.real.min(), drawn.imag.min()) >= 2
+    assert max(drawn.real.max(), drawn.imag.max()) < 3
+
+
 def test_an_end_on_the_other_side() -> None:
     with pytest.raises(ShapeMismatch, match="other side"):
         ops.arange(3, 0)

@@ -253,9 +253,7 @@ def _transform(kind: str) -> None:
             raise ShapeMismatch(f"a transform of {n} numbers; it takes at least 1")
         return how(input, n, dim, norm, forward)
 
-    @composite(
-        name=f"fft.{kind}2", doc=f"{doc}, over two dimensions.", method=False, elements=count, samples=several
-    )
+    @composite(name=f"fft.{kind}2", doc=f"{doc}, over two dimensions.", method=False, elements=count, samples=several)
     def over_two(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
         return how(input, s, dim, norm, forward)
 
