@@ -9,7 +9,7 @@ depends on: the graph, the steps and every array of a problem, an op and its arg
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -105,6 +105,13 @@ class Recalled(DefineByRun):
         found: list[Pullback] = self.recall(
             lambda: about_ops(applications, cotangents, dtype),
             lambda: self.made.pull_back(applications, cotangents, dtype),
+        )
+        return found
+
+    def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
+        """As the engine does."""
+        found: list[Mapping[str, np.ndarray]] = self.recall(
+            lambda: b"forward" + about_problem(problem), lambda: self.made.forward_values(problem)
         )
         return found
 
@@ -236,20 +243,23 @@ def _raised(found: Any) -> bool:
 
 def _are_alike(known: Any, found: Any) -> bool:
     """Whether two answers are the same, but for what rounding may do to numbers."""
-    if not isinstance(found, Evaluation) and not all(isinstance(one, Pullback) for one in found):
+    if not isinstance(found, Evaluation) and not all(isinstance(one, (Pullback, Mapping)) for one in found):
         return bool(known == found)
     some, others = dict(_numbers(known)), dict(_numbers(found))
     return some.keys() == others.keys() and all(_is_near(array, others[key]) for key, array in some.items())
 
 
-def _numbers(found: Evaluation | list[Pullback]) -> Iterator[tuple[object, np.ndarray | None]]:
+def _numbers(
+    found: Evaluation | list[Pullback | Mapping[str, np.ndarray]],
+) -> Iterator[tuple[object, np.ndarray | None]]:
     if isinstance(found, Evaluation):
         for step, state in enumerate(found.states):
             yield from ((("value", step, name), array) for name, array in state.values.items())
             yield from ((("gradient", step, name), array) for name, array in state.gradients.items())
     else:
-        for number, pullback in enumerate(found):
-            yield from (((number, index), array) for index, array in enumerate(pullback.gradients))
+        for number, one in enumerate(found):
+            named = one.items() if isinstance(one, Mapping) else enumerate(one.gradients)
+            yield from (((number, name), array) for name, array in named)
 
 
 def _is_near(some: np.ndarray | None, other: np.ndarray | None) -> bool:
