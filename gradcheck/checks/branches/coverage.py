@@ -122,9 +122,10 @@ class BranchCoverage:
 
     @property
     def asks_for_equality(self) -> bool:
-        """Whether some claim that is not settled asks whether numbers are equal, or not below others."""
+        """Whether some claim that is not settled asks whether numbers are equal, or not below others: not `x == x`."""
         return any(
-            s.op in _TYING and s.owner not in self._graph and s.owner not in self._settled for s in self._visited
+            s.op in _TYING and s.owner not in self._graph and s.owner not in self._settled and found - {0}
+            for s, found in self._visited.items()
         )
 
     def sides_at(self, point: Point) -> dict[Site, set[int]]:

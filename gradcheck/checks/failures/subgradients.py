@@ -17,6 +17,8 @@ from gradcheck.checks.failures.nearby import Nearby
 
 #: At so many pairs of opposite points gradients are asked for, to begin with.
 _PAIRS = 4
+#: At so many for each of so few elements in dispute, and no more, where those alone show no jump.
+_PAIRS_OF_EACH, _FEW, _MOST_PAIRS = 4, 16, 48
 #: So much closer to the kink they must still differ by so much of that: else there is no jump, but a steep slope.
 _CLOSER, _STAYS = 0.25, 0.5
 #: Gradients around a kink differ by more than this many times the distance of the points, relative to their size; in
@@ -53,6 +55,7 @@ class Subgradients:
         self._seen, self._far, self._closer = _Seen(size), _Seen(size), _Seen(size)  # all; in pairs, at two distances
         self._not_closer: list[Arrays] = []  # moves that were not asked for closer by
         self._places: dict[tuple[bytes, ...], Place] = {}
+        self._asked_at_random = False
         for _ in range(_PAIRS):
             self._ask_both(nearby.random())
 
@@ -125,9 +128,19 @@ class Subgradients:
             direction = np.zeros(self.shapes[tensor])
             direction.flat[smooth[0]] = 1.0
             self._ask_both({tensor: direction})
-            if not self._kinked()[self._spans[tensor]][smooth[0]]:
+            if not self._kinked()[self._spans[tensor]][smooth[0]] and not self._asks_at_random(elements.size):
                 return False
         return None
+
+    def _asks_at_random(self, count: int) -> bool:
+        """Ask in many directions of chance, once, if something jumps and few elements are in dispute: which of several
+        equal numbers is the middle one, moving each alone does not show."""
+        if self._asked_at_random or count > _FEW or not self._kinked().any():
+            return False
+        self._asked_at_random = True
+        for _ in range(min(_MOST_PAIRS, _PAIRS_OF_EACH * count)):
+            self._ask_both(self.nearby.random())
+        return True
 
     # Who is among them -----------------------------------------------------------------------------
 
