@@ -37,8 +37,6 @@ _SMOOTH = frozenset(
         *("T", "transpose"),
     )
 )
-
-
 #: Ops that are undefined where this one of their arguments is 0, or less.
 _PARTIAL = {"div": 1, "reciprocal": 0, "sqrt": 0, "rsqrt": 0, "pow": 0, "log": 0, "log2": 0, "log10": 0}
 _OF_TWO = frozenset(("max", "min", "maximum", "minimum"))

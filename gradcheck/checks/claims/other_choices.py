@@ -43,7 +43,7 @@ class OtherChoices:
             if word not in self.points.fixed_sizes and len({sizes[word] for sizes in known}) == 1:
                 low, high = self.case.generalize.dims.get(word, (1, own[word] + 2)) if self.case.generalize else (1, 1)
                 others = [size for size in (own[word] + 1, own[word] + 2, own[word] - 1) if low <= size <= high]
-                any(self._tells({**own, word: size}, attempt) for size, attempt in product(others, (1, 3)))
+                any(self._tells(self._at({**own, word: size}, attempt)) for size, attempt in product(others, (1, 3)))
 
     def _sizes(self) -> None:
         """Trials at sizes at which what claims make of sizes alone comes out otherwise: `n == 6`, `n % 3`."""
@@ -91,17 +91,16 @@ class OtherChoices:
         return [point.problem.sizes for point in (self.points.own, *self.points.trials)]
 
     def _see(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
-        if any(self._tells(sizes, attempt) for attempt in (1, 3, 5)) or self._tells_inside(sizes):
+        drawn = any(self._tells(self._at(sizes, attempt)) for attempt in (1, 3, 5))
+        if drawn or self._tells(inside(self.points, sizes, self._count + 1)):
             branches.see(sizes)
 
-    def _tells(self, sizes: Mapping[str, int], attempt: int) -> bool:
-        """Whether a trial of ordinary numbers at these sizes says something, and its gradients are not 0."""
-        point = self.points.sized(sizes, self._count + 1, attempt)
-        return self._looked_at(point) and point is not None and is_telling(point)
+    def _at(self, sizes: Mapping[str, int], attempt: int) -> Point | None:
+        """A point of ordinary numbers at these sizes."""
+        return self.points.sized(sizes, self._count + 1, attempt)
 
-    def _tells_inside(self, sizes: Mapping[str, int]) -> bool:
-        """The same of numbers in the graph's domain."""
-        point = inside(self.points, sizes, self._count + 1)
+    def _tells(self, point: Point | None) -> bool:
+        """Whether a trial there says something, and its gradients are not 0."""
         return self._looked_at(point) and point is not None and is_telling(point)
 
     def _looked_at(self, point: Point | None) -> bool:
