@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gradcheck.engines import missing
 from gradcheck.engines.base import Engine
 from gradcheck.engines.tensor_class.guard import Output
 from gradcheck.errors import GradcheckError, UsageError
@@ -157,7 +158,7 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
     output = Output()
     try:
         with output.capturing():
-            return load()
+            return _given_what_is_missing(load)
     except GradcheckError:
         raise
     except SystemExit as error:
@@ -172,10 +173,19 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
         raise UsageError(message, hint=_of_old_numpy(error) or said) from error
 
 
+def _given_what_is_missing(load: Callable[[], Any]) -> Any:
+    """What it gives: tried again as often as what it was missing can be had."""
+    while True:
+        try:
+            return load()
+        except Exception as error:
+            if not missing.provide(error):
+                raise
+
+
 def _of_old_numpy(error: Exception) -> str:
-    """What to do where code asks NumPy for what newer ones have not, as chainer and dezero do; else nothing."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    if not (isinstance(error, AttributeError) and frames and frames[-1].f_globals.get("__name__") == "numpy"):
+    """What to do where code asks NumPy for what newer ones have not; else nothing."""
+    if not missing.is_of_old_numpy(error):
         return ""
     numpy = metadata.version("numpy")
     return (
@@ -196,12 +206,20 @@ def _place(error: BaseException) -> str:
 # Modules --------------------------------------------------------------------------------------------
 
 
-def _from_module(name: str, folder: Path, last: Path | None = None) -> ModuleType:
-    """A module whose package is in a folder; what is nowhere else is looked for in a `last` one, unless that has
-    another of the package's name: one in a file comes before a folder that does not say that it is a package."""
+def _from_module(name: str, folder: Path | None, last: Path | None = None) -> ModuleType:
+    """A module whose package is in a folder. Only where something is nowhere else is it looked for in a `last` one, for
+    a file that is found by two names is there twice; and not where that has another of the package's name: one in a
+    file comes before a folder that does not say that it is a package."""
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
-    with _importable(folder, None if hides else last):
+    try:
+        with _importable(folder):
+            return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        inner = (error.name or "").partition(".")[0]
+        if last is None or hides or not ((last / f"{inner}.py").is_file() or (last / inner).is_dir()):
+            raise
+    with _importable(folder, last):
         return importlib.import_module(name)
 
 
@@ -247,7 +265,7 @@ def _in_a_package(path: Path) -> ModuleType:
     name = f"gradcheck_engine_{path.parent.name}_{abs(hash(str(path.parent))):x}"
     package = sys.modules.setdefault(name, ModuleType(name))
     package.__path__ = [str(path.parent)]
-    return _from_module(f"{name}.{path.stem}", path.parent)
+    return _from_module(f"{name}.{path.stem}", None, path.parent)
 
 
 def _alone(path: Path) -> ModuleType:
@@ -272,12 +290,13 @@ def _alone(path: Path) -> ModuleType:
 
 
 @contextmanager
-def _importable(folder: Path, last: Path | None = None) -> Iterator[None]:
+def _importable(folder: Path | None, last: Path | None = None) -> Iterator[None]:
     """The folder's modules can be imported inside; those of gradcheck and torch that are there already come first. What
     no folder has may come from a last one."""
-    added = [str(folder), *([] if last is None else [str(last)])]
-    sys.path.insert(0, added[0])
-    sys.path.extend(added[1:])
+    first, after = ([] if path is None else [str(path)] for path in (folder, last))
+    added = [*first, *after]
+    sys.path[:0] = first
+    sys.path.extend(after)
     try:
         yield
     finally:

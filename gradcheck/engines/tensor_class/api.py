@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +17,9 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.guard import ANYTHING
 from gradcheck.engines.tensor_class.kinship import is_akin
 from gradcheck.engines.tensor_class.members import candidates, method_of
+from gradcheck.engines.tensor_class.modules import modules_of
+from gradcheck.engines.tensor_class.pass_lookup import passes_of
+from gradcheck.engines.tensor_class.passes import Pass
 from gradcheck.engines.tensor_class.returned import Returned
 from gradcheck.errors import Unsupported
 
@@ -31,15 +33,18 @@ class Api:
     flag             the constructor's parameter for gradients; empty where there is none
     flag_if_wanted   its value where a gradient is wanted
     flags            all that may be it, and their values, the likeliest first
+    data_name        the constructor's parameter for the data, where it is not the first alone that has to be given
+    others           what is given besides, by parameter: functions that make it
     gradient_name    the attribute with the gradient; empty where it is found out tensor by tensor
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
-    running          the function that runs a whole pass, where the method does not
+    running          what runs a whole pass, where the method does not
     module           the one that was named, which may have its class from another
     returned         gradients that passes have given back
     akin             of other classes, whether their objects are tensors, too
     clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
+    leaves           the tensors of this graph that want a gradient, and were made of nothing else
     """
 
     constructor: Callable[..., Any]
@@ -49,15 +54,18 @@ class Api:
     flag: str = ""
     flag_if_wanted: bool = True
     flags: tuple[tuple[str, bool], ...] = (("", True),)
+    data_name: str = ""
+    others: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     gradient_name: str = ""
     backward_name: str = ""
     scalar: bool = False
     lists: bool = False
     clearing: str = ""
-    running: Callable[..., Any] | None = None
+    running: Pass | None = None
     module: ModuleType | None = None
     returned: Returned = field(default_factory=Returned)
     akin: dict[type, bool] = field(default_factory=dict)
+    leaves: Callable[[], list[Any]] = list
 
     # Making -------------------------------------------------------------------------------------
 
@@ -65,26 +73,34 @@ class Api:
         """A new tensor with a copy of the array. Raises whatever the class raises."""
         flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
         if self.scalar:
-            return self._marked(self.constructor(array.item(), **flags), requires_grad)
+            return self._marked(self.constructed(array.item(), flags), requires_grad)
         if self.lists:
-            return self._marked(self.constructor(array.tolist(), **flags), requires_grad)
+            return self._marked(self.constructed(array.tolist(), flags), requires_grad)
         try:
             if array.ndim == 0 and array.dtype == np.float64:
                 return self._marked(self._of_number(array, flags), requires_grad)
-            tensor = self.constructor(array.copy(), **flags)
+            tensor = self.constructed(array.copy(), flags)
         except ANYTHING:
-            tensor = self.constructor(array.tolist(), **flags)
+            tensor = self.constructed(array.tolist(), flags)
         return self._marked(tensor, requires_grad)
+
+    def constructed(self, data: Any, flags: Mapping[str, bool]) -> Any:
+        """What the constructor makes of the data. Raises whatever it raises."""
+        if not self.data_name:
+            return self.constructor(data, **flags)
+        return self.constructor(
+            **{name: make() for name, make in self.others.items()}, **{self.data_name: data}, **flags
+        )
 
     def _of_number(self, array: np.ndarray, flags: dict[str, bool]) -> Any:
         """A tensor of one number, from Python's if the class takes it."""
         try:
-            tensor = self.constructor(array.item(), **flags)
+            tensor = self.constructed(array.item(), flags)
             if self.tensor_type is object or self.read(tensor).dtype == array.dtype:
                 return tensor
         except (Unsupported, *ANYTHING):
             pass
-        return self.constructor(array.copy(), **flags)
+        return self.constructed(array.copy(), flags)
 
     def _marked(self, tensor: Any, requires_grad: bool) -> Any:
         for mark in dialects.MARKS if requires_grad and not self.flag else ():
@@ -175,6 +191,8 @@ class Api:
     def gradient(self, tensor: Any) -> Any:
         """What the tensor has for a gradient, in the class's own terms: None too where it raises because there is
         none."""
+        if self.running is not None and self.running.gives:
+            return self.returned.of(tensor)
         try:
             if self.gradient_name:
                 found = getattr(tensor, self.gradient_name, None)
@@ -203,16 +221,38 @@ class Api:
             named[keyword], seed = seed[0], ()
         if self.retaining and retain_graph is not None:
             named[self.retaining] = retain_graph
-        run = getattr(tensor, self.backward_name) if self.running is None else partial(self.running, tensor)
-        gradients = run(*seed, **named)
-        if isinstance(gradients, Mapping):
-            self.returned.add(gradients, self.is_tensor, self._as_array)
+        given: Iterable[tuple[Any, Any]] = ()
+        if self.running is not None:
+            given = self.running.run(tensor, self.leaves(), seed, named)
+        else:
+            gradients = getattr(tensor, self.backward_name)(*seed, **named)
+            given = gradients.items() if isinstance(gradients, Mapping) else ()
+        self.returned.add(given, self.is_tensor, self._as_array)
 
-    def passes(self) -> Iterator[Callable[..., Any]]:
-        """Functions of the class's module that may run a whole pass."""
-        homes = (self.module, sys.modules.get(getattr(self.tensor_type, "__module__", "")))
-        found = (getattr(home, name, None) for home in homes for name in dialects.PASSES)
-        return (function for function in found if inspect.isfunction(function))
+    def begin_graph(self) -> None:
+        """Forget what passes have given back; a tape begins anew. Raises whatever the class raises."""
+        self.returned.forget()
+        if self.running is not None:
+            self.running.begin()
+
+    def use(self, way: Pass | None) -> None:
+        """Run passes so from now on; by the tensor's own method where it is none."""
+        if self.running is not None:
+            self.running.end()
+        self.running = way
+
+    def modules(self, submodules: Iterable[str] = dialects.SUBMODULES) -> list[ModuleType]:
+        """Where functions on its tensors may be."""
+        homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (self.constructor, self.tensor_type))
+        homes |= {self.module.__name__: None} if self.module is not None else {}
+        return modules_of(list(homes), tuple(submodules), dialects.NEIGHBOURS)
+
+    def passes(self) -> Iterator[Pass]:
+        """What may run a whole pass besides the method. Modules by usual names are imported for it."""
+        homes = [self.module, sys.modules.get(getattr(self.tensor_type, "__module__", ""))]
+        homes += self.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES))
+        found = list(dict.fromkeys(home for home in homes if home is not None))
+        return passes_of(self.tensor_type, self.make(np.array(0.5), True), self.gradient_name, found)
 
     @property
     def retaining(self) -> str:
@@ -228,8 +268,10 @@ class Api:
         return [name for name in self._parameters()[1:] if name in dialects.SEEDS]
 
     def _parameters(self) -> list[str]:
+        if self.running is not None:
+            return self.running.parameters()
         try:
-            signature = inspect.signature(self.running or getattr(self.tensor_type, self.backward_name))
+            signature = inspect.signature(getattr(self.tensor_type, self.backward_name))
         except (TypeError, ValueError):
             return ["gradient"]
         return list(signature.parameters)[1:]
@@ -249,7 +291,10 @@ class Api:
         return any(self.is_tensor(getattr(tensor, name, None)) for name in dialects.BASES)
 
     def resting(self, tensor: Any) -> Any:
-        """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
+        """What a tensor has for a gradient before any has arrived: a copy, which no pass changes. One that computes its
+        gradient is not asked: it would keep what it finds."""
+        if self.running is not None and self.running.attribute:
+            return getattr(tensor, self.running.attribute, None)
         found = self.gradient(tensor)
         return _Made(self.read(found).copy()) if self.is_tensor(found) else copied(found)
 
@@ -258,7 +303,11 @@ class Api:
         Unsupported."""
         if self.returned.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
             return
+        way = self.running
+        if way is not None and way.gives and clearing:
+            return
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
+        name = way.attribute if way is not None and way.attribute else name
         if clearing and self.clearing and self._cleared(tensor):
             return
         if isinstance(gradient, _Made):

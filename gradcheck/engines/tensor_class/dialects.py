@@ -5,6 +5,10 @@ Where a table has an order, what stands first is tried first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
 # Making a tensor ------------------------------------------------------------------------------------
 
 #: The constructor's flag for gradients, in small letters and without underscores; and flags that mean the opposite.
@@ -18,6 +22,20 @@ OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient", 
 MARKS = ("requires_grad",)
 #: Where there is neither: a method that asks for one.
 MARKING = ("requires_grad_",)
+
+#: Its parameter for the data, where that is not the first, or not the only one that has to be given.
+DATA = ("data", "value", "values", "val", "array", "arr", "x", "tensor", "numbers", "content", "primal", "v")
+_NUMBERS = count(1)
+#: What is given for the others, by their names in small letters and without underscores around them.
+FILLING: dict[str, Callable[[], Any]] = {
+    **dict.fromkeys(("name", "label", "id", "symbol", "identifier"), lambda: f"v{next(_NUMBERS)}"),
+    **dict.fromkeys(("op", "operation", "operator", "type"), str),
+    **dict.fromkeys(("children", "parents", "prev", "inputs", "args", "creators", "depends_on", "deps"), tuple),
+    **dict.fromkeys(("local_gradients", "local_grads", "dependencies", "predecessors", "operands"), tuple),
+    **dict.fromkeys(
+        ("creator", "grad_fn", "backward_fn", "fn", "func", "fun", "ctx", "grad", "gradient"), lambda: None
+    ),
+}
 
 # Reading it -----------------------------------------------------------------------------------------
 
@@ -40,6 +58,26 @@ BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass", "run_back
 PASSES = (
     *("backward_graph", "backward_pass", "run_backward", "backpropagate", "backprop", "backward_all", "backward"),
     *("get_gradients", "compute_gradients", "get_grads", "gradients", "gradient", "grad", "reverse"),
+)
+#: Words of functions, and of methods, that may run one; and words of those that do not.
+PASS_WORDS = (
+    *("backward", "backprop", "backpropagate", "backpropagation", "back", "gradient", "grad", "derivative", "derive"),
+    *("reverse", "adjoint", "differentiate", "diff", "autodiff", "autograd", "vjp", "jacobian", "propagate"),
+)
+NO_PASS_WORDS = (
+    *("zero", "no", "check", "numeric", "numerical", "finite", "clip", "enable", "disable", "set", "plot", "draw"),
+    *("descent", "is", "has", "need", "require", "clear", "clean", "reset", "null", "test", "norm", "update", "hook"),
+    *("broadcast", "unbroadcast", "accumulate", "init", "print", "show", "retain", "register", "save", "load", "step"),
+    *("train", "fit", "layer", "loss", "op", "fn", "func", "function", "graph", "forward", "like", "stop", "detach"),
+)
+#: Functions that give a class what it needs for gradients, which it has not before.
+ENABLING = ("enable_autograd", "init_autograd", "setup_autograd", "activate_autograd")
+#: Words of classes that record what is done to tensors.
+TAPES = ("tape", "graph", "engine", "autograd", "autodiff", "recorder")
+#: Modules that may have any of these, below the package and below the class's own module.
+PASS_MODULES = (
+    *("grad", "gradient", "gradients", "autograd", "autodiff", "backprop", "backward", "engine", "tape", "graph"),
+    *("differentiate", "core", "core.grad"),
 )
 #: Its parameter that keeps the graph, and others that are no incoming gradient either.
 RETAINING = ("retain_graph", "keep_graph", "retain")

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
-from pathlib import Path
-from pkgutil import iter_modules
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -31,35 +28,79 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     that was named may have its class from another."""
     api = Api(constructor, name, module=module)
     api.flags = _flags(constructor)
-    made = _first(api)
+    made = _made(api)
     api.tensor_type = type(made)
     if isinstance(constructor, type) and isinstance(made, constructor):
         api.tensor_type = constructor  # what ops return may be of another of its subclasses
-    backwards = (name for name in dialects.BACKWARDS if callable(getattr(api.tensor_type, name, None)))
-    api.backward_name = next(backwards, "")
-    if not api.backward_name:
-        api.running = _passing(api, made)
-    if not api.backward_name and api.running is None:
-        hint = "name a Tensor class, or an object with evaluate() and pull_back()"
-        raise UsageError(f"{name} has no backward(), so it is no engine", hint=hint)
+    api.backward_name = _backward_of(api.tensor_type)
+    if not api.backward_name and enable(api):
+        api.backward_name = _backward_of(api.tensor_type)
+        made = api.make(np.array(0.5) if api.scalar else _SAMPLE, True)
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
     api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
     api.gradient_name = next((n for n in dialects.GRADIENTS if _has(made, n)), "")
     api.scalar = api.scalar or not _holds_arrays(api)
+    if not api.backward_name:
+        api.running = next(api.passes(), None)
+    if not api.backward_name and api.running is None:
+        hint = "name a Tensor class, or an object with evaluate() and pull_back()"
+        raise UsageError(f"{name} has no backward(), and nothing runs one for it, so it is no engine", hint=hint)
     return api
 
 
-def _passing(api: Api, made: Any) -> Callable[..., Any] | None:
-    """The function of its module that runs a pass, of a class without such a method: the first that takes a tensor
-    alone, and gives back a dictionary, or nothing."""
-    for function in api.passes():
+def _backward_of(kind: type) -> str:
+    return next((name for name in dialects.BACKWARDS if callable(getattr(kind, name, None))), "")
+
+
+def enable(api: Api) -> bool:
+    """Call what gives the class its gradients, where there is such a function around it; whether there is."""
+    found = False
+    for home in api.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES)):
+        for name in dialects.ENABLING:
+            function = getattr(home, name, None)
+            if callable(function) and not found:
+                try:
+                    function()
+                except ANYTHING:  # it is for something else
+                    continue
+                found = True
+    if found:
+        api.flags = _flags(api.constructor)
+        api.flag, api.flag_if_wanted = api.flags[0]
+    return found
+
+
+def _made(api: Api) -> Any:
+    """A tensor, from the data alone, else with all that the constructor wants besides."""
+    try:
+        return _first(api)
+    except UsageError:
+        if not _fill(api):
+            raise
         try:
-            gradients = function(made)
-        except ANYTHING:
-            continue
-        if gradients is None or isinstance(gradients, Mapping):
-            return function
-    return None
+            return _first(api)
+        except UsageError:
+            pass
+        api.data_name, api.others = "", {}
+        raise
+
+
+def _fill(api: Api) -> bool:
+    """Give the constructor all that it wants besides the data, as far as that is known by what it is called: whether
+    anything but the data alone is given then."""
+    try:
+        parameters = inspect.signature(api.constructor).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    plain = {name: name.lower().strip("_") for name in named}
+    data = next((name for word in dialects.DATA for name in named if plain[name] == word), "")
+    flags = {flag for flag, _ in api.flags}
+    wanted = [p.name for p in parameters if p.default is p.empty and p.name in named and p.name not in (data, *flags)]
+    if not data or not all(plain[name] in dialects.FILLING for name in wanted):
+        return False
+    api.data_name, api.others = data, {name: dialects.FILLING[plain[name]] for name in wanted}
+    return bool(wanted) or data != named[0]
 
 
 def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
@@ -139,50 +180,3 @@ def _has(tensor: Any, name: str) -> bool:
         return hasattr(tensor, name)
     except ANYTHING:
         return True
-
-
-def modules_of(api: Api) -> list[ModuleType]:
-    """Where functions on its tensors may be: the package, the class's own module, submodules by usual names, which are
-    imported where they can be."""
-    homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (api.constructor, api.tensor_type))
-    homes |= {api.module.__name__: None} if api.module is not None else {}
-    names: dict[str, None] = {}
-    for home in homes:
-        for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
-            if base and base != "builtins":
-                names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in dialects.SUBMODULES)))
-    found = [module for name in names if (module := _module(name)) is not None]
-    return found + [module for home in homes for module in _neighbours(sys.modules.get(home))]
-
-
-def _neighbours(home: ModuleType | None) -> Iterator[ModuleType]:
-    """Files by usual names beside that of a module that is in no package, imported where they can be."""
-    file = getattr(home, "__file__", None)
-    if home is None or file is None or "." in home.__name__ or (Path(file).parent / "__init__.py").is_file():
-        return
-    for name in dialects.NEIGHBOURS:
-        path = Path(file).with_name(f"{name}.py")
-        if path.is_file() and str(path) != file:
-            sys.path.insert(0, str(path.parent))
-            try:
-                module = import_module(name)
-            except ANYTHING:  # what cannot be imported is not there
-                continue
-            finally:
-                sys.path.remove(str(path.parent))
-            if getattr(module, "__file__", None) == str(path):
-                yield module
-
-
-def _module(name: str) -> ModuleType | None:
-    """The module of this name; None where it is none that its package has."""
-    if name in sys.modules:
-        return sys.modules[name]
-    parent, _, short = name.rpartition(".")
-    folders = getattr(sys.modules.get(parent), "__path__", None)
-    if folders is None or not any(one.name == short for one in iter_modules(folders)):
-        return None
-    try:
-        return import_module(name)
-    except ANYTHING:  # what cannot be imported is not there
-        return None

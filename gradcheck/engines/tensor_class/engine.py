@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.missing import told
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
@@ -22,7 +23,6 @@ from gradcheck.engines.tensor_class.calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, assigned, seeded
 from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
-from gradcheck.engines.tensor_class.discovery import modules_of
 from gradcheck.engines.tensor_class.foreign import ForeignEngine
 from gradcheck.engines.tensor_class.guard import EngineError, Output, is_deliberate, said, translating
 from gradcheck.engines.tensor_class.hypotheses import complex_is_right
@@ -43,8 +43,9 @@ class TensorClassEngine(ForeignEngine):
     lifts = True
 
     def __init__(self, api: Api, name: str) -> None:
-        super().__init__(name, api.name, Library((*modules_of(api), api.tensor_type)))
+        super().__init__(name, api.name, Library((*api.modules(), api.tensor_type)))
         self.api = api
+        api.leaves = self.leaves
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
         self._started: list[WrappedTensor] = []  # where passes over this graph have begun
@@ -77,7 +78,7 @@ class TensorClassEngine(ForeignEngine):
     def new_graph(self) -> None:
         super().new_graph()
         self._started = []
-        self.api.returned.forget()
+        self.api.begin_graph()
 
     def use_flag(self, flag: tuple[str, bool]) -> None:
         """Make tensors by this flag from now on, and forget what was learned with another."""
@@ -147,7 +148,7 @@ class TensorClassEngine(ForeignEngine):
     @property
     def conventions(self) -> tuple[Fact, ...]:
         """What the class does otherwise by design; nothing before a case has run."""
-        return () if self._capabilities is None else conventions_of(self._capabilities, self.api.scalar)
+        return () if self._capabilities is None else (*conventions_of(self._capabilities, self.api.scalar), *told())
 
     def use_dtype(self, name: str) -> None:
         """Tell values and gradients in no more precision than this from now on."""
@@ -177,8 +178,8 @@ class TensorClassEngine(ForeignEngine):
     def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
         """Raise what a backward pass raises of what is `beyond`; or where a mask or an index is given as an array, and
         is asked for what only tensors have."""
-        if self.api.scalar or self._capabilities is None or self._capabilities is UNKNOWN:  # while they are learned
-            return
+        if self.api.scalar or self.api.running is not None or self._capabilities in (None, UNKNOWN):
+            return  # while they are learned, or where a pass is no method
         if not beyond and not any(type(value) is np.ndarray for value in given):
             return
         result = form.call(self.library, given, shape)

@@ -154,6 +154,12 @@ class ForeignEngine(DefineByRun):
         self._given.append((array, made))
         return made
 
+    def leaves(self) -> list[Any]:
+        """The library's own objects that the leaves of this graph are, or consist of, where these want gradients."""
+        made = [one.tensor for _, one in self._given if one.requires_grad and one.tensor is not None]
+        several = [one.flat if type(one) is np.ndarray and one.dtype == object else (one,) for one in made]
+        return [thing for things in several for thing in things]
+
     def array(self, tensor: Any) -> np.ndarray:
         return tensor.array if type(tensor) is WrappedTensor else np.asarray(tensor)
 

@@ -27,6 +27,8 @@ class Asked(Protocol):
 
     def forget(self) -> None: ...
 
+    def new_graph(self) -> None: ...
+
     def use_dtype(self, name: str) -> None: ...
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor: ...
@@ -103,6 +105,7 @@ class Taught(NamedTuple):
 def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -> Taught | None:
     """What comes of a lesson; None where the class has no such op. With the way "constant", the second operand is made
     without the flag, and with "ones", passes start from arrays without an incoming gradient."""
+    engine.new_graph()
     scalar = (one.seed == "none" or engine.api.scalar) and lesson.op != "sum" and way != "ones"
     if (scalar and lesson.op == "matmul") or (lesson.op == "sum" and (engine.api.scalar or way == "ones")):
         return None

@@ -17,12 +17,12 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
+from gradcheck.engines.tensor_class.discovery import enable
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.engines.tensor_class.hypotheses import (
     LESSONS,
     A,
     Asked,
-    B,
     Lesson,
     equals_are_one,
     factor_of,
@@ -34,6 +34,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     writes_into_operands,
 )
 from gradcheck.engines.tensor_class.members import method_of
+from gradcheck.engines.tensor_class.precision import lowest_dtype, made_dtype
 from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError
 
@@ -77,16 +78,32 @@ _LOOKS = 4
 def capabilities_of(engine: Asked) -> Capabilities:
     """What the engine's class can do; the flag under which that holds, and what runs a pass, are those of its `Api`
     afterwards."""
-    for _ in range(_LOOKS):
+    found = UNKNOWN
+    for _ in range(_LOOKS if engine.api.backward_name else 0):
         found = _learned(engine)
+        found = _of_lists(engine, found) if found.misunderstood not in ("", _ONE_OP) else found
         if found.misunderstood != _ONE_OP:
-            return _of_lists(engine, found) if found.misunderstood else found
-    for function in engine.api.passes():
-        engine.api.running = function
+            break
+    return _otherwise(engine, found) if found.misunderstood or not engine.api.backward_name else found
+
+
+def _otherwise(engine: Asked, found: Capabilities) -> Capabilities:
+    """What is learned where something else than the method runs passes, or where the method runs some when it has been
+    enabled; what was `found` where nothing does."""
+    if engine.api.backward_name and enable(engine.api):
         again = _learned(engine)
         if not again.misunderstood:
             return again
-    engine.api.running = None
+    for way in engine.api.passes():
+        engine.api.use(way)
+        try:
+            again = _learned(engine)
+        except (GradcheckError, *ANYTHING) as error:  # a tape that cannot be begun
+            again = replace(UNKNOWN, misunderstood=said(error))
+        if not again.misunderstood:
+            return again
+        found = found if found.misunderstood else again
+    engine.api.use(None)
     return found
 
 
@@ -127,7 +144,7 @@ def _tried(engine: Asked) -> Iterator[tuple[_Score, tuple[str, bool], Capabiliti
     """Every hypothesis and how it fared, up to the first that leaves nothing to be desired."""
     for flag in engine.api.flags:
         engine.use_flag(flag)
-        dtype, total = _made_dtype(engine), UNKNOWN.total
+        dtype, total = made_dtype(engine), UNKNOWN.total
         for one in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
             if one.total != total:
                 total = one.total
@@ -163,7 +180,7 @@ def _score(engine: Asked, one: Capabilities) -> _Score:
 def _completed(engine: Asked, one: Capabilities) -> Capabilities:
     plain = [lesson for lesson in LESSONS if lesson.uses == 1]
     lessons = [lesson for lesson in plain if is_right(engine, one, lesson)] or plain
-    one = replace(one, dtype=_lowest_dtype(engine, one, lessons))
+    one = replace(one, dtype=lowest_dtype(engine, one, lessons))
     engine.use_dtype(one.dtype)
     one = _with_constants(engine, one, [lesson for lesson in lessons if lesson.operands == 2])
     one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
@@ -247,7 +264,13 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
     factor = 1 if one.seed == "none" else 3
     is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # one that overwrites has the same again
-    return replace(one, keeps_graph=moved or one.seed == "none" or engine.api.scalar, adds_to_roots=not is_set)
+    keeps = moved or ((one.seed == "none" or engine.api.scalar) and not _remembers(engine.api))
+    return replace(one, keeps_graph=keeps, adds_to_roots=not is_set)
+
+
+def _remembers(api: Api) -> bool:
+    """Whether a gradient that has been asked for is what it was for ever."""
+    return api.running is not None and bool(api.running.attribute)
 
 
 def _has_arrived(engine: Asked, tensor: WrappedTensor) -> bool:
@@ -287,40 +310,3 @@ def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabiliti
                 engine.forget()  # what ops took, or refused, of single numbers of another shape
             return replace(one, total=total)
     return replace(one, starts_alone=False)
-
-
-def _made_dtype(engine: Asked) -> str:
-    """The dtype that a tensor has that is made from numbers of double precision; of more precision nothing is asked."""
-    if engine.api.scalar:
-        return "float64"
-    dtype = engine.api.read(engine.api.make(A, True)).dtype
-    return dtype.name if dtype.kind == "f" and dtype.itemsize < A.itemsize else "float64"
-
-
-def _lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
-    """The dtype of least precision in which its ops answer, or gradients arrive."""
-    if engine.api.scalar:
-        return one.dtype
-    found = [np.dtype(one.dtype)]
-    with suppress(GradcheckError, *ANYTHING):
-        begun = engine.leaf(A.astype(one.dtype), True).initial  # to which a rule may add
-        found += [begun.dtype] if isinstance(begun, np.ndarray) else []
-    with suppress(GradcheckError, *ANYTHING):
-        total = TABLE["sum"]
-        found.append(engine.apply(total, total.bind((engine.leaf(A[0].astype(one.dtype), True),), {})).dtype)
-    with suppress(GradcheckError, *ANYTHING):
-        times = TABLE["mul"]
-        scaled = engine.apply(times, times.bind((engine.leaf(A.astype(one.dtype), True), 0.1), {}))
-        found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
-    for lesson in lessons:
-        op = TABLE[lesson.op]
-        given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: lesson.operands]]
-        try:
-            root = engine.apply(op, op.bind(tuple(given), {}))
-            found.append(root.dtype)
-            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
-            gradient = engine.gradient(given[0])
-            found += [] if gradient is None else [gradient.dtype]
-        except (GradcheckError, *ANYTHING):
-            continue
-    return str(min((dtype for dtype in found if dtype.kind == "f"), key=lambda dtype: dtype.itemsize).name)

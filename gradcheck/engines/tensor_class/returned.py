@@ -1,8 +1,8 @@
-"""Gradients that a backward pass gives back, a dictionary of them, and that its tensors do not keep."""
+"""Gradients that a backward pass gives back, and that its tensors do not keep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ class Returned:
     def __init__(self) -> None:
         self._found: dict[Any, tuple[Any, np.ndarray]] = {}  # by the tensor's identity, or its key
 
-    def add(self, gradients: Mapping[Any, Any], is_tensor: Callable[[Any], bool], array: Callable[[Any], Any]) -> None:
-        """The gradients of one pass, by tensors, or by what these are called."""
-        for key, gradient in gradients.items():
+    def add(
+        self, gradients: Iterable[tuple[Any, Any]], is_tensor: Callable[[Any], bool], array: Callable[[Any], Any]
+    ) -> None:
+        """The gradients of one pass, each with its tensor, or with what this is called."""
+        for key, gradient in gradients:
             values = array(gradient)
             if values is None:
                 continue

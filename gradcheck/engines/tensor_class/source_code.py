@@ -71,6 +71,8 @@ class _Writer:
     def written(self, problem: Problem) -> list[str]:
         """A line for each tensor, graph entry and root of a backward pass."""
         case = problem.case
+        if self.api.running is not None:
+            raise Unsupported("a backward pass that is no method")
         if any(step.action != "backward" for step in case.steps):
             raise Unsupported("only backward passes are written")
         names: dict[str, Any] = dict(problem.sizes)
@@ -90,8 +92,8 @@ class _Writer:
         return lines
 
     def _tensor(self, array: np.ndarray, requires_grad: bool) -> str:
-        if self.api.scalar and array.ndim:
-            raise Unsupported("a class of single numbers")
+        if self.api.data_name or (self.api.scalar and array.ndim):
+            raise Unsupported("a class of single numbers, or of more than numbers")
         data = _literal(array) if self.api.scalar else _array(array)
         flag = f", {self.api.flag}={self.api.flag_if_wanted}" if self.api.flag and requires_grad else ""
         return f"{self.constructor}({data}{flag})"

@@ -48,6 +48,13 @@ phrases(
         "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
         "keeps_no_graph": "a graph is good for one pass",
         "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",
+        "old_names_given": lambda found: (
+            "it is written for an older NumPy, and was given the names that newer ones lack, such as np."
+            + found["names"][0]
+        ),
+        "stood_in_for": lambda found: (
+            f"{', '.join(found['modules'])}: not installed, so nothing is drawn, shown or read with it"
+        ),
         # What fails, and is not the class's own.
         "right_on_the_bare_graph": "not understood: it is right where the graph runs with its leaves alone",
         "made_of_others": "it has no such op; what stands in its place is made of ops that are right alone",

@@ -21,7 +21,7 @@ class Node(SimpleNamespace):
 def added(*passes: dict[Any, Any]) -> Returned:
     found = Returned()
     for gradients in passes:
-        found.add(gradients, is_tensor, lambda one: None if one is None else np.asarray(one, float))
+        found.add(gradients.items(), is_tensor, lambda one: None if one is None else np.asarray(one, float))
     return found
 
 

@@ -1,0 +1,126 @@
+"""What may run a backward pass of a Tensor class, besides the usual method: found by what it is called."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from gradcheck.autograd.op import lookup
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.passes import Manner, Pass, Tape, by_asking
+
+#: Words of a name: `calcGradients`, `run_backward_pass`.
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, in small letters; of what is `backwards` and of `gradients` without the last one."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    return [word[:-1] if word.endswith("s") and not word.endswith("ss") else word for word in words]
+
+
+def may_be_a_pass(name: str) -> bool:
+    """Whether something that is called so may run a pass: `calc_gradients`, but neither `zero_grad` nor `relu_grad`."""
+    words = words_of(name)
+    own = [word for word in words if word in dialects.PASS_WORDS]
+    others = [word for word in words if word not in dialects.PASS_WORDS]
+    return bool(own) and not any(word in dialects.NO_PASS_WORDS or lookup(word) is not None for word in others)
+
+
+def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleType]) -> Iterator[Pass]:
+    """Every way that a class, of which one tensor has been `made`, may have, the likeliest first."""
+    functions = list(_functions(homes))
+    methods = [getattr(kind, name) for name in _methods(kind)]
+    ways = [way for manner in ("alone", "listed", "each") for way in _by(manner, (*functions, *methods))]
+    yield from ways
+    for tape in _tapes(homes, kind):
+        yield from tape
+    if gradient_name and _computes(kind, gradient_name):
+        yield from (by_asking(name) for name in _empty(made) if name != gradient_name)
+    for way in ways:  # of the leaf, by the root
+        if way.manner == "each":
+            yield Pass(_turned(way.function), "each")
+
+
+def _by(manner: Manner, functions: Sequence[Callable[..., Any]]) -> Iterator[Pass]:
+    for function in functions:
+        least, most = _arity(function)
+        if least <= (2 if manner == "alone" else 3) and most >= (1 if manner == "alone" else 2):
+            yield Pass(function, manner)
+
+
+def _turned(function: Callable[..., Any]) -> Callable[..., Any]:
+    def turned(root: Any, leaf: Any) -> Any:
+        return function(leaf, root)
+
+    return turned
+
+
+def _arity(function: Callable[..., Any]) -> tuple[int, int]:
+    """How many arguments have to be given by position, and how many can be; none at all where that is not known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 0, 0
+    placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters):
+        return 0, 0
+    return sum(p.default is p.empty for p in placed), 9 if several else len(placed)
+
+
+def _functions(homes: Sequence[ModuleType]) -> Iterator[Callable[..., Any]]:
+    """Functions of these modules, those of the tables first."""
+    seen: set[int] = set()
+    for home in homes:
+        known = [name for name in dialects.PASSES if name in vars(home)]
+        for name in dict.fromkeys((*known, *(name for name in list(vars(home)) if may_be_a_pass(name)))):
+            function = getattr(home, name, None)
+            if inspect.isfunction(function) and id(function) not in seen:
+                seen.add(id(function))
+                yield function
+
+
+def _methods(kind: type) -> list[str]:
+    names = [name for above in kind.__mro__[:-1] for name in vars(above)]
+    known = [name for name in (*dialects.BACKWARDS, *dialects.PASSES) if name in names]
+    return [name for name in dict.fromkeys((*known, *filter(may_be_a_pass, names))) if callable(getattr(kind, name))]
+
+
+def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[Pass]]:
+    kinds = dict.fromkeys(
+        value
+        for home in homes
+        for name, value in list(vars(home).items())
+        if isinstance(value, type) and not set(words_of(name)).isdisjoint(dialects.TAPES) and value is not tensors
+    )
+    for kind in kinds:
+        if _arity(kind)[0] == 0:
+            tape = Tape(kind)
+            for name in _methods(kind):
+                yield iter(tape.passes(name))
+
+
+def _computes(kind: type, name: str) -> bool:
+    """Whether an attribute is a method or a property."""
+    found = inspect.getattr_static(kind, name, None)
+    return callable(found) or isinstance(found, property)
+
+
+def _empty(made: Any) -> list[str]:
+    """Attributes of a new tensor that are nothing, or 0, those first that are called after a gradient."""
+    slots = (name for kind in type(made).__mro__ for name in getattr(kind, "__slots__", ()))
+    found = []
+    for name in (*getattr(made, "__dict__", ()), *slots):
+        try:
+            value = getattr(made, name, "")
+        except ANYTHING:
+            continue
+        if value is None or (type(value) in (int, float) and value == 0):
+            found.append(name)
+    named = [name for name in found if not set(words_of(name)).isdisjoint(dialects.PASS_WORDS)]
+    return list(dict.fromkeys((*named, *found)))
