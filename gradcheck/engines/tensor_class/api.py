@@ -6,7 +6,6 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.guard import ANYTHING
 from gradcheck.engines.tensor_class.kinship import is_akin
-from gradcheck.engines.tensor_class.members import candidates, method_of
+from gradcheck.engines.tensor_class.members import Made, candidates, copied, method_of
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
 from gradcheck.engines.tensor_class.passes import Pass
@@ -45,6 +44,7 @@ class Api:
     akin             of other classes, whether their objects are tensors, too
     clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
     leaves           the tensors of this graph that want a gradient, and were made of nothing else
+    passed           whether a pass has been run, and no gradient been cleared since
     """
 
     constructor: Callable[..., Any]
@@ -66,6 +66,7 @@ class Api:
     returned: Returned = field(default_factory=Returned)
     akin: dict[type, bool] = field(default_factory=dict)
     leaves: Callable[[], list[Any]] = list
+    passed: bool = False
 
     # Making -------------------------------------------------------------------------------------
 
@@ -191,8 +192,11 @@ class Api:
     def gradient(self, tensor: Any) -> Any:
         """What the tensor has for a gradient, in the class's own terms: None too where it raises because there is
         none."""
-        if self.running is not None and self.running.gives:
+        way = self.running
+        if way is not None and way.gives:
             return self.returned.of(tensor)
+        if way is not None and way.attribute and not self.passed:
+            return getattr(tensor, way.attribute, None)  # what computes its gradient would keep it
         try:
             if self.gradient_name:
                 found = getattr(tensor, self.gradient_name, None)
@@ -222,6 +226,7 @@ class Api:
         if self.retaining and retain_graph is not None:
             named[self.retaining] = retain_graph
         given: Iterable[tuple[Any, Any]] = ()
+        self.passed = True
         if self.running is not None:
             given = self.running.run(tensor, self.leaves(), seed, named)
         else:
@@ -232,6 +237,7 @@ class Api:
     def begin_graph(self) -> None:
         """Forget what passes have given back; a tape begins anew. Raises whatever the class raises."""
         self.returned.forget()
+        self.passed = False
         if self.running is not None:
             self.running.begin()
 
@@ -291,26 +297,25 @@ class Api:
         return any(self.is_tensor(getattr(tensor, name, None)) for name in dialects.BASES)
 
     def resting(self, tensor: Any) -> Any:
-        """What a tensor has for a gradient before any has arrived: a copy, which no pass changes. One that computes its
-        gradient is not asked: it would keep what it finds."""
+        """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
         if self.running is not None and self.running.attribute:
             return getattr(tensor, self.running.attribute, None)
         found = self.gradient(tensor)
-        return _Made(self.read(found).copy()) if self.is_tensor(found) else copied(found)
+        return Made(self.read(found).copy()) if self.is_tensor(found) else copied(found)
 
     def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
         """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
         Unsupported."""
         if self.returned.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
             return
-        way = self.running
+        way, self.passed = self.running, self.passed and not clearing
         if way is not None and way.gives and clearing:
             return
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
         name = way.attribute if way is not None and way.attribute else name
         if clearing and self.clearing and self._cleared(tensor):
             return
-        if isinstance(gradient, _Made):
+        if isinstance(gradient, Made):
             gradient = self.make(gradient.array, False)
         try:
             like = getattr(self.gradient(tensor), "new_tensor", None)  # torch's arrays stay torch's
@@ -330,15 +335,3 @@ class Api:
         except ANYTHING:
             return False
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """The values of a tensor that is made afresh wherever it is needed."""
-
-    array: np.ndarray
-
-
-def copied(gradient: Any) -> Any:
-    """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
-    return deepcopy(gradient) if hasattr(gradient, "__array__") else gradient

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 _MISSING = object()
 
@@ -24,3 +28,15 @@ def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) ->
         found = getattr(tensor, name, None)
         if callable(found):
             yield found()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The values of a tensor that is made afresh wherever it is needed."""
+
+    array: np.ndarray
+
+
+def copied(gradient: Any) -> Any:
+    """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
+    return deepcopy(gradient) if hasattr(gradient, "__array__") else gradient
