@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import os
 import sys
+import sysconfig
 import traceback
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gradcheck.errors import UsageError
 from gradcheck.facts import Fact, fact
 
 #: NumPy's names of before 2.0, and of before 1.24.
@@ -35,12 +39,15 @@ _OLD_NAMES: dict[str, Any] = {
     "string_": np.bytes_,
     "unicode_": np.str_,
 }
+#: By which Numba compiles nothing: its functions are run as they are written, and no case waits for a compiler.
+UNCOMPILED = ("NUMBA_DISABLE_JIT", "1")
 #: Modules with which is drawn, shown, or read what is trained on.
 _ASIDE = frozenset(
     (
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
+        *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
     )
 )
 _given: list[str] = []
@@ -54,10 +61,36 @@ def provide(error: BaseException) -> bool:
     return is_of_old_numpy(error) and _give_names()
 
 
+def provided(load: Callable[[], Any]) -> Any:
+    """What an import gives: tried again, from its beginning, as often as what it is missing can be had. Raises whatever
+    it raises."""
+    while True:
+        before = set(sys.modules)
+        try:
+            return load()
+        except Exception as error:
+            cause = error.__cause__ if isinstance(error, UsageError) else error
+            if cause is None or not provide(cause):
+                raise
+            for name in set(sys.modules) - before:
+                if not _is_installed(sys.modules[name]):
+                    del sys.modules[name]
+
+
+def _is_installed(module: Any) -> bool:
+    """Whether it is a library's, or Python's own: some of these cannot be imported twice."""
+    file = str(getattr(module, "__file__", None) or "")
+    return not file.endswith(".py") or any(file.startswith(path) for path in sysconfig.get_paths().values())
+
+
 def told() -> tuple[Fact, ...]:
     """What has been given in this process: it is said in a line."""
-    names = [fact("old_names_given", names=tuple(_given))] if _given else []
-    return (*names, *([fact("stood_in_for", modules=tuple(_stood_in))] if _stood_in else []))
+    aside = tuple(name for name in _stood_in if name in _ASIDE)
+    facts = [fact("old_names_given", names=tuple(_given))] if _given else []
+    facts += [fact("stood_in_for", modules=aside)] if aside else []
+    facts += [fact("numpy_stood_in_for", module="cupy")] if "cupy" in _stood_in else []
+    compiled = "numba" in sys.modules and os.environ.get(UNCOMPILED[0]) == UNCOMPILED[1]
+    return (*facts, *([fact("not_compiled", variable=UNCOMPILED[0])] if compiled else []))
 
 
 def is_of_old_numpy(error: BaseException) -> bool:
@@ -76,7 +109,7 @@ def _give_names() -> bool:
 
 def _stand_in(error: ModuleNotFoundError) -> bool:
     top = (error.name or "").partition(".")[0]
-    if top not in _ASIDE or top in _stood_in or top in sys.modules:
+    if top not in (*_ASIDE, *_OF_ITS_OWN) or top in _stood_in or top in sys.modules:
         return False
     _stood_in.append(top)
     if _FINDER not in sys.meta_path:
@@ -113,6 +146,25 @@ class _Empty(types.ModuleType):
         return _Anything()
 
 
+class _Cupy(_Empty):
+    """What computes on a graphics card as NumPy does here."""
+
+    def __getattr__(self, name: str) -> Any:
+        given = {"asnumpy": np.asarray, "get_array_module": lambda *_: np, "array_api": np}
+        return given[name] if name in given else getattr(np, name, _Anything())
+
+
+class _Numba(_Empty):
+    """What compiles loops."""
+
+    def __getattr__(self, name: str) -> Any:
+        return range if name == "prange" else super().__getattr__(name)
+
+
+#: Modules that compute, and what does the same.
+_OF_ITS_OWN: dict[str, type[_Empty]] = {"cupy": _Cupy, "numba": _Numba}
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Empty modules, after all that is installed."""
 
@@ -122,7 +174,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _Empty(spec.name)
+        return _OF_ITS_OWN.get(spec.name, _Empty)(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
         """There is nothing in it."""

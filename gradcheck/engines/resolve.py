@@ -99,6 +99,7 @@ def _found(spec: str) -> tuple[Any, ModuleType]:
     """The same, and the module that has it."""
     where, _, attribute = spec.rpartition(":")
     os.environ.setdefault(*FORKING)
+    os.environ.setdefault(*missing.UNCOMPILED)
     module = _loading(spec, lambda: _from_file(where) if _is_file(where) else _from_module(where, Path.cwd()))
     found: Any = module
     for part in attribute.split("."):
@@ -138,7 +139,7 @@ def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None 
     from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
 
     with Output().capturing():
-        api = api_of(constructor, getattr(constructor, "__name__", name), module)
+        api = missing.provided(lambda: api_of(constructor, getattr(constructor, "__name__", name), module))
     return (ScalarClassEngine if api.scalar else TensorClassEngine)(api, name)
 
 
@@ -158,7 +159,7 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
     output = Output()
     try:
         with output.capturing():
-            return _given_what_is_missing(load)
+            return missing.provided(load)
     except GradcheckError:
         raise
     except SystemExit as error:
@@ -171,16 +172,6 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
         printed = output.take().strip()
         said = f"it printed {printed[-200:]!r}" if printed else ""
         raise UsageError(message, hint=_of_old_numpy(error) or said) from error
-
-
-def _given_what_is_missing(load: Callable[[], Any]) -> Any:
-    """What it gives: tried again as often as what it was missing can be had."""
-    while True:
-        try:
-            return load()
-        except Exception as error:
-            if not missing.provide(error):
-                raise
 
 
 def _of_old_numpy(error: Exception) -> str:

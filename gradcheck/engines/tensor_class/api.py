@@ -38,6 +38,7 @@ class Api:
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
+    arrays_alone     whether a single number has to be an array, too
     running          what runs a whole pass, where the method does not
     module           the one that was named, which may have its class from another
     returned         gradients that passes have given back
@@ -60,6 +61,7 @@ class Api:
     backward_name: str = ""
     scalar: bool = False
     lists: bool = False
+    arrays_alone: bool = False
     clearing: str = ""
     running: Pass | None = None
     module: ModuleType | None = None
@@ -78,7 +80,7 @@ class Api:
         if self.lists:
             return self._marked(self.constructed(array.tolist(), flags), requires_grad)
         try:
-            if array.ndim == 0 and array.dtype == np.float64:
+            if array.ndim == 0 and array.dtype == np.float64 and not self.arrays_alone:
                 return self._marked(self._of_number(array, flags), requires_grad)
             tensor = self.constructed(array.copy(), flags)
         except ANYTHING:

@@ -104,9 +104,10 @@ class Taught(NamedTuple):
 
 def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -> Taught | None:
     """What comes of a lesson; None where the class has no such op. With the way "constant", the second operand is made
-    without the flag, and with "ones", passes start from arrays without an incoming gradient."""
+    without the flag; with "ones", passes start from arrays without an incoming gradient; with "single", operands are
+    single numbers."""
     engine.new_graph()
-    scalar = (one.seed == "none" or engine.api.scalar) and lesson.op != "sum" and way != "ones"
+    scalar = (one.seed == "none" or engine.api.scalar or way == "single") and lesson.op != "sum" and way != "ones"
     if (scalar and lesson.op == "matmul") or (lesson.op == "sum" and (engine.api.scalar or way == "ones")):
         return None
     given = [A, B] if not scalar else [np.full(one.total, 2.0), np.full(one.total, 3.0)]

@@ -182,6 +182,7 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
     lessons = [lesson for lesson in plain if is_right(engine, one, lesson)] or plain
     one = replace(one, dtype=lowest_dtype(engine, one, lessons))
     engine.use_dtype(one.dtype)
+    engine.api.arrays_alone = _wants_arrays(engine, one, lessons)
     one = _with_constants(engine, one, [lesson for lesson in lessons if lesson.operands == 2])
     one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
     if equals_are_one(engine):
@@ -190,6 +191,18 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
     if one.seed == "none" and not engine.api.scalar:
         one = replace(one, starts_with_ones=_starts_with_ones(engine, one, lessons))
     return one
+
+
+def _wants_arrays(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> bool:
+    """Whether gradients of single numbers are right where these are arrays, and not where they are Python's."""
+    single = next((lesson for lesson in lessons if lesson.op not in ("matmul", "sum")), None)
+    if engine.api.scalar or single is None or is_right(engine, one, single, "single"):
+        return False
+    engine.api.arrays_alone = True
+    engine.forget()
+    wanted = is_right(engine, one, single, "single")
+    engine.forget()
+    return wanted
 
 
 def _starts_with_ones(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> bool:
@@ -294,10 +307,21 @@ def _clearing(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
                 return ""
             method()
             kept = engine.gradient(second)
+            if kept is None or not np.any(kept) or _cuts(engine, one, (root, second), method.__name__):
+                return ""
         except (GradcheckError, *ANYTHING):
             continue
-        return method.__name__ if kept is not None and np.any(kept) else ""
+        return method.__name__
     return ""
+
+
+def _cuts(engine: Asked, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str) -> bool:
+    """Whether what a root has been made of is forgotten with its gradient: a further pass does not come to a leaf."""
+    root, leaf = made
+    getattr(engine.start_of(root), clearing)()
+    leaf.grad = None
+    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+    return one.keeps_graph and not _has_arrived(engine, leaf)
 
 
 def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:

@@ -55,6 +55,8 @@ phrases(
         "stood_in_for": lambda found: (
             f"{', '.join(found['modules'])}: not installed, so nothing is drawn, shown or read with it"
         ),
+        "numpy_stood_in_for": "{module} is not installed: NumPy stands in for it",
+        "not_compiled": "what Numba would compile is run as it is written; {variable}=0 has it compiled",
         # What fails, and is not the class's own.
         "right_on_the_bare_graph": "not understood: it is right where the graph runs with its leaves alone",
         "made_of_others": "it has no such op; what stands in its place is made of ops that are right alone",
