@@ -173,7 +173,7 @@ def test_a_librarys_tensor_class_is_known_by_the_librarys_name() -> None:
 
 
 def test_what_is_written_for_an_older_numpy_says_what_to_do(folder: Path) -> None:
-    write(folder / "mine.py", "import numpy as np\nNUMBER = np.int\n" + TENSOR)
+    write(folder / "mine.py", "import numpy as np\nNUMBER = np.asfarray\n" + TENSOR)
     with pytest.raises(UsageError) as raised:
         engine("mine.py:Tensor")
     assert str(raised.value.hint).startswith("it is written for an older NumPy than ")
@@ -181,6 +181,18 @@ def test_what_is_written_for_an_older_numpy_says_what_to_do(folder: Path) -> Non
     with pytest.raises(UsageError) as raised:
         engine("other.py:Tensor")
     assert not raised.value.hint
+
+
+def test_a_neighbour_that_a_file_can_import_by_two_names_is_there_once(folder: Path) -> None:
+    """With its folder among those that are looked in, `front` would be there twice, and `make` of the other's class."""
+    front = "try:\n    import extra_ops\nexcept ModuleNotFoundError:\n    from . import extra_ops\n"
+    ops = "try:\n    import front\nexcept ModuleNotFoundError:\n    from . import front\n"
+    for place in ("lib", "whole"):
+        write(folder / place / "front.py", front + TENSOR + "\ndef make(data):\n    return extra_ops.made(data)\n")
+        write(folder / place / "extra_ops.py", ops + "\ndef made(data):\n    return front.Tensor(data)\n")
+        write(folder / place / "__init__.py", "") if place == "whole" else None
+        module = resolve.load_object(f"{place}/front.py:make").__globals__
+        assert type(module["make"]([1.0])) is module["Tensor"]
 
 
 def test_a_package_that_nothing_calls_one_is_known_by_how_its_files_import_each_other(folder: Path) -> None:

@@ -225,6 +225,7 @@ def _with_constants(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> 
         return replace(one, spares_constants=bool(engine.api.flag))
     if not all(is_right(engine, one, lesson, "constant") for lesson in lessons):
         return replace(one, tracks_constants=True, spares_constants=False)
+    engine.new_graph()
     op = TABLE[lessons[0].op]
     shape = one.total if one.seed == "none" or engine.api.scalar else A.shape
     variable, constant = (
@@ -257,6 +258,7 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
         engine.start(engine.start_of(root), one, incoming.astype(one.dtype), keep)
 
     try:
+        engine.new_graph()
         start = engine.leaf(given, True)
         y = applied(start)
         z = applied(y)
@@ -265,6 +267,7 @@ def _with_chain(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilitie
         if not _has_arrived(engine, start):
             return replace(one, misunderstood=_ONE_OP)
         one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
+        engine.new_graph()
         x = engine.leaf(given, True)
         y = applied(x)
         passed(y, 1)
@@ -298,6 +301,7 @@ def _clearing(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
         arrays = one.seed != "none" and not engine.api.scalar
         given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
         try:
+            engine.new_graph()
             first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
             op = TABLE[lesson.op]
             root = engine.apply(op, op.bind((first, second), {}))

@@ -93,6 +93,12 @@ def by_asking(attribute: str) -> Pass:
     return Pass(put, attribute=attribute)
 
 
+def _of_a_root(method: Callable[..., Any]) -> inspect.Signature:
+    """What a method takes, without the object itself."""
+    signature = inspect.signature(method)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
 class Tape:
     """Somebody's class that records what is done to tensors: a new one for every graph, entered if it can be."""
 
@@ -124,6 +130,7 @@ class Tape:
             getattr(self.now, name)(root, *given)
             return [self.now[leaf] for leaf in leaves]
 
+        run.__signature__ = _of_a_root(getattr(self.kind, name))  # type: ignore[attr-defined]
         yield Pass(run, "alone", "", self.begin, self.end)
         yield Pass(run, "listed", "", self.begin, self.end)
         yield Pass(run, "each", "", self.begin, self.end)

@@ -156,9 +156,9 @@ def test_a_method_that_is_one_ops_own_is_no_pass() -> None:
         assert judged(functions.Local, name).status == "passed", name
 
     class Shallow(functions.Local):
-        """Of another module, where no function runs a pass."""
+        """Of a module in which no function runs a pass."""
 
-    Shallow.__module__ = __name__
+    Shallow.__module__ = "made_elsewhere"
     found = judged(Shallow, "bare")
     assert found.status == "unsupported"
 

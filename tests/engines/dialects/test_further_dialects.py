@@ -10,7 +10,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.resolve import adapt
 from gradcheck.errors import Unsupported
-from tests.engines.dialects import columns, lazy, objects, returning
+from tests.engines.dialects import asking, columns, keeping, lazy, objects, returning, taping
 from tests.engines.dialects.test_dialects import judged, named
 
 UNDERSTOOD: dict[Any, tuple[str, ...]] = {
@@ -21,6 +21,14 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     lazy.Tensor: ("sums", "products", "bare", "reuse"),
     lazy.Buffered: ("sums", "products", "numbers", "bare", "reuse", "twice"),
     columns.Columns: ("numbers",),
+    asking.Asks: ("numbers", "reuse"),
+    asking.Owns: ("reuse",),
+    asking.Listed: ("products", "bare", "reuse", "twice"),
+    asking.OneByOne: ("reuse",),
+    asking.Calculated: ("products", "bare"),
+    taping.Watched: ("products", "reuse"),
+    keeping.Named: ("bare", "a row"),
+    keeping.Bare: ("numbers", "bare", "two uses"),
 }
 PAIRS = [(kind, name) for kind, names in UNDERSTOOD.items() for name in names]
 
@@ -32,11 +40,27 @@ def test_what_is_elsewhere_is_found(kind: type, name: str) -> None:
     assert "a" in {c.tensor for c in found.comparisons if c.what == "gradient"}
 
 
-@pytest.mark.parametrize("kind", [returning.Overwriting, lazy.Overwriting], ids=lambda kind: kind.__module__)
+@pytest.mark.parametrize(
+    "kind", [returning.Overwriting, lazy.Overwriting, asking.Overwriting], ids=lambda kind: kind.__module__
+)
 def test_a_disease_is_named_there(kind: type) -> None:
     found = judged(kind, "reuse")
     assert found.status == "failed"
     assert "overwritten" in named(found)
+
+
+def test_what_asks_too_little_is_wrong_and_no_more_is_asked_of_it() -> None:
+    assert judged(asking.Forgets, "reuse").status == "failed"
+    assert judged(asking.Asks, "twice").status == judged(taping.Watched, "twice").status == "unsupported"
+    assert judged(asking.OneByOne, "oblong matrices").status == "unsupported"
+
+
+def test_single_numbers_may_have_to_be_arrays_and_clearing_may_cut_the_graph() -> None:
+    api = adapt(keeping.Bare, "mine")
+    assert (api.capabilities.misunderstood, api.api.arrays_alone, api.api.clearing) == ("", True, "")
+    sound = adapt(keeping.Named, "mine")
+    assert (sound.capabilities.misunderstood, sound.api.arrays_alone) == ("", False)
+    assert (sound.api.data_name, list(sound.api.others)) == ("value", ["name"])
 
 
 @pytest.mark.parametrize(("op", "takes", "label"), [("pow", 2, "Power()(…)"), ("exp", 1, "")])

@@ -138,9 +138,53 @@ def test_a_class_without_backward_needs_a_function_that_runs_a_pass(monkeypatch:
     with pytest.raises(UsageError, match=r"no backward\(\)"):
         api_of(Var, "Var")
     home = sys.modules[__name__]
-    monkeypatch.setattr(home, "gradient", lambda function, by: {}, raising=False)  # of another kind
+    monkeypatch.setattr(home, "zero_grad", lambda root: None, raising=False)
+    with pytest.raises(UsageError, match="nothing runs one for it"):
+        api_of(Var, "Var")
     monkeypatch.setattr(home, "get_gradients", lambda root: {root: 1.0}, raising=False)
-    assert api_of(Var, "Var").running is home.get_gradients
+    running = api_of(Var, "Var").running
+    assert running is not None
+    assert running.function is home.get_gradients
+
+
+class Whole(Plain):
+    """It takes all that it has."""
+
+    def __init__(self, name: str, value: Any, _children: Any, op: str, requires_grad: bool) -> None:
+        super().__init__(value)
+        self.given = (name, _children, op, requires_grad)
+
+
+def test_a_constructor_is_given_what_it_wants_besides_the_data() -> None:
+    api = api_of(Whole, "Whole")
+    first, second = api.make(X, True), api.make(X, False)
+    assert first.given[1:] == ((), "", True)
+    assert second.given[1:] == ((), "", False)
+    assert first.given[0] != second.given[0]
+    np.testing.assert_array_equal(first.data, X)
+
+
+def test_what_nobody_knows_is_not_made_up() -> None:
+    class Odd(Plain):
+        def __init__(self, colour: str, value: Any) -> None:
+            super().__init__({"colour": colour}[value])
+
+    with pytest.raises(UsageError, match="cannot be made"):
+        api_of(Odd, "Odd")
+
+
+def test_what_gives_a_class_its_gradients_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Asleep:
+        def __init__(self, data: Any) -> None:
+            self.data, self.grad = np.asarray(data), None
+
+        def sum(self) -> None: ...
+
+    def enable_autograd() -> None:
+        Asleep.backward = lambda self, gradient=None: None  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(sys.modules[__name__], "enable_autograd", enable_autograd, raising=False)
+    assert api_of(Asleep, "Asleep").backward_name == "backward"
 
 
 @pytest.mark.parametrize("how", ["keeps", "gives", "gives a list"])

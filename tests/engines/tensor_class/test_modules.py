@@ -1,0 +1,33 @@
+"""Where functions on somebody's tensors may be."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradcheck.engines.tensor_class.modules import modules_of
+
+
+def test_a_package_has_submodules_by_usual_names_and_what_breaks_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "toygrad_here"
+    package.mkdir()
+    for name, text in {"__init__": "", "core": "", "ops": "SUM = 1", "losses": "raise ValueError"}.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("toygrad_here.core")
+    found = modules_of(["toygrad_here.core"], ("ops", "losses", "nothing"), ())
+    assert [one.__name__ for one in found] == ["toygrad_here", "toygrad_here.ops", "toygrad_here.core"]
+    assert "toygrad_here.ops" in sys.modules
+
+
+def test_a_file_alone_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "alone_here.py").write_text("")
+    (tmp_path / "beside_here.py").write_text("SUM = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("alone_here")
+    found = modules_of(["alone_here", "builtins"], (), ("beside_here", "nothing"))
+    assert [one.__name__ for one in found] == ["alone_here", "beside_here"]

@@ -1,0 +1,88 @@
+"""What is given to code that cannot be imported without it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradcheck.engines import missing
+from gradcheck.engines.resolve import engine
+from gradcheck.errors import UsageError
+from tests.engines.test_resolve import TENSOR, write
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(missing, "_given", [])
+    monkeypatch.setattr(missing, "_stood_in", [])
+    modules = set(sys.modules)
+    yield
+    for name in missing._given:
+        delattr(np, name)
+    for name in set(sys.modules) - modules:
+        if type(sys.modules[name]).__module__ == missing.__name__:
+            del sys.modules[name]
+
+
+def kinds() -> list[str]:
+    return [one.kind for one in missing.told()]
+
+
+def test_names_of_an_older_numpy_are_given_where_nothing_goes_without_them() -> None:
+    write(Path("mine.py"), "import numpy as np\nNUMBER = np.float\n" + TENSOR)
+    found = engine("mine.py:Tensor")
+    assert np.float is float  # type: ignore[attr-defined]
+    assert kinds() == ["old_names_given"]
+    assert found.conventions == ()  # before a case has run
+
+
+def test_they_may_be_wanted_where_a_tensor_is_made() -> None:
+    write(Path("late.py"), TENSOR.replace("np.asarray(data)", "np.asarray(data, np.float_)"))
+    assert not kinds()
+    assert engine("late.py:Tensor").api.tensor_type.__name__ == "Tensor"
+    assert kinds() == ["old_names_given"]
+
+
+def test_what_draws_is_stood_in_for_and_what_computes_is_not() -> None:
+    write(Path("drawn.py"), "from manim.scene import Scene\n@Scene.shown\ndef helper(): return 7\n" + TENSOR)
+    found = engine("drawn.py:Tensor")
+    assert (
+        sys.modules["drawn" if "drawn" in sys.modules else type(found.api.make(np.ones(1), True)).__module__].helper()
+        == 7
+    )
+    assert [dict(one.data)["modules"] for one in missing.told()] == [("manim",)]
+    write(Path("other.py"), "import a_module_that_computes\n" + TENSOR)
+    with pytest.raises(UsageError, match="a_module_that_computes"):
+        engine("other.py:Tensor")
+
+
+def test_a_graphics_cards_numpy_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.delitem(sys.modules, "cupy")
+    write(Path("card.py"), TENSOR.replace("import numpy as np", "import cupy as np\nnp.cuda.Device(0).use()"))
+    found = engine("card.py:Tensor")
+    np.testing.assert_array_equal(found.api.read(found.api.make(np.array([1.0, 2.0]), True)), [1.0, 2.0])
+    assert kinds() == ["numpy_stood_in_for"]
+
+
+def test_what_would_be_compiled_is_run_as_it_is_written() -> None:
+    text = (
+        "from numba import njit, prange\n@njit(inline='always')\ndef total(n):\n    return sum(i for i in prange(n))\n"
+    )
+    write(Path("fast.py"), text + "assert total(4) == 6\n" + TENSOR)
+    assert engine("fast.py:Tensor").name == "fast.Tensor"
+
+
+def test_what_was_half_imported_begins_anew() -> None:
+    write(Path("half") / "__init__.py", "")
+    write(Path("half") / "first.py", "SEEN = []\n")
+    write(
+        Path("half") / "second.py", "from half.first import SEEN\nSEEN.append(1)\nassert len(SEEN) == 1\nimport manim\n"
+    )
+    write(Path("half") / "third.py", "from half import second\n" + TENSOR)
+    assert engine("half/third.py:Tensor").name == "third.Tensor"
