@@ -58,6 +58,8 @@ def provide(error: BaseException) -> bool:
     """Whether what an import has failed for could be given, so that it may be tried again."""
     if isinstance(error, ModuleNotFoundError):
         return _stand_in(error)
+    if isinstance(error, AttributeError) and error.name == "py_func":
+        return _compile()
     return is_of_old_numpy(error) and _give_names()
 
 
@@ -107,6 +109,16 @@ def _give_names() -> bool:
     return bool(lacking)
 
 
+def _compile() -> bool:
+    """Have Numba compile, where code asks what it compiles for what that was made of; whether it has not before."""
+    config = getattr(sys.modules.get("numba"), "config", None)
+    if not getattr(config, "DISABLE_JIT", 0):
+        return False
+    config.DISABLE_JIT = 0  # type: ignore[union-attr]
+    os.environ[UNCOMPILED[0]] = "0"
+    return True
+
+
 def _stand_in(error: ModuleNotFoundError) -> bool:
     top = (error.name or "").partition(".")[0]
     if top not in (*_ASIDE, *_OF_ITS_OWN) or top in _stood_in or top in sys.modules:
@@ -154,11 +166,20 @@ class _Cupy(_Empty):
         return given[name] if name in given else getattr(np, name, _Anything())
 
 
+def _as_it_is(*functions: Any, **settings: Any) -> Any:
+    """A decorator that compiles nothing, with settings and without."""
+    if len(functions) == 1 and isinstance(functions[0], types.FunctionType) and not settings:
+        functions[0].py_func = functions[0]  # type: ignore[attr-defined]
+        return functions[0]
+    return _as_it_is
+
+
 class _Numba(_Empty):
     """What compiles loops."""
 
     def __getattr__(self, name: str) -> Any:
-        return range if name == "prange" else super().__getattr__(name)
+        known = {"prange": range, "njit": _as_it_is, "jit": _as_it_is, "vectorize": np.vectorize}
+        return known[name] if name in known else super().__getattr__(name)
 
 
 #: Modules that compute, and what does the same.

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
+from gradcheck.engines.tensor_class.clearing import clearing_of
 from gradcheck.engines.tensor_class.discovery import enable
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.engines.tensor_class.hypotheses import (
@@ -33,7 +33,6 @@ from gradcheck.engines.tensor_class.hypotheses import (
     taught_by,
     writes_into_operands,
 )
-from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.precision import lowest_dtype, made_dtype
 from gradcheck.engines.tensor_class.wrapped import WrappedTensor
 from gradcheck.errors import GradcheckError
@@ -69,6 +68,7 @@ class _Score:
 _ONE_OP = "a pass goes no further than one op"
 _WRITES = "an op writes its result into its operand"
 _WHOLE = "its sums are whole numbers"
+_NOTHING = "no gradient is right, whatever is tried"
 
 
 #: How often a class is looked at that seems to go no further than one op: one that answers by chance does, at times.
@@ -84,7 +84,8 @@ def capabilities_of(engine: Asked) -> Capabilities:
         found = _of_lists(engine, found) if found.misunderstood not in ("", _ONE_OP) else found
         if found.misunderstood != _ONE_OP:
             break
-    return _otherwise(engine, found) if found.misunderstood or not engine.api.backward_name else found
+    is_the_pass = found.misunderstood not in ("", _WRITES, _WHOLE)
+    return _otherwise(engine, found) if is_the_pass or not engine.api.backward_name else found
 
 
 def _otherwise(engine: Asked, found: Capabilities) -> Capabilities:
@@ -97,14 +98,19 @@ def _otherwise(engine: Asked, found: Capabilities) -> Capabilities:
     for way in engine.api.passes():
         engine.api.use(way)
         try:
-            again = _learned(engine)
-        except (GradcheckError, *ANYTHING) as error:  # a tape that cannot be begun
-            again = replace(UNKNOWN, misunderstood=said(error))
-        if not again.misunderstood:
+            again = _learned(engine) if _promises(engine) else UNKNOWN
+        except (GradcheckError, *ANYTHING):  # a tape that cannot be begun
+            continue
+        if again is not UNKNOWN and not again.misunderstood:
             return again
-        found = found if found.misunderstood else again
     engine.api.use(None)
-    return found
+    return found if found.misunderstood else replace(UNKNOWN, misunderstood=_NOTHING)
+
+
+def _promises(engine: Asked) -> bool:
+    """Whether any gradient of a sum, or a product, is right."""
+    base = replace(UNKNOWN, dtype=made_dtype(engine))
+    return any(is_right(engine, one, lesson) for one in hypotheses(engine.api, base) for lesson in LESSONS[:3])
 
 
 def _of_lists(engine: Asked, found: Capabilities) -> Capabilities:
@@ -137,7 +143,7 @@ def _learned(engine: Asked) -> Capabilities:
     if best.right or best.is_consistent:
         return _completed(engine, one)
     troubles = [entry[0].trouble for entry in found if entry[0].trouble and entry[2].seed == "none"]
-    return replace(UNKNOWN, misunderstood=(troubles or ["no gradient is right, whatever is tried"])[0])
+    return replace(UNKNOWN, misunderstood=(troubles or [_NOTHING])[0])
 
 
 def _tried(engine: Asked) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
@@ -187,7 +193,7 @@ def _completed(engine: Asked, one: Capabilities) -> Capabilities:
     one = _with_totals(engine, _with_chain(engine, one, lessons[0]), lessons[0])
     if equals_are_one(engine):
         one = replace(one, equals_are_one=True, keeps_intermediates=False)
-    engine.api.clearing = _clearing(engine, one, lessons)
+    engine.api.clearing = clearing_of(engine, one, lessons)
     if one.seed == "none" and not engine.api.scalar:
         one = replace(one, starts_with_ones=_starts_with_ones(engine, one, lessons))
     return one
@@ -292,40 +298,6 @@ def _remembers(api: Api) -> bool:
 def _has_arrived(engine: Asked, tensor: WrappedTensor) -> bool:
     found = engine.gradient(tensor)
     return found is not None and bool(np.any(found))
-
-
-def _clearing(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
-    """The method that forgets the gradient of its tensor alone, or forgets nothing: that of no more than it should is
-    called, as a person would. Empty where there is none, or it is for more than one tensor."""
-    for lesson in (lesson for lesson in lessons if lesson.operands == 2):
-        arrays = one.seed != "none" and not engine.api.scalar
-        given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
-        try:
-            engine.new_graph()
-            first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
-            op = TABLE[lesson.op]
-            root = engine.apply(op, op.bind((first, second), {}))
-            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
-            method = method_of(engine.start_of(first), dialects.CLEARING)
-            if method is None or not np.any(engine.gradient(second)):
-                return ""
-            method()
-            kept = engine.gradient(second)
-            if kept is None or not np.any(kept) or _cuts(engine, one, (root, second), method.__name__):
-                return ""
-        except (GradcheckError, *ANYTHING):
-            continue
-        return method.__name__
-    return ""
-
-
-def _cuts(engine: Asked, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str) -> bool:
-    """Whether what a root has been made of is forgotten with its gradient: a further pass does not come to a leaf."""
-    root, leaf = made
-    getattr(engine.start_of(root), clearing)()
-    leaf.grad = None
-    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
-    return one.keeps_graph and not _has_arrived(engine, leaf)
 
 
 def _with_totals(engine: Asked, one: Capabilities, lesson: Lesson) -> Capabilities:

@@ -1,0 +1,48 @@
+"""By which method of its own a tensor forgets its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.capabilities import Capabilities
+from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.hypotheses import A, Asked, Lesson
+from gradcheck.engines.tensor_class.members import method_of
+from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.errors import GradcheckError
+
+
+def clearing_of(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
+    """The method that forgets the gradient of its tensor alone, or forgets nothing: that of no more than it should is
+    called, as a person would. Empty where there is none, or it is for more than one tensor."""
+    for lesson in (lesson for lesson in lessons if lesson.operands == 2):
+        arrays = one.seed != "none" and not engine.api.scalar
+        given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
+        try:
+            engine.new_graph()
+            first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
+            op = TABLE[lesson.op]
+            root = engine.apply(op, op.bind((first, second), {}))
+            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            method = method_of(engine.start_of(first), dialects.CLEARING)
+            if method is None or not np.any(engine.gradient(second)):
+                return ""
+            method()
+            kept = engine.gradient(second)
+            if kept is None or not np.any(kept) or _cuts(engine, one, (root, second), method.__name__):
+                return ""
+        except (GradcheckError, *ANYTHING):
+            continue
+        return method.__name__
+    return ""
+
+
+def _cuts(engine: Asked, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str) -> bool:
+    """Whether what a root has been made of is forgotten with its gradient: a further pass does not come to a leaf."""
+    root, leaf = made
+    getattr(engine.start_of(root), clearing)()
+    leaf.grad = None
+    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+    return one.keeps_graph and not np.any(engine.gradient(leaf))
