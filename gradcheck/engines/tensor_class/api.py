@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -19,7 +18,9 @@ from gradcheck.engines.tensor_class.members import Made, candidates, copied, met
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
 from gradcheck.engines.tensor_class.passes import Pass
+from gradcheck.engines.tensor_class.reading import read_otherwise
 from gradcheck.engines.tensor_class.returned import Returned
+from gradcheck.engines.tensor_class.storages import array_of
 from gradcheck.errors import Unsupported
 
 
@@ -34,10 +35,12 @@ class Api:
     flags            all that may be it, and their values, the likeliest first
     data_name        the constructor's parameter for the data, where it is not the first alone that has to be given
     others           what is given besides, by parameter: functions that make it
+    values_names     the attribute with the values, where it is called as nobody else's
     gradient_name    the attribute with the gradient; empty where it is found out tensor by tensor
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
+    storage          the attribute with an array of somebody's own, which holds the values; empty where NumPy's does
     arrays_alone     whether a single number has to be an array, too
     running          what runs a whole pass, where the method does not
     module           the one that was named, which may have its class from another
@@ -57,11 +60,13 @@ class Api:
     flags: tuple[tuple[str, bool], ...] = (("", True),)
     data_name: str = ""
     others: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    values_names: tuple[str, ...] = ()
     gradient_name: str = ""
     backward_name: str = ""
     scalar: bool = False
     lists: bool = False
     arrays_alone: bool = False
+    storage: str = ""
     clearing: str = ""
     running: Pass | None = None
     module: ModuleType | None = None
@@ -117,9 +122,9 @@ class Api:
     # Reading ------------------------------------------------------------------------------------
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether it is one of the class's tensors."""
+        """Whether it is one of the class's tensors: of none that is not known yet."""
         if isinstance(value, self.base_type):
-            return True
+            return self.base_type is not object
         kind = type(value)
         if kind not in self.akin:
             self.akin[kind] = is_akin(kind, self.tensor_type, self.backward_name)
@@ -131,13 +136,13 @@ class Api:
             return np.asarray(tensor)
         problem: BaseException | None = None
         try:
-            for candidate in candidates(tensor, dialects.VALUES, dialects.VALUE_METHODS):
-                array = self._plain(candidate)
+            for candidate in candidates(tensor, (*self.values_names, *dialects.VALUES), dialects.VALUE_METHODS):
+                array = self.plain(candidate)
                 if array is not None:
                     return array
         except ANYTHING as error:  # another may give them still
             problem = error
-        array = self._otherwise(tensor)
+        array = read_otherwise(tensor, self.plain)
         if array is None and isinstance(problem, RecursionError):
             raise problem
         if array is None:
@@ -145,35 +150,7 @@ class Api:
             raise Unsupported(f"the values of a {type(tensor).__name__} cannot be read", hint=hint)
         return array
 
-    def _otherwise(self, tensor: Any) -> np.ndarray | None:
-        """By what gives numbers after another has raised; else by what it is without a gradient, as torch wants it."""
-        array = self._by_whatever_does(tensor)
-        detach = method_of(tensor, dialects.DETACHING) if array is None else None
-        array = array if detach is None else self._by_whatever_does(detach())
-        return self._realized(tensor) if array is None else array
-
-    def _realized(self, tensor: Any) -> np.ndarray | None:
-        """After it has been told to compute them."""
-        for name in dialects.REALIZING:
-            with suppress(*ANYTHING):
-                made = getattr(tensor, name)()
-                array = self._plain(made)
-                for one in (made, tensor) if array is None else ():
-                    array = self._by_whatever_does(one) if array is None else array
-                if array is not None:
-                    return array
-        return None
-
-    def _by_whatever_does(self, tensor: Any) -> np.ndarray | None:
-        for name in (*dialects.VALUES, *dialects.VALUE_METHODS):
-            with suppress(*ANYTHING):
-                for candidate in candidates(tensor, (name,), ()):
-                    array = self._plain(candidate)
-                    if array is not None:
-                        return array
-        return self._plain(tensor) if hasattr(tensor, "__array__") else None
-
-    def _plain(self, value: Any) -> np.ndarray | None:
+    def plain(self, value: Any) -> np.ndarray | None:
         """A number, an array or a list of them as an array; None for anything else."""
         for _ in range(4):  # data may be a tensor again, as torch's is
             if not self.is_tensor(value) or isinstance(value, np.ndarray):
@@ -184,7 +161,7 @@ class Api:
             value = inner
         known = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, memoryview)
         if not isinstance(value, known) and not hasattr(value, "__array__"):
-            return None
+            return None if self.is_tensor(value) else array_of(value)
         try:
             array = np.asarray(value)
         except ANYTHING:  # a list of lists of different lengths, or what is none of its own
@@ -215,7 +192,7 @@ class Api:
         return None if found is None else self._as_array(found)
 
     def _as_array(self, gradient: Any) -> np.ndarray | None:
-        return self.read(gradient) if self.is_tensor(gradient) else self._plain(gradient)
+        return self.read(gradient) if self.is_tensor(gradient) else self.plain(gradient)
 
     # Gradients ----------------------------------------------------------------------------------
 
@@ -319,6 +296,8 @@ class Api:
             return
         if isinstance(gradient, Made):
             gradient = self.make(gradient.array, False)
+        elif isinstance(gradient, np.ndarray):
+            gradient = self.stored(gradient)
         try:
             like = getattr(self.gradient(tensor), "new_tensor", None)  # torch's arrays stay torch's
             keep = copied if like is None or not isinstance(gradient, np.ndarray) else like
@@ -329,6 +308,12 @@ class Api:
                 message = f"the gradient of a {type(tensor).__name__} cannot be set or cleared"
                 raise Unsupported(message, lacks="gradients that can be set") from None
             clear()
+
+    def stored(self, array: np.ndarray) -> Any:
+        """A copy of an array as the class keeps its own: in an array of somebody's, where it has such."""
+        if self.scalar or not self.storage:
+            return array.copy()
+        return getattr(self.make(array, False), self.storage)
 
     def _cleared(self, tensor: Any) -> bool:
         """Whether its own method could be called; of a tensor that has no gradient some cannot."""

@@ -69,4 +69,4 @@ def assigned(api: Api, seed: Seed, incoming: np.ndarray) -> Any:
 def _as_taken(api: Api, seed: Seed, incoming: np.ndarray) -> Any:
     if seed.endswith("tensor"):
         return api.make(incoming, False)
-    return float(incoming.reshape(-1)[0]) if api.scalar else incoming.copy()
+    return float(incoming.reshape(-1)[0]) if api.scalar else api.stored(incoming)

@@ -14,6 +14,7 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
 from gradcheck.engines.tensor_class.members import candidates
+from gradcheck.engines.tensor_class.storages import is_storage
 from gradcheck.errors import Unsupported, UsageError
 
 #: What a class that is looked at is made of.
@@ -128,12 +129,35 @@ def _first(api: Api) -> Any:
             api.scalar, api.lists, api.flag, api.flag_if_wanted = scalar, lists, flag, if_wanted
             try:
                 made = api.make(array, True)
+                api.values_names = _values_names(api, made, array)
                 if api.scalar or api.read(made).shape == array.shape:
+                    api.storage = "" if api.scalar else _storage_of(api, made)
                     return made
             except Exception as error:
                 problem = problem or error
     message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
     raise UsageError(message, hint="its first argument must be the data") from problem
+
+
+def _values_names(api: Api, made: Any, array: np.ndarray) -> tuple[str, ...]:
+    """The attribute that has what a tensor was made of, where no table knows it."""
+    if any(_has(made, name) for name in (*dialects.VALUES, *dialects.VALUE_METHODS)):
+        return ()
+    kept = (name for name in getattr(made, "__dict__", ()) if _is(api, getattr(made, name), array))
+    return tuple(kept)[:1]
+
+
+def _is(api: Api, value: Any, array: np.ndarray) -> bool:
+    numbers = None if isinstance(value, (bool, str)) else api.plain(value)
+    return numbers is not None and numbers.shape == array.shape and bool(np.allclose(numbers, array, 1e-6))
+
+
+def _storage_of(api: Api, made: Any) -> str:
+    """The attribute with an array of somebody's own."""
+    names = (*api.values_names, *dialects.VALUES)
+    found = next((name for name in names if _has(made, name) and api.plain(getattr(made, name)) is not None), "")
+    value = getattr(made, found, None)
+    return found if is_storage(value) and not hasattr(value, "__array__") and not api.is_tensor(value) else ""
 
 
 def _holds_arrays(api: Api) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.engines.tensor_class.storages import is_storage
+
 _MISSING = object()
 
 
@@ -39,4 +41,4 @@ class Made:
 
 def copied(gradient: Any) -> Any:
     """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
-    return deepcopy(gradient) if hasattr(gradient, "__array__") else gradient
+    return deepcopy(gradient) if hasattr(gradient, "__array__") or is_storage(gradient) else gradient

@@ -16,9 +16,18 @@ from gradcheck.errors import GradcheckError
 def made_dtype(engine: Asked) -> str:
     """The dtype that a tensor has that is made from numbers of double precision; of more precision nothing is asked."""
     if engine.api.scalar:
-        return "float64"
+        return _held(engine)
     dtype = engine.api.read(engine.api.make(A, True)).dtype
     return dtype.name if dtype.kind == "f" and dtype.itemsize < A.itemsize else "float64"
+
+
+def _held(engine: Asked) -> str:
+    """The dtype of a class's numbers: what becomes of a tenth shows whether that is single precision."""
+    try:
+        number = float(engine.api.read(engine.api.make(np.array(0.1), True)).reshape(-1)[0])
+    except (GradcheckError, *ANYTHING):  # it may take whole numbers alone
+        return "float64"
+    return "float32" if number == float(np.float32(0.1)) else "float64"
 
 
 def lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:

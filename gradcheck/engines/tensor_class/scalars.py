@@ -19,13 +19,13 @@ from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
 from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.hypotheses import A, B
 from gradcheck.engines.tensor_class.op_lookup import NoForm
+from gradcheck.engines.tensor_class.precision import made_dtype
 from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
 #: Tensors of more numbers than this, and products of more multiplications, are not written out.
 MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
-_FLOAT64 = np.dtype(np.float64)
 #: Ops of which NumPy makes all others on arrays of objects.
 _OF_NUMBERS = ("add", "sub", "mul", "div", "neg")
 #: Ops of many multiplications.
@@ -41,6 +41,7 @@ class ScalarClassEngine(TensorClassEngine):
 
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(api, name)
+        self.held = np.dtype(made_dtype(self))
         self.calls = ScalarCalls(self)
         self._named: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
         self._used: dict[int, Any] = {}  # numbers of which others have been made
@@ -53,8 +54,8 @@ class ScalarClassEngine(TensorClassEngine):
 
     def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """An array of the class's numbers. Raises Unsupported for too many, or of another precision than Python's."""
-        if array.dtype != _FLOAT64:
-            message = f"{self.constructor_name} holds one Python number, not {array.dtype}"
+        if array.dtype != self.held:
+            message = f"{self.constructor_name} holds one number of {self.held}, not of {array.dtype}"
             raise Unsupported(message, lacks=array.dtype.name)
         check_size(array.size)
         with translating(f"{self.constructor_name}(number)"):
@@ -83,7 +84,7 @@ class ScalarClassEngine(TensorClassEngine):
         return WrappedTensor(self, objects, values, True, fresh)
 
     def values(self, tensor: np.ndarray) -> np.ndarray:
-        return _each(self.number, tensor).astype(np.float64)
+        return _each(self.number, tensor).astype(self.held)
 
     def number(self, value: Any) -> float:
         """The value of one of the class's numbers, or of a plain one."""
@@ -98,7 +99,7 @@ class ScalarClassEngine(TensorClassEngine):
         return value
 
     def read(self, result: Any) -> np.ndarray | None:
-        return np.asarray(self.number(result)) if self.api.is_tensor(result) else None
+        return np.asarray(self.number(result), self.held) if self.api.is_tensor(result) else None
 
     def parts(self, application: Application, dtype: np.dtype) -> Parts:
         """What is written out in numbers is made of the ops of these that are used: sums and products, for a matmul."""
@@ -112,7 +113,7 @@ class ScalarClassEngine(TensorClassEngine):
     # Gradients ----------------------------------------------------------------------------------
 
     def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        found, arrived = np.zeros(tensor.shape), False
+        found, arrived = np.zeros(tensor.shape, self.held), False
         with translating("reading a gradient"):
             for index in np.ndindex(tensor.shape):
                 value = tensor.tensor[index]
@@ -160,7 +161,7 @@ class ScalarClassEngine(TensorClassEngine):
         return number
 
     def values_of(self, root: Any) -> np.ndarray:
-        return np.asarray(self.number(root))
+        return np.asarray(self.number(root), self.held)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
         """The sum of all roots' numbers times their incoming gradients; a gradient of 1 takes no product."""
@@ -178,7 +179,7 @@ class ScalarClassEngine(TensorClassEngine):
 
     def _weighted(self, root: WrappedTensor, seed: np.ndarray | None) -> np.ndarray:
         ones = seed is None or np.all(seed == 1)
-        return np.asarray(root.tensor if ones else (root * self.constant(np.asarray(seed, np.float64))).tensor)
+        return np.asarray(root.tensor if ones else (root * self.constant(np.asarray(seed, self.held))).tensor)
 
 
 class ScalarCalls(Calls):

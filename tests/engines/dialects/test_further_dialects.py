@@ -10,7 +10,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.resolve import adapt
 from gradcheck.errors import Unsupported
-from tests.engines.dialects import asking, columns, keeping, lazy, objects, returning, taping
+from tests.engines.dialects import asking, columns, figures, keeping, lazy, objects, returning, taping
 from tests.engines.dialects.test_dialects import judged, named
 
 UNDERSTOOD: dict[Any, tuple[str, ...]] = {
@@ -29,6 +29,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     taping.Watched: ("products", "reuse"),
     keeping.Named: ("bare", "a row"),
     keeping.Bare: ("numbers", "bare", "two uses"),
+    keeping.Gridded: ("products", "bare", "again"),
 }
 PAIRS = [(kind, name) for kind, names in UNDERSTOOD.items() for name in names]
 
@@ -41,7 +42,9 @@ def test_what_is_elsewhere_is_found(kind: type, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [returning.Overwriting, lazy.Overwriting, asking.Overwriting], ids=lambda kind: kind.__module__
+    "kind",
+    [returning.Overwriting, lazy.Overwriting, asking.Overwriting, keeping.Overwriting],
+    ids=lambda kind: kind.__module__,
 )
 def test_a_disease_is_named_there(kind: type) -> None:
     found = judged(kind, "reuse")
@@ -61,6 +64,13 @@ def test_single_numbers_may_have_to_be_arrays_and_clearing_may_cut_the_graph() -
     sound = adapt(keeping.Named, "mine")
     assert (sound.capabilities.misunderstood, sound.api.arrays_alone) == ("", False)
     assert (sound.api.data_name, list(sound.api.others)) == ("value", ["name"])
+
+
+def test_numbers_in_single_precision_are_held_to_that() -> None:
+    engine = adapt(keeping.Single, "mine")
+    assert engine.own_dtype == "float32"
+    assert judged(keeping.Single, "numbers").status == "passed"
+    assert judged(figures.Value, "numbers").status == "passed"
 
 
 @pytest.mark.parametrize(("op", "takes", "label"), [("pow", 2, "Power()(…)"), ("exp", 1, "")])

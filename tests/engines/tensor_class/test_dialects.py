@@ -44,8 +44,10 @@ def test_every_flag_is_recognised(variant: Variant, name: str) -> None:
     assert (api.flag, api.flag_if_wanted) == (f"{name.title()}_", name in dialects.FLAGS)
 
 
-@pytest.mark.parametrize("name", dialects.VALUES)
-def test_values_have_many_names(variant: Variant, passes: Passes, name: str) -> None:
+@pytest.mark.parametrize("name", [*dialects.VALUES, "what_it_holds"])
+def test_values_have_many_names_and_others_are_found_by_what_they_are(
+    variant: Variant, passes: Passes, name: str
+) -> None:
     assert passes(variant((".data", f".{name}")))
 
 
