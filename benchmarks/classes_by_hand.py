@@ -27,9 +27,14 @@ SEEDS = ("array", "tensor", "assigned array", "assigned tensor", "product and su
 TIMES = 4
 ATTRIBUTES = ("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "v", "x")
 GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
-PASSES = ("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients")
-#: Functions that run a pass of tensors that have no method for it.
-FUNCTIONS = ("get_gradients", "gradients", "compute_gradients", "backward", "grad")
+PASSES = (
+    *("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients", "backwards"),
+    *("backwardPropagation", "back_propagate", "__back__"),
+)
+#: Functions that run a pass of tensors that have no method for it: of the root alone, or of a list of leaves as well.
+FUNCTIONS = ("get_gradients", "gradients", "compute_gradients", "calcGradients", "backward", "grad")
+#: Where the gradient of the root is put, of tensors that compute their own when they are asked.
+ASKED = ("grad_value", "grad_cache")
 WORDS = {
     "add": ("add", "plus"),
     "sub": ("sub", "subtract", "minus"),
@@ -58,6 +63,7 @@ class Way:
         others = [m for m in list(sys.modules.values()) if str(getattr(m, "__file__", "")).startswith(here)]
         self.homes = [home, *others, kind]
         self.returned: dict[Any, Any] = {}  # what passes have given back
+        self.leaves: list[Any] = []
 
     def made(self, number: Any) -> Any:
         """A tensor, or an array of the class's numbers."""
@@ -78,6 +84,7 @@ class Way:
         tensor = self.kind(given, **self.flags)
         if not self.flags and getattr(tensor, "requires_grad", None) is False:
             tensor.requires_grad = True
+        self.leaves.append(tensor)
         return tensor
 
     def plain(self, value: Any) -> np.ndarray:
@@ -223,11 +230,18 @@ class Way:
         functions = (getattr(home, name, None) for home in self.homes for name in FUNCTIONS)
         function = next((one for one in functions if callable(one)), None)
         if method is None and function is None:
-            raise CannotSay("backward()")
-        found = method(*given) if method is not None else function(root, *given)
+            name = next((name for name in ASKED if hasattr(root, name)), "")
+            if not name or given:
+                raise CannotSay("backward()")
+            return setattr(root, name, 1.0)
+        if method is None and len(inspect.signature(function).parameters) > 1:
+            found = {leaf: _of_one(function, root, leaf, given) for leaf in self.leaves}
+        else:
+            found = method(*given) if method is not None else function(root, *given)
         for key, gradient in found.items() if isinstance(found, Mapping) else ():
             gradient = self.plain(gradient)
             self.returned[key] = self.returned[key] + gradient if key in self.returned else gradient
+        return None
 
     def zero(self, tensors: list[Any], initial: dict[int, Any]) -> None:
         """By the tensors' own method, or by what they began with."""
@@ -241,6 +255,14 @@ class Way:
                 name = next((name for name in GRADIENTS if hasattr(one, name)), "grad")
                 before = initial.get(id(one), getattr(one, name))
                 setattr(one, name, before.copy() if isinstance(before, np.ndarray) else before)
+
+
+def _of_one(function: Callable[..., Any], root: Any, leaf: Any, given: tuple[Any, ...]) -> Any:
+    """The gradient of a leaf by a function of the root and a list; nothing where the root has not to do with it."""
+    try:
+        return function(root, [leaf], *given)[0]
+    except (KeyError, ValueError):
+        return None
 
 
 class Spoken:
@@ -398,6 +420,8 @@ def _built(graph: dict[str, str], names: dict[str, Spoken]) -> Exception | None:
 def _remember(way: Way, names: dict[str, Spoken], first: dict[int, Any]) -> None:
     for one in names.values():
         for tensor in one.value.reshape(-1) if way.is_scalar else (one.value,):
+            if any(hasattr(tensor, name) for name in ASKED):
+                continue
             name = next((name for name in GRADIENTS if hasattr(tensor, name)), "grad")
             found = getattr(tensor, name, None)
             first.setdefault(id(tensor), found.copy() if isinstance(found, np.ndarray) else found)

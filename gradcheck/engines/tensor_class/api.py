@@ -37,6 +37,7 @@ class Api:
     others           what is given besides, by parameter: functions that make it
     values_names     the attribute with the values, where it is called as nobody else's
     gradient_name    the attribute with the gradient; empty where it is found out tensor by tensor
+    gradient_field   the attribute behind a property of that name, which may make up what it is asked for before a pass
     backward_name    the method that runs a backward pass
     scalar           whether it holds one number, and is made from one
     lists            whether it has to be made from lists
@@ -62,6 +63,7 @@ class Api:
     others: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     values_names: tuple[str, ...] = ()
     gradient_name: str = ""
+    gradient_field: str = ""
     backward_name: str = ""
     scalar: bool = False
     lists: bool = False
@@ -174,8 +176,9 @@ class Api:
         way = self.running
         if way is not None and way.gives:
             return self.returned.of(tensor)
-        if way is not None and way.attribute and not self.passed:
-            return getattr(tensor, way.attribute, None)  # what computes its gradient would keep it
+        field_ = self.gradient_field if way is None else way.attribute
+        if field_ and not self.passed:
+            return getattr(tensor, field_, None)  # what computes its gradient would keep it
         try:
             if self.gradient_name:
                 found = getattr(tensor, self.gradient_name, None)
@@ -277,8 +280,6 @@ class Api:
 
     def resting(self, tensor: Any) -> Any:
         """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
-        if self.running is not None and self.running.attribute:
-            return getattr(tensor, self.running.attribute, None)
         found = self.gradient(tensor)
         return Made(self.read(found).copy()) if self.is_tensor(found) else copied(found)
 

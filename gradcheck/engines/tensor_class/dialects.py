@@ -15,7 +15,7 @@ from typing import Any
 FLAGS = (
     *("requiresgrad", "requiresgradient", "needsgrad", "needgrad", "hasgrad", "withgrad", "usegrad", "isgrad"),
     *("trackgrad", "computegrad", "recordgrad", "gradenabled", "autograd", "differentiable", "tracked", "trainable"),
-    *("isleaf", "isparam", "isparameter"),
+    *("diff", "isdiff", "learnable", "watch", "watched", "isleaf", "isparam", "isparameter", "isvariable"),
 )
 OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient", "stopgrad")
 #: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
@@ -110,8 +110,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "acos": ("arccos",),
     "acosh": ("arccosh",),
     "add": ("plus",),
-    "amax": ("max",),
-    "amin": ("min",),
+    "amax": ("max", "reduce_max"),
+    "amin": ("min", "reduce_min"),
     "asin": ("arcsin",),
     "asinh": ("arcsinh",),
     "atan": ("arctan",),
@@ -132,6 +132,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "logsigmoid": ("log_sigmoid",),
     "logsumexp": ("log_sum_exp",),
     "matmul": ("mm", "dot", "bmm", "mv"),
+    "mean": ("reduce_mean", "average", "avg"),
     "mm": ("dot",),
     "movedim": ("moveaxis",),
     "mul": ("multiply", "times"),
@@ -145,6 +146,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "softmax": ("soft_max",),
     "softplus": ("soft_plus",),
     "sub": ("subtract", "minus"),
+    "sum": ("reduce_sum", "tensor_sum", "sum_all"),
     "take_along_dim": ("take_along_axis",),
     "unsqueeze": ("expand_dims",),
 }

@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.guard import ANYTHING, said
-from gradcheck.engines.tensor_class.members import candidates
+from gradcheck.engines.tensor_class.members import candidates, vars_of
 from gradcheck.engines.tensor_class.storages import is_storage
 from gradcheck.errors import Unsupported, UsageError
 
@@ -40,6 +40,8 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
     api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
     api.gradient_name = next((n for n in dialects.GRADIENTS if _has(made, n)), "")
+    behind = isinstance(inspect.getattr_static(api.tensor_type, api.gradient_name or "_", None), property)
+    api.gradient_field = f"_{api.gradient_name}" if behind and f"_{api.gradient_name}" in vars_of(made) else ""
     api.scalar = api.scalar or not _holds_arrays(api)
     if not api.backward_name:
         api.running = next(api.passes(), None)
@@ -106,7 +108,7 @@ def _fill(api: Api) -> bool:
 
 def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
     """The constructor's parameters that may be for gradients, and their values where one is wanted, in the order of the
-    dialects; none of them at last."""
+    dialects; then none of them; at last whatever else is False unless it is said."""
     try:
         parameters = list(inspect.signature(constructor).parameters.values())[1:]
     except (TypeError, ValueError):
@@ -116,7 +118,8 @@ def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
     known = sorted((name for name in plain if plain[name] in words), key=lambda name: words.index(plain[name]))
     others = [p.name for p in parameters if "grad" in p.name.lower() and isinstance(p.default, bool)]
     found = [(name, plain[name] not in dialects.OPPOSITE_FLAGS) for name in dict.fromkeys((*known, *others))]
-    return (*found, ("", True))
+    more = [p.name for p in parameters if p.default is False and p.name not in dict(found)]
+    return (*found, ("", True), *((name, True) for name in more))
 
 
 def _first(api: Api) -> Any:
@@ -143,7 +146,7 @@ def _values_names(api: Api, made: Any, array: np.ndarray) -> tuple[str, ...]:
     """The attribute that has what a tensor was made of, where no table knows it."""
     if any(_has(made, name) for name in (*dialects.VALUES, *dialects.VALUE_METHODS)):
         return ()
-    kept = (name for name in getattr(made, "__dict__", ()) if _is(api, getattr(made, name), array))
+    kept = (name for name in vars_of(made) if _is(api, getattr(made, name), array))
     return tuple(kept)[:1]
 
 

@@ -20,6 +20,12 @@ def method_of(tensor: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:
     return next((method for method in methods if callable(method)), None)
 
 
+def vars_of(thing: Any) -> list[str]:
+    """The names of what an object itself has."""
+    slots = (name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ()))
+    return [*getattr(thing, "__dict__", ()), *(name for name in slots if hasattr(thing, name))]
+
+
 def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
     """What these attributes and methods give, where the tensor has them."""
     for name in names:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.members import vars_of
 from gradcheck.engines.tensor_class.passes import Manner, Pass, Tape, by_asking
 
 #: Words of a name: `calcGradients`, `run_backward_pass`.
@@ -113,13 +113,9 @@ def _computes(kind: type, name: str) -> bool:
 
 def _empty(made: Any) -> list[str]:
     """Attributes of a new tensor that are nothing, or 0, those first that are called after a gradient."""
-    slots = (name for kind in type(made).__mro__ for name in getattr(kind, "__slots__", ()))
     found = []
-    for name in (*getattr(made, "__dict__", ()), *slots):
-        try:
-            value = getattr(made, name, "")
-        except ANYTHING:
-            continue
+    for name in vars_of(made):
+        value = getattr(made, name, "")
         if value is None or (type(value) in (int, float) and value == 0):
             found.append(name)
     named = [name for name in found if not set(words_of(name)).isdisjoint(dialects.PASS_WORDS)]

@@ -16,7 +16,7 @@ MOST = 4_096
 
 def is_storage(thing: Any) -> bool:
     """Whether it is an array of somebody's own: it has a shape, and is neither NumPy's nor anything that gives one."""
-    return not isinstance(thing, (type, np.ndarray, np.generic)) and _shape(thing) is not None
+    return not isinstance(thing, (type, np.ndarray, np.generic, memoryview)) and _shape(thing) is not None
 
 
 def array_of(thing: Any) -> np.ndarray | None:

@@ -29,6 +29,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     taping.Watched: ("products", "reuse"),
     keeping.Named: ("bare", "a row"),
     keeping.Bare: ("numbers", "bare", "two uses"),
+    keeping.Conjured: ("bare", "again"),
     keeping.Gridded: ("products", "bare", "again"),
 }
 PAIRS = [(kind, name) for kind, names in UNDERSTOOD.items() for name in names]

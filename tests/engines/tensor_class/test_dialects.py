@@ -24,7 +24,11 @@ SUM = "    def sum(self):"
 
 
 @pytest.mark.parametrize(
-    "flag", ["requires_grad=False", "autograd=False", "track_grad=True", "needs_grad=False", "constant=False"]
+    "flag",
+    [
+        *("requires_grad=False", "autograd=False", "track_grad=True", "needs_grad=False", "constant=False"),
+        "called_as_nobody_else_does=False",
+    ],
 )
 def test_the_flag_for_gradients_has_many_names(variant: Variant, passes: Passes, flag: str) -> None:
     name = flag.partition("=")[0]
