@@ -2,8 +2,9 @@
 
 CHECKOUTS holds a folder `owner+name` for each repository of `classes.txt` (or of another list, named after it); those
 that are there are run on `classes.yaml`, each in a process of its own, and the table of docs/public-classes.md is
-printed. What is wrong is asked again without gradcheck, by `classes_by_hand`. Nothing of theirs is shipped with
-gradcheck.
+printed. What is listed as `package/NAME` is an installed package: `pip install --no-deps --target
+CHECKOUTS/package+NAME NAME`. What is wrong is asked again without gradcheck, by `classes_by_hand`. Nothing of theirs is
+shipped with gradcheck.
 """
 
 from __future__ import annotations

@@ -185,7 +185,9 @@ class Api:
             else:
                 found = next(candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
             found = found() if callable(found) and not self.is_tensor(found) else found
-        except ANYTHING:
+        except ANYTHING as error:
+            if field_ and isinstance(error, RecursionError):  # while it is computed
+                raise
             found = None
         return self.returned.of(tensor) if found is None else found
 

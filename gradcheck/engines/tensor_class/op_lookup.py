@@ -184,11 +184,12 @@ def _kind(value: Any) -> Any:
 
 def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
     """Arguments with other values, and what the op makes of them: an array, or several; the given ones where others
-    make no sense, and None where even these do not."""
+    make no sense, and None where even these do not. Conventions differ in what becomes of numbers below 0."""
     generator = np.random.default_rng(0)
     given = [plain(value) for value in bound]
-    others = [convert(value, WrappedTensor, lambda tensor: _other(tensor.array, generator)) for value in bound]
-    for values in (others, given):
+    lowest = (-0.9, 0.2) if op.name in AMBIGUOUS else (0.2,)
+    others = [[_others(value, generator, low) for value in bound] for low in lowest]
+    for values in (*others, given):
         try:
             with np.errstate(all="ignore"):
                 expected = compute(op, values)
@@ -201,10 +202,14 @@ def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
     return given, None
 
 
-def _other(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def _others(value: Any, generator: np.random.Generator, lowest: float) -> Any:
+    return convert(value, WrappedTensor, lambda tensor: _other(tensor.array, generator, lowest))
+
+
+def _other(array: np.ndarray, generator: np.random.Generator, lowest: float) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
-    return generator.uniform(0.2, 0.9, array.shape).astype(array.dtype)
+    return generator.uniform(lowest, 0.9, array.shape).astype(array.dtype)
 
 
 def _is_of_a_number(op: Op, values: Sequence[Any]) -> bool:

@@ -200,3 +200,12 @@ def test_an_approximation_is_another_convention(variant: Callable[..., type]) ->
     engine = adapt(variant((TANH, gelu + TANH)), "mine")
     assert "another convention" in reason(engine, "gelu", X)
     assert "another convention" in reason(engine, "gelu", X.astype(np.float32))
+
+
+def test_another_slope_below_zero_is_another_convention(variant: Callable[..., type]) -> None:
+    """Above, all slopes are one."""
+    body = "return Tensor(np.where(self.data > 0, 1, slope) * self.data)"
+    leaky = "    def leaky_relu(self, slope={}):\n        " + body + "\n\n"
+    assert form_of(adapt(variant((TANH, leaky.format(0.01) + TANH)), "mine"), "leaky_relu", X) == ".leaky_relu()"
+    told = reason(adapt(variant((TANH, leaky.format(0.02) + TANH)), "mine"), "leaky_relu", X)
+    assert "another convention" in told
