@@ -295,6 +295,7 @@ class Api:
             return
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
         name = way.attribute if way is not None and way.attribute else name
+        name = self.gradient_field if way is None and clearing and self.gradient_field else name
         if clearing and self.clearing and self._cleared(tensor):
             return
         if isinstance(gradient, Made):
