@@ -30,23 +30,26 @@ UNSAFE = {"segment_reduce", "ctc_loss", "native_batch_norm"}
 #: Where torch is left alone: "taken" here is what it refuses, "refused" what it takes, "value" what it makes otherwise.
 UNLIKE = {
     "addmv": "value",  # a matrix without rows leaves its sum as it is
+    "affine_grid": "refused",  # sizes below 0
     "as_strided_scatter": "taken",  # places that coincide
     "avg_pool3d": "taken",  # windows larger than what they slide over
     "batch_norm": "refused taken",  # parameters of other shapes, as many as there are channels
     "celu": "value",  # an alpha below 0
     "constant_pad_nd": "taken",  # sizes of 0 cut to less
+    "conv_tbc": "refused",  # without time, as conv1d
     "cov": "value",  # of one column, by weights: 0 by 0 but for rounding
     "cross_entropy": "refused value",  # smoothing below 0, and classes without any
     "cumulative_trapezoid": "taken",  # of no values
     "gaussian_nll_loss": "refused",  # of a variance that broadcasts, where there is no rule for which
     "gradient": "value",  # places that coincide, and fewer values than places
+    "grid_sampler": "refused",
     "grid_sampler_2d": "refused",  # modes below 0
     "grid_sampler_3d": "refused",
     "index_add": "refused",  # places in what has no elements
     "instance_norm": "refused taken",  # nothing at all
     "fft.ifftshift": "refused",  # a dimension twice
     "istft": "refused taken",  # lengths below 0, and no signals at all
-    "linalg.cond": "refused",  # norms of matrices without elements
+    "linalg.cond": "refused value",  # norms of matrices without elements; singular ones, but for rounding
     "linalg.matrix_norm": "refused",
     "linalg.norm": "refused",
     "linalg.lu_factor": "taken",  # of singular ones
