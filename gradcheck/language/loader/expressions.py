@@ -18,11 +18,13 @@ from gradcheck.language.expr.calls import NoSuchOp
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.notation import LIBRARIES, constant
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.parts import NoPart
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import Unbalanced
 from gradcheck.language.expr.traverse import Mentions, free_names, mentions, postorder, replace_part
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
+from gradcheck.language.loader.parts import Parts, parts_in
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import nearest
@@ -92,9 +94,12 @@ class Expressions:
         good += [site.takes_a_number(call) for call in read.extremes]
         if read.has_arithmetic and path[0] != "wrong_formulas":
             good += [site.has_value(call) for call in _arithmetic(read.expr, self.scope.sizes)]
-        if not all(good):
+        expr: Expr | None = read.expr
+        if read.parts:
+            expr = Parts(self.scope, lambda entry: _read(entry).expr).put_into(read.expr, read.parts, site.has_no_part)
+        if expr is None or not all(good):
             return None
-        return Claim(text, read.expr, self.document.text_place(path), self.document.is_verbatim(path, text))
+        return Claim(text, expr, self.document.text_place(path), self.document.is_verbatim(path, text))
 
 
 #: What the gradient that comes in is called elsewhere.
@@ -206,6 +211,13 @@ class _Site(NamedTuple):
             todo += below
         return ""
 
+    def has_no_part(self, node: Attribute, why: NoPart) -> None:
+        """Refuse a part that is none."""
+        place = self.place(self.text.index(node.name, node.at + len(getattr(node.value, "name", ""))))
+        is_op = lookup(node.name) is not None
+        hint = Hint(f"call it: .{node.name}()", node.name, f"{node.name}()") if is_op else why.hint
+        self.scope.refuse(why.message, place, hint)
+
     def has_gradient(self, name: str, at: int, allowed: bool) -> bool:
         """Whether `grad(name)` means something here."""
         sections = ("inputs", "graph")
@@ -298,13 +310,14 @@ def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
 
 class _Read(NamedTuple):
     """An expression, what it mentions, the calls in it that make tensors out of sizes, or take the larger of two
-    things, and whether it has operators that are not defined for all numbers."""
+    things, whether it has operators that are not defined for all numbers, and parts that are called by names."""
 
     expr: Expr
     mentions: Mentions
     creators: list[Call]
     extremes: list[Call]
     has_arithmetic: bool
+    parts: list[Attribute]
 
 
 @lru_cache(maxsize=4096)
@@ -318,7 +331,7 @@ def _read(text: str) -> _Read:
     if not _EXTREMES.isdisjoint(found.ops):
         extremes = [n for n in expr.walk() if isinstance(n, Call) and n.op in _EXTREMES and len(n.children) == 2]
         extremes = [call for call in extremes if len(call.args) == 2]
-    return _Read(expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops))
+    return _Read(expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops), list(parts_in(expr)))
 
 
 def _makes_any_size(name: str) -> bool:
