@@ -31,8 +31,11 @@ _NAMES: dict[str, str] = {}
 for _one, _other in (pair.split() for pair in _PAIRS.split(",")):
     _NAMES.setdefault(_one, _other)
     _NAMES.setdefault(_other, _one)
-#: Calls whose arguments nobody exchanges without an error at once.
+#: Calls whose arguments nobody exchanges without an error at once, and those to which any order of them is the same.
 _ORDERED = frozenset(("isinstance", "hasattr", "getattr"))
+_ALIKE = frozenset(
+    ["max", "min", "maximum", "minimum", "fmax", "fmin", "one_dtype", "require_one_dtype", "floating_one_of"]
+)
 
 _Node = TypeVar("_Node", bound=ast.AST)
 #: What stands in the place of a node.
@@ -183,7 +186,7 @@ def _of_calls(node: ast.Call) -> Iterator[Alternative]:
         renamed = _with(node.func, **{"attr" if isinstance(node.func, ast.Attribute) else "id": other})
         yield f"{name} becomes {other}", _with(node, func=renamed)
     plain = [i for i, arg in enumerate(node.args) if not isinstance(arg, ast.Starred)]
-    pairs = [(i, j) for i, j in pairwise(plain) if j == i + 1 and name not in _ORDERED]
+    pairs = [(i, j) for i, j in pairwise(plain) if j == i + 1 and name not in _ORDERED | _ALIKE]
     for i, j in dict.fromkeys(chain(pairs[:1], pairs[-1:])):
         if ast.dump(node.args[i]) != ast.dump(node.args[j]):
             exchanged = [*node.args[:i], node.args[j], node.args[i], *node.args[j + 1 :]]

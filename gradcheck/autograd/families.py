@@ -92,7 +92,7 @@ FAMILIES: dict[str, str] = {
         block_diag cartesian_prod combinations corrcoef cov cross linalg.cross linear_cross_entropy pdist
     """,
     "on_demand.copies": """
-        alias_copy broadcast_tensors chalf detach_copy diagonal_copy dsplit expand_copy hsplit
+        alias_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit
         meshgrid narrow_copy permute_copy resolve_conj resolve_neg select_copy slice_copy split_copy
         split_with_sizes split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
         unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy

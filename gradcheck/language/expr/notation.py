@@ -81,6 +81,7 @@ INSTEAD |= {
     "nuclear_norm": "write linalg.matrix_norm(x, 'nuc')",
     "norm_except_dim": "write linalg.vector_norm(x, dim=1, keepdim=True)",
     "vander": "torch cannot differentiate its own; write linalg.vander(x).flip(-1)",
+    "detach_copy": "torch cannot differentiate it; write detach(x)",
     "view_as_complex_copy": "torch cannot differentiate it; write view_as_complex(x)",
     "symeig": "write linalg.eigh(x)",
     "lstsq": "write linalg.lstsq(A, B)[0]",

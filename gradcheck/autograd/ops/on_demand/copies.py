@@ -103,12 +103,6 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     return narrow(input, dim, start, length)
 
 
-@composite(method=False, samples="detach_copy(randn(2, 3))")
-def detach_copy(input: Any) -> Any:
-    """A copy of `detach`."""
-    return ops.detach(input)
-
-
 @composite(method=False, samples="select_copy(randn(2, 3), 1, 0); select_copy(randn(2, 3), -2, -1)")
 def select_copy(input: Any, dim: int, index: int) -> Any:
     """A copy of `select`."""

@@ -62,6 +62,7 @@ nextafter = _of_two(
 
 @elementwise(
     (lambda g, y, x, values: g * 0, lambda g, y, x, values: where(x == 0, g, 0)), takes="bif", domain=_TWO, kinks="0",
+    uniform=True,
     samples="heaviside(tensor([-1.0, 0.0, 2.0, nan]), tensor([0.3, 0.5, 0.7, 0.9])); heaviside(randn(2, 3), randn(3))",
 )  # fmt: skip
 def heaviside(input: Any, values: Any) -> Any:
