@@ -42,6 +42,7 @@ BY_CASES, BY_ALL = 0.80, 0.97
 QUICK = (
     "tests/autograd/test_signatures.py",
     "tests/autograd/test_refusals.py",
+    "tests/autograd/test_in_place.py",
     "tests/language/evaluation/test_expected_elements.py",
 )
 #: The others, in the order in which they are asked after those of the file.
@@ -60,6 +61,8 @@ BY_FAMILY = (
     "test_torchs_calls.py::test_values_and_gradients_of_torchs_calls_are_torchs",
     "test_integers.py::test_values_of_whole_numbers_are_torchs",
     "test_integers.py::test_indices_of_other_dtypes_are_taken_as_by_torch",
+    "test_mixed_dtypes.py::test_one_tensor_in_another_dtype_is_taken_as_by_torch",
+    "test_each_argument.py::test_each_argument_away_from_its_default_is_as_in_torch",
     "test_variations.py::test_values_and_gradients_of_variations_are_torchs",
     "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
     "test_round_numbers.py::test_values_and_gradients_at_round_numbers_are_torchs",

@@ -63,6 +63,13 @@ CALLS = r"""
     x=randn(3, 2) | F.batch_norm(x, None, None)
     x=randn(3, 4) | F.group_norm(x, 0)
     x=randn(3, 2) | torch.linalg.matrix_norm(x, 3)
+    x=randn(3, 2) | torch.linalg.vector_norm(x, dtype=torch.complex128).real
+    x=randn(3, 2) | torch.linalg.vector_norm(torch.complex(x, x), dtype=torch.float64)
+    x=randn(3, 2); m=zeros(2) | torch.native_batch_norm(x, None, None, m, None, False, 0.1, 1e-5)[0]
+    x=randn(3, 2); m=zeros(2) | torch.native_batch_norm(x, None, None, None, m, False, 0.1, 1e-5)[0]
+    x=randn(3, 2) | torch.masked_scatter(x, x > -9, x[:2])
+    x=randn(6) | torch.unflatten(x, 0, (2, 2))
+    x=randn(6) | torch.unflatten(x, 0, (-1, 4))
     x=randn(3, 2) | torch.linalg.matrix_norm(x, 'nuclear')
     x=randn(3, 2) | torch.linalg.matrix_norm(x, dim=(0, 0))
     x=randn(3, 2) | torch.cdist(x, x, p=-1.0)

@@ -136,7 +136,8 @@ def test_a_change_is_put_into_functions_that_are_there(tmp_path: Path, monkeypat
         "Add becomes Sub": (10, 4), "Sub becomes Add": (14, 14), "5 becomes 6": (14, 3), "5 becomes 4": (14, 5),
         "the right side of Mult is left out": (6, 4), "the left side of Mult is left out": (5, 4),
         "the right side of Add is left out": (12, 4), "the right side of Sub is left out": (14, 9),
-        "the left side of Sub is left out": (14, 5), "the left side of Add is left out": (2, 4), "max becomes min": (14, 4),
+        "the left side of Sub is left out": (14, 5), "the left side of Add is left out": (2, 4),
+        "max becomes min": (14, 4),
     }  # fmt: skip
 
 

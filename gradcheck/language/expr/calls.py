@@ -16,6 +16,7 @@ from gradcheck.autograd.op import Op, every_name, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.errors import ArgumentError, Hint, InvalidCase
+from gradcheck.language.expr.argument_names import placed
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
 from gradcheck.language.expr.notation import FOREIGN, INSTEAD, LAYERS, NAMESPACES, NUMPY, find_op, torch_dtype
 from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
@@ -279,34 +280,11 @@ def _method_hint(name: str) -> str:
     return did_you_mean(name, [*methods, *METHODS], "`gradcheck ops` lists the ops")
 
 
-#: What torch calls an argument in one of its forms, where it has another name in another; and its place.
-_BY_PLACE = {
-    "split": {"split_size": 1},
-    "tensor_split": {"indices": 1},
-    **{name: {"sections": 1, "indices": 1} for name in ("hsplit", "vsplit", "dsplit")},
-    "scatter": {"value": 3},
-}
-
-
 def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> Plan:
-    args, keywords = _placed(site, op, args)
+    args, keywords = placed(op, args, site.node.keywords, site.depth + 1)
     keys = tuple(_keyword(site, op, keyword) for keyword in keywords)
     children = args + [(keyword.value, site.depth + 1) for keyword in keywords]
     return children, partial(_build, site, op, keys)
-
-
-def _placed(
-    site: CallSite, op: Op, args: list[tuple[ast.expr, int]]
-) -> tuple[list[tuple[ast.expr, int]], list[ast.keyword]]:
-    """The arguments by place and by name, where one that has several names goes to its place."""
-    keywords = {keyword.arg: keyword for keyword in site.node.keywords}
-    place = next((place for name, place in _BY_PLACE.get(op.name, {}).items() if name in keywords), None)
-    names = [parameter.name for parameter in op.parameters[:place]]
-    if place is None or not len(args) <= place or not keywords.keys() >= set(names[len(args) :]):
-        return args, site.node.keywords
-    others = [keywords.pop(name) for name in names[len(args) :]]
-    last = keywords.pop(next(name for name in _BY_PLACE[op.name] if name in keywords))
-    return [*args, *((keyword.value, site.depth + 1) for keyword in (*others, last))], list(keywords.values())
 
 
 def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:

@@ -5,10 +5,19 @@ What is named is told by the op that is called, so that no attribute of anything
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradcheck.autograd.parts import BY_DIMENSION, PARTS
-from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
+
+#: Attributes that are no parts.
+_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "numel", "len"})
+
+
+def parts_of_names(expr: Expr) -> Iterator[Attribute]:
+    """The parts that are called by a name, of what has a name itself."""
+    return (node for node in expr.walk() if isinstance(node, Attribute) and node.name not in _ATTRIBUTES)
 
 
 class NoPart(NamedTuple):

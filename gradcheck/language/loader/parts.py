@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from gradcheck.errors import InvalidCase
 from gradcheck.language.expr.nodes import Attribute, Expr, Name
 from gradcheck.language.expr.parts import NoPart, part
 from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.loader.reading import read_text
 from gradcheck.language.loader.scope import Scope
 
 
-def parts_in(expr: Expr) -> Iterator[Attribute]:
-    """The parts that are called by a name, of what has a name itself."""
-    known = ("shape", "ndim", "dtype", "numel", "len")
-    return (node for node in expr.walk() if isinstance(node, Attribute) and node.name not in known)
-
-
 class Parts:
-    """Finds the parts of the entries of one case. `read` makes an expression of a text, or raises InvalidCase."""
+    """Finds the parts of the entries of one case."""
 
-    def __init__(self, scope: Scope, read: Callable[[str], Expr]) -> None:
-        self._scope, self._read = scope, read
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
     def put_into(
         self, expr: Expr, named: Sequence[Attribute], refuse: Callable[[Attribute, NoPart], None]
@@ -44,7 +39,7 @@ class Parts:
             section = self._scope.defined.get(expr.name, "")
             entries = self._scope.document.data[section] if section in ("graph", "let") else {}
             try:
-                expr = self._read(str(entries[expr.name])) if expr.name in entries else expr
+                expr = read_text(str(entries[expr.name])).expr if expr.name in entries else expr
             except InvalidCase:
                 break
         return expr

@@ -174,7 +174,7 @@ def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, n
     starts = np.asarray(ops.detach(offsets))
     if starts.size and starts[0]:
         raise ArgumentError(f"embedding_bag: the first bag begins at 0, not at {starts[0]}")
-    return rows, starts if include_last else np.append(starts, len(rows))
+    return rows, np.append(starts[:-1] if include_last else starts, len(rows))  # torch's last bag goes to the end, too
 
 
 @functional(
