@@ -12,6 +12,7 @@ noticed, and by what the others were), `--keep FILE` (what is in there is not as
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections.abc import Iterator
@@ -72,6 +73,9 @@ OF_TRAITS = (
     "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
     "tests/autograd/test_table.py::test_gradients_of_ops_without_counterpart_are_the_slopes",
 )
+
+#: What holds each rule to the slopes of its forward, which needs no torch.
+BY_DIFFERENCES = "tests/oracles/numeric/test_table.py::test_rules_are_the_derivatives_of_their_forwards"
 
 #: What is imported once for all changes.
 IMPORTED = (*QUICK, *sorted({f"tests/autograd/{test.partition('::')[0]}" for test in BY_FAMILY}), "tests/conftest.py")
@@ -175,8 +179,19 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
     first = [*(path for path in likely if (ROOT / path).exists()), *named]
     yield from (first, [*QUICK], [*OF_TRAITS])
+    names = [name for family in [own, *families] for name in _ops_of(family)]
+    if names:
+        yield [BY_DIFFERENCES, "-k", " or ".join(names)]
     if tests == "all":
         yield from ([path] for path in TESTS)
+
+
+def _ops_of(family: str) -> list[str]:
+    """The names of a family's ops, read without importing what is changed."""
+    tree = ast.parse((OPS.parent / "families.py").read_text(encoding="utf-8"))
+    found = next(node.value for node in tree.body if isinstance(node, ast.AnnAssign) and node.value is not None)
+    families: dict[str, str] = ast.literal_eval(found)
+    return [name for key, names in families.items() if key.rpartition(".")[2] == family for name in names.split()]
 
 
 def _users(common: str) -> list[str]:

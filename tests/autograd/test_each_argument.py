@@ -90,6 +90,10 @@ def asked_otherwise(op: Op) -> Iterator[tuple[str, Application]]:
             for value in others(parameter) if parameter.name not in given else ():
                 kwargs = {**call.kwargs, parameter.name: value}
                 yield parameter.name, replace(call, kwargs=kwargs, owner=f"{call.owner}, {parameter.name}={value!r}")
+            if parameter.name == "dtype" and "dtype" not in given:
+                half = table.in_dtype(call, np.dtype(np.float16))
+                wider = {**half.kwargs, "dtype": np.dtype(np.float32)}
+                yield "half dtype", replace(half, kwargs=wider, owner=f"{call.owner} in half precision, dtype=float32")
 
 
 KNOWN = listed(Path(__file__).parent / "each_argument.txt")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.mutation import BY_FAMILY, OF_TRAITS, QUICK, TESTS, Outcome, drawn, equivalents
+from benchmarks.mutation import BY_DIFFERENCES, BY_FAMILY, OF_TRAITS, QUICK, TESTS, Outcome, drawn, equivalents
 from benchmarks.mutation.changes import ROOT, changes
 from benchmarks.mutation.trying import cases_through
 
@@ -89,7 +89,7 @@ def test_each_kind_of_change(text: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_tests_that_are_asked_are_there() -> None:
     """One that is not ends pytest with an error, which would count as noticed."""
-    for test in (*QUICK, *TESTS, *OF_TRAITS, *(f"tests/autograd/{test}" for test in BY_FAMILY)):
+    for test in (*QUICK, *TESTS, *OF_TRAITS, BY_DIFFERENCES, *(f"tests/autograd/{test}" for test in BY_FAMILY)):
         path, _, name = test.partition("::")
         assert (ROOT / path).exists(), test
         assert not name or f"def {name}(" in (ROOT / path).read_text(), test
