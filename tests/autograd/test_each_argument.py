@@ -53,6 +53,7 @@ BY_NAME: dict[str, tuple[Any, ...]] = {
     "stride": (1, 2),
     "padding": (0, 1, "same", "valid"),
     "eps": (0.1,),
+    "max_norm": (0.5,),
     "p": (1, 1.5, 2, 3, np.inf),
     "ord": (1, 2, np.inf, -np.inf, "fro", "nuc", 0, 3),
     "scale": (0.5,),

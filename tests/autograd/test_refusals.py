@@ -153,6 +153,7 @@ CALLS = r"""
     x=randn(()) | F.cross_entropy(x, torch.tensor(0))
     x=randn(2, 2, 2, 2) | F.ctc_loss(x, torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 2]), torch.tensor([1, 1]))
     x=tensor([[[0, 1, 2]], [[1, 1, 1]]]) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+    x=randn(2, 0, 3); w=zeros(0, dtype=int64) | F.ctc_loss(x, w.reshape(0, 2), w, w)
     x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2, 2]), torch.tensor([1]))
     x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1, 1]))
     x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2.0]), torch.tensor([1]))
