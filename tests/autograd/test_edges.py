@@ -79,7 +79,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def resized(array: np.ndarray) -> Iterator[np.ndarray]:
-    """The same numbers in shapes near by."""
+    """The same numbers in shapes near by; what is added stands the other way round, so that no matrix becomes singular."""
     yield array[None]
     yield array[..., None]
     if array.ndim and array.size:
@@ -87,11 +87,11 @@ def resized(array: np.ndarray) -> Iterator[np.ndarray]:
         yield array[..., :0]
         yield array[..., :1]
         yield array[..., :-1]
-        yield np.concatenate([array, array[..., -1:]], -1)
+        yield np.concatenate([array, np.flip(array[..., -1:])], -1)
     if array.ndim > 1 and array.size:
         yield array[..., 0]
         yield array[:0]
-        yield np.concatenate([array, array[-1:]])
+        yield np.concatenate([array, np.flip(array[-1:])])
 
 
 def next_to(value: Any) -> tuple[Any, ...]:
