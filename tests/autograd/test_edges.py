@@ -49,7 +49,7 @@ UNLIKE = {
     "instance_norm": "refused taken",  # nothing at all
     "fft.ifftshift": "refused",  # a dimension twice
     "istft": "refused taken",  # lengths below 0, and no signals at all
-    "linalg.cond": "refused value",  # norms of matrices without elements; singular ones, but for rounding
+    "linalg.cond": "refused",  # norms of matrices without elements
     "linalg.matrix_norm": "refused",
     "linalg.norm": "refused",
     "linalg.lu_factor": "taken",  # of singular ones
@@ -79,7 +79,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def resized(array: np.ndarray) -> Iterator[np.ndarray]:
-    """The same numbers in shapes near by; what is added stands the other way round, so that no matrix becomes singular."""
+    """The same numbers in shapes near by; what is added stands the other way round: no matrix becomes singular."""
     yield array[None]
     yield array[..., None]
     if array.ndim and array.size:
