@@ -1,6 +1,7 @@
 """Single changes to the source of the ops, drawn at random: how many `cases/` notice, and with the tests how many.
 
-`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a sign, a constant) of all that there are
+`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a constant, a default; a statement, a term,
+a condition or an argument left out; two arguments exchanged; a function or a name for another) of all that there are
 in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process of its own; the cases that come through
 the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
 Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
@@ -174,8 +175,8 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     if tests == "none":
         return
     own = Path(change.file).stem
-    likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
     families = _users(own) if "/common/" in change.file else [own]
+    likely = [f"tests/autograd/ops/common/test_{own}.py", *(f"tests/autograd/ops/test_{name}.py" for name in families)]
     named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
     first = [*(path for path in likely if (ROOT / path).exists()), *named]
     yield from (first, [*QUICK], [*OF_TRAITS])

@@ -34,7 +34,7 @@ for _one, _other in (pair.split() for pair in _PAIRS.split(",")):
 #: Calls whose arguments nobody exchanges without an error at once, and those to which any order of them is the same.
 _ORDERED = frozenset(("isinstance", "hasattr", "getattr"))
 _ALIKE = frozenset(
-    ["max", "min", "maximum", "minimum", "fmax", "fmin", "one_dtype", "require_one_dtype", "floating_one_of"]
+    ["max", "min", "maximum", "minimum", "fmax", "fmin", "one_dtype", "require_one_dtype", "floating_one_of", "equal"]
 )
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -59,6 +59,13 @@ class Surroundings:
         """Whether something is compared with it, or with what it is one of."""
         above = self.above(node)
         return isinstance(self.above(above) if isinstance(above, (ast.Tuple, ast.List)) else above, ast.Compare)
+
+    def is_looked_into(self, node: ast.AST) -> bool:
+        """Whether it is the letters among which one is looked for."""
+        above = self.above(node)
+        return (
+            isinstance(above, ast.Compare) and isinstance(above.ops[-1], (ast.In, ast.NotIn)) and above.left is not node
+        )
 
     def is_given_back(self, node: ast.AST) -> bool:
         """Whether it is what a function gives back, or one of several."""
@@ -155,7 +162,8 @@ def _of_statements(node: ast.AST, around: Surroundings) -> Iterator[Alternative]
 
 def _of_values(node: ast.AST, around: Surroundings) -> Iterator[Alternative]:
     if isinstance(node, ast.Constant):
-        for value in _other_values(node.value, is_text_asked=around.is_compared(node) or around.is_default(node)):
+        is_asked = around.is_compared(node) or around.is_default(node)
+        for value in _other_values(node.value, is_text_asked=is_asked, is_looked_into=around.is_looked_into(node)):
             yield f"{node.value!r} becomes {value!r}", ast.Constant(value)
         if node.value is None and around.is_default(node):
             yield "None becomes 1", ast.Constant(1)
@@ -166,8 +174,8 @@ def _of_values(node: ast.AST, around: Surroundings) -> Iterator[Alternative]:
             yield f"{node.id} becomes {other}", ast.Name(other, ast.Load())
 
 
-def _other_values(value: object, *, is_text_asked: bool) -> Iterator[bool | int | float | str]:
-    """Other constants; for a text one that nobody asks for."""
+def _other_values(value: object, *, is_text_asked: bool, is_looked_into: bool) -> Iterator[bool | int | float | str]:
+    """Other constants; for a text one that nobody asks for, for letters one fewer."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -175,6 +183,8 @@ def _other_values(value: object, *, is_text_asked: bool) -> Iterator[bool | int 
         yield value - 1
     elif isinstance(value, float):
         yield value * 2 or 1.0
+    elif isinstance(value, str) and is_looked_into:
+        yield value[:-1]
     elif isinstance(value, str) and is_text_asked:
         yield value + "?"
 

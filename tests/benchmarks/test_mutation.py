@@ -71,6 +71,7 @@ BECOMES = {
         "y = (a or b) or c", "y = b or c", "y = a or c", "y = (a and b) and c", "y = c", "y = a and b",
     },
     "y = a == 'x'": {"y = a != 'x'", "y = a == 'x?'"},
+    "y = a in 'bi'": {"y = a not in 'bi'", "y = a in 'b'"},
     "y = f'{1} is not {2}'": set(),
     "y -= x": {"y += x", "pass"},
 }  # fmt: skip
