@@ -1,10 +1,11 @@
 """Single changes to the source of the ops, drawn at random: how many `cases/` notice, and with the tests how many.
 
-`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a constant, a default; a statement, a term,
-a condition or an argument left out; two arguments exchanged; a function or a name for another) of all that there are
-in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process of its own; the cases that come through
-the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
-Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
+`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a constant, a default; a statement, a
+term, a condition or an argument left out; two arguments exchanged; a function or a name for another) of all that
+there are in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process of its own; the cases that
+come through the changed code run there, and where none of them fails, the tests of the file, of the table and of the
+oracles. Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for
+them.
 
 Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--near`
 (of the tests those of the file and what is quick, which is most of what notices), `--list` (every change that was not
