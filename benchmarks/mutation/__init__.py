@@ -74,6 +74,7 @@ BY_FAMILY = (
 OF_TRAITS = (
     "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
     "tests/autograd/test_table.py::test_gradients_of_ops_without_counterpart_are_the_slopes",
+    "tests/autograd/test_table.py::test_random_creators_make_the_dtype_that_they_are_asked_for",
 )
 
 #: What holds each rule to the slopes of its forward, which needs no torch.
@@ -178,6 +179,8 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     own = Path(change.file).stem
     families = _users(own) if "/common/" in change.file else [own]
     likely = [f"tests/autograd/ops/common/test_{own}.py", *(f"tests/autograd/ops/test_{name}.py" for name in families)]
+    if "/on_demand/" in change.file:
+        likely.append("tests/autograd/ops/test_on_demand.py")
     named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
     first = [*(path for path in likely if (ROOT / path).exists()), *named]
     yield from (first, [*QUICK], [*OF_TRAITS])

@@ -80,7 +80,7 @@ def test_a_wrong_rule_is_seen(family: str, with_rules: WithRules) -> None:
 
 
 @pytest.mark.parametrize(("size", "axes", "shape"), [((0, 5), [1], (0, 3)), ((2, 0, 4), [0, 2], (2, 0, 3))])
-def test_transforms_of_nothing_have_the_shape_of_others(
+def test_fourier_transforms_of_nothing_have_the_shape_of_others(
     size: tuple[int, ...], axes: list[int], shape: tuple[int, ...]
 ) -> None:
     """torch's library refuses them."""
