@@ -68,6 +68,7 @@ BY_FAMILY = (
     "test_each_argument.py::test_each_argument_away_from_its_default_is_as_in_torch",
     "test_variations.py::test_values_and_gradients_of_variations_are_torchs",
     "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
+    "test_equal_sizes.py::test_a_dimension_more_or_less_is_as_in_torch",
     "test_round_numbers.py::test_values_and_gradients_at_round_numbers_are_torchs",
 )
 #: Those that go through the whole table for one of the things that entries say of themselves.

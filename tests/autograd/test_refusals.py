@@ -56,6 +56,8 @@ CALLS = r"""
     x=randn(3, 2) | F.triplet_margin_loss(x, x, x, margin=0.0)
     x=randn(3, 2) | F.triplet_margin_with_distance_loss(x, x, x, margin=0.0)
     x=randn(3, 2) | torch.baddbmm(x, x, x)
+    x=randn(3, 2) | torch.bmm(x, torch.ones(3, 2, 2))
+    x=randn(3, 2) | torch.bmm(torch.ones(3, 2, 3), x)
     x=randn(3, 2) | torch.clamp(x)
     x=randn(3, 2) | F.layer_norm(x, 2)
     x=randn(3, 2) | F.batch_norm(x, None, None, training=True, eps=-1.0)
