@@ -143,9 +143,9 @@ NUMBERS = r"""
     adaptive_max_pool2d(randn(2, 4, 3), 2, return_indices=True) | 112
     adaptive_max_pool3d(randn(1, 2, 3, 2, 4), (2, 1, 3)) | 560
     adaptive_max_pool3d(randn(1, 3, 3, 3), 2) | 343
-    stft(randn(16), 4, window=detach(ones(4)), return_complex=True) | 64
-    stft(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True) | 96
-    stft(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True) | 48
+    stft(randn(16), 4, window=detach(ones(4)), return_complex=True) | 68
+    stft(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True) | 104
+    stft(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True) | 52
     mvlgamma(uniform(3, 5, [3]), 3) | 9
     randn(5).unfold(0, 2, 1) | 10
     unfold(randn(2, 5), -1, 3, 2) | 30
@@ -200,7 +200,7 @@ NUMBERS = r"""
     inner(randn(2, 3), randn(5, 3)) | 10
     tensordot(randn(2, 3, 5), randn(5, 7), dims=1) | 42
     einsum('ab,bc,cd->ad', randn(2, 3), randn(3, 5), randn(5, 7)) | 14
-    stft(randn(2, 13), 4, return_complex=True) | 104
+    stft(randn(2, 13), 4, return_complex=True) | 112
     istft(complex(randn(3, 5), randn(3, 5)), 4) | 20
     istft(complex(randn(2, 4, 6), randn(2, 4, 6)), 6, 2, 6, detach(uniform(0.5, 1, [6])), False, length=12) | 72
     mvlgamma(uniform(3, 5, [2, 3]), 5) | 30
