@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.letting_go import LARGE, let_go
-from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
+from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.node import Node, form_of, nodes_in
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cotangent_of, fit
@@ -44,25 +44,28 @@ def applied(kind: type[Node], op: Op, bound: tuple[Any, ...], plan: Callable[[in
         raise Untraceable
     count = len(leaves)
     parameters = ", ".join(f"a{i}" for i in range(count))
-    large = [f"let_go(({parameters},), {result.size})"] if result.size >= LARGE else []
-    lines = [*large, *(f"x{i} = a{i}.array" for i in range(count)), *_silently(trace.code([result]))]
-    lines += [f"y = {result.name}", "node = new(kind)", "node.array = y", "node.form = form"]
+    lines = [f"let_go(({parameters},), {result.size})"] if result.size >= LARGE else []
+    arrays = ", ".join(f"a{i}.array" for i in range(count))
+    lines += ["node = new(kind)", f"node.array = silently(compute, {arrays})", "node.form = form"]
     names = {"let_go": let_go, "new": object.__new__, "kind": kind, "op": op, "form": form_of(result.data)}
+    names |= {"silently": silently, "is_recording": is_recording, "compute": _computed(trace, result, count)}
     if op.rules and result.data.dtype.kind == "f":
         floats = [i for i, leaf in enumerate(leaves) if leaf.data.dtype.kind == "f"]
         lines += _linked(count, floats, names, plan)
     lines += ["node.grad = node.creation_op = node.plan = node.second = None", "node.first = ()"]
     lines += ["node.requires_grad = node.freed = node.retains_grad = False", "return node"]
-    variable, silent = SILENCE
-    names |= {"get_silence": variable.get, "set_silence": variable.set, "reset_silence": variable.reset}
-    names |= {"silent": silent, "known": KNOWN, "hush": hush}
-    return _made("apply", parameters, lines, {**trace.names, **names, "is_recording": is_recording})  # type: ignore[no-any-return]
+    return _made("apply", parameters, lines, names)  # type: ignore[no-any-return]
 
 
-def _silently(lines: list[str]) -> list[str]:
-    hushed = "None if state is known.silent else set_silence(silent) if state is known.loud else hush(state)"
-    tried = ["try:", *(f"    {line}" for line in lines), "finally:", "    if token is not None: reset_silence(token)"]
-    return ["state = get_silence(None)", f"token = {hushed}", *tried]
+def _computed(trace: ArrayTrace, result: Traced, count: int) -> Callable[..., Any]:
+    """A function of the arrays that does what the trace has written down; where that is one call, what is called."""
+    parameters = [f"x{i}" for i in range(count)]
+    lines = trace.code([result])
+    if len(lines) == 1:
+        name, _, rest = lines[0].removeprefix(f"{result.name} = ").partition("(")
+        if rest == f"{', '.join(parameters)})" and name in trace.names:
+            return trace.names[name]  # type: ignore[no-any-return]
+    return _made("compute", ", ".join(parameters), [*lines, f"return {result.name}"], trace.names)  # type: ignore[no-any-return]
 
 
 def _linked(count: int, floats: list[int], names: dict[str, Any], plan: Callable[[int | None], Any]) -> list[str]:

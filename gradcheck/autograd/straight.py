@@ -81,8 +81,8 @@ SMALL = 1024
 
 @lru_cache(maxsize=1024)
 def spreading(shape: tuple[int, ...], target: tuple[int, ...]) -> np.ndarray | None:
-    """For each element of a small array of the target's shape, which one of an array of this shape it repeats; None
-    where that need not be said."""
+    """For each element of a small array of the target's shape, which one of an array of this shape, laid out flat, it
+    repeats; None where that need not be said."""
     if shape == target or not shape or not 0 < prod(target) <= SMALL:
         return None
     return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).copy()

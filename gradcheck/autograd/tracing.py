@@ -231,8 +231,10 @@ class ArrayTrace(Trace):
         for arg in args:
             if dtype and type(arg) in (int, float):
                 arg = constant(arg, dtype)
+            found.append(self.written(arg))
             places = spreading(arg.shape, data.shape) if isinstance(arg, Traced) else None
-            found.append(self.written(arg) + ("" if places is None else f".take({self.named(places)})"))
+            if places is not None:
+                found[-1] += f"{'' if arg.ndim == 1 else '.ravel()'}[{self.named(places)}]"
         return found
 
     def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str | Traced:

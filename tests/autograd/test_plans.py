@@ -270,6 +270,23 @@ def test_a_sum_that_one_other_holds_is_not_written_over() -> None:
     assert z.grad.tolist() == [[3] * 3] * 2
 
 
+def test_sums_of_few_are_added_up_in_the_same_order() -> None:
+    """One after the other, or in pairs from eight on: of numbers of very different sizes every order shows."""
+    for length in range(1, 12):
+        for shape, dim in (((3, length), 1), ((length, 3), 0), ((2, length, 2), 1), ((length,), 0)):
+            stream = np.random.default_rng(length)
+            numbers = stream.standard_normal(shape) * 10.0 ** stream.integers(-20, 20, shape)
+            numbers[stream.random(shape) < 0.2] = -0.0
+            for op, wanted in ((ops.sum, np.add.reduce(numbers, dim)), (ops.softmax, None), (ops.logsumexp, None)):
+                x = Tensor(numbers, requires_grad=True)
+                if wanted is None:
+                    with no_grad():
+                        wanted = op.general((x.detach(), dim), {}).data
+                made = often(partial(op, x, dim))
+                assert made.plan is not None
+                assert made.data.tobytes() == np.asarray(wanted).tobytes(), (op, shape)
+
+
 def test_no_warning_comes_out_of_a_plan() -> None:
     x = Tensor(np.array([-1.0, 0.0]), requires_grad=True)
     with warnings.catch_warnings():
