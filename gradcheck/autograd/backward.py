@@ -173,6 +173,7 @@ def sweep(
                 if node is not None:
                     ready.append((node, gradient))
                 node, gradient = creator, share
+            shares = share = None  # which would count as holders
     return found
 
 

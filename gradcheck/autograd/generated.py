@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.letting_go import LARGE, let_go
+from gradcheck.autograd.letting_go import LARGE, let_go, written_over
 from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.node import Node, form_of, nodes_in
 from gradcheck.autograd.op import Op
@@ -144,7 +144,7 @@ def pulled(node: Node, gradient: np.ndarray, plan: Any) -> Callable[[Node, np.nd
     head = ["if type(g) is not ndarray:", "    return general(node, g)"] if not node.shape else []
     head += _taken_apart(len(tensors), plan, lines)
     body = [*head, "try:", *(f"    {line}" for line in lines), "except Exception:", "    return general(node, g)"]
-    return _made("pull", "node, g", body, {**trace.names, "general": plan.general})  # type: ignore[no-any-return]
+    return _made("pull", "node, g", body, {**trace.names, "general": plan.general, "written_over": written_over})  # type: ignore[no-any-return]
 
 
 def _taken_apart(count: int, plan: Any, lines: list[str]) -> list[str]:
@@ -169,7 +169,12 @@ def _taken_apart(count: int, plan: Any, lines: list[str]) -> list[str]:
 def _only(made: Callable[[int], Any], plan: Any, trace: ArrayTrace) -> list[str]:
     """The lines that make the share of the only tensor that requires a gradient."""
     share = made(plan.wanted or 0)
-    return [*trace.code([share]), f"return {trace.written(share)}"]
+    return [*trace.code([share], _given([share])), f"return {trace.written(share)}"]
+
+
+def _given(shares: list[Any]) -> str:
+    """The name of the incoming gradient, where the last share may be written over it."""
+    return "g" if shares and min(share.size for share in shares) >= LARGE else ""
 
 
 def _both(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> list[str]:
@@ -177,7 +182,12 @@ def _both(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> 
     shares = [made(i) for i in wanting]
     pairs = ", ".join(f"(a{i}, {trace.written(share)})" for i, share in zip(wanting, shares, strict=True))
     asked = " and ".join(f"a{i}.requires_grad" for i in wanting)
-    return [f"if not ({asked}):", "    return general(node, g)", *trace.code(shares), f"return ({pairs})"]
+    return [
+        f"if not ({asked}):",
+        "    return general(node, g)",
+        *trace.code(shares, _given(shares)),
+        f"return ({pairs})",
+    ]
 
 
 def _each(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> list[str]:

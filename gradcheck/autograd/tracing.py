@@ -94,11 +94,11 @@ class Trace:
             return name
         return self._known[id(value)][0]
 
-    def code(self, kept: Sequence[Any]) -> list[str]:
-        """The calls since this was last asked, as code that leaves what is `kept`."""
+    def code(self, kept: Sequence[Any], given: str = "") -> list[str]:
+        """The calls since this was last asked, as code that leaves what is `kept`; the last may write over `given`."""
         lines, self.lines = self.lines, []
         self._made.clear()
-        return written(lines, frozenset(item.name for item in flat(kept) if isinstance(item, Traced)))
+        return written(lines, frozenset(item.name for item in flat(kept) if isinstance(item, Traced)), given)
 
     def written(self, arg: Any) -> str:
         """How an argument is written."""
