@@ -3,12 +3,13 @@ evaluated once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.modes import silently
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
@@ -25,6 +26,14 @@ _FLOAT64 = np.dtype(np.float64)
 #: What these ops come to for two such arrays: most candidates are made of them.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "matmul": np.matmul}
 
+#: Those of them that treat each element by itself, of one.
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+}
+
 #: The way from an expression to a part of it: which child, at each level.
 Path = tuple[int, ...]
 
@@ -40,6 +49,7 @@ class ExpressionPool:
         self.work = 0
         self._numbers: dict[object, int] = {}
         self._values: dict[int, Any] = {}
+        self._counted: set[int] = set()  # what `work` counts already, although it is not evaluated
 
     def add(self, root: Expr) -> int:
         """The number of an expression."""
@@ -76,6 +86,8 @@ class ExpressionPool:
 
     def replace(self, root: int, path: Path, part: int) -> int:
         """The expression with another part at the end of the path."""
+        if not path:
+            return part
         parents = [root]
         for step in path[:-1]:
             parents.append(self.children[parents[-1]][step])
@@ -101,6 +113,10 @@ class ExpressionPool:
         known = self._values
         if part in known:
             return known[part]
+        children = self.children[part]
+        if len(children) == 2 and children[0] in known and children[1] in known:
+            known[part] = found = self._compute(part)
+            return found
         stack = [part]
         while stack:
             top = stack[-1]
@@ -118,21 +134,41 @@ class ExpressionPool:
         value = self.value(part)
         return value if isinstance(value, np.ndarray) else None
 
+    def first(self, part: int) -> float | None:
+        """The first element of what a part comes to, where that can be had without the others; None where it cannot.
+        It counts as evaluated."""
+        node, children, known = self.exprs[part], self.children[part], self._values
+        arithmetic = _ARITHMETIC.get(node.op) if type(node) is Call and len(children) == 2 else None
+        if arithmetic is None or part in known or part in self._counted:
+            return None
+        a, b = (known.get(child, BROKEN) for child in children)
+        if not _are_plain(a, b) or not a.size:
+            return None
+        try:
+            found: float = arithmetic(a.item(0), b.item(0))
+        except ArithmeticError:  # Python divides by no zero
+            return None
+        self._counted.add(part)
+        self.work += 1 + 3 * a.size // _ELEMENTS_A_CALL
+        return found
+
     def _compute(self, part: int) -> Any:
         values = [self._values[child] for child in self.children[part]]
+        node = self.exprs[part]
+        ufunc = _UFUNCS.get(node.op) if type(node) is Call and len(values) == 2 and _are_plain(*values) else None
+        if part in self._counted:
+            return np.asarray(silently(ufunc, *values))
         self.work += 1
         elements = 0
         for value in values:
             if value is BROKEN:
                 return BROKEN
             elements += value.size if type(value) is np.ndarray else 0
-        node = self.exprs[part]
         try:
             if not values:
                 return evaluate(node, self.names, gradients=self.gradients)
-            if len(values) == 2 and type(node) is Call and _are_plain(*values) and node.op in _UFUNCS:
-                with quiet():
-                    found = np.asarray(_UFUNCS[node.op](*values))
+            if ufunc is not None:
+                found = np.asarray(silently(ufunc, *values))
             else:
                 found = evaluate_node(node, values, max_elements=MAX_ELEMENTS)
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all

@@ -61,6 +61,28 @@ def test_work_counts_each_expression_once_and_large_ones_more(pool: ExpressionPo
     assert large.work == 2 + 300
 
 
+def test_the_first_element_is_that_of_the_value_and_counts_as_all() -> None:
+    names = {"x": np.array([3.0, 1.0] * 1000), "y": np.array([0.0, 7.0] * 1000), "n": 3, "z": np.ones(0)}
+    for text in ("x + y", "x - y", "x * y", "y / x"):
+        pool, whole = ExpressionPool(names, {}), ExpressionPool(names, {})
+        root = pool.add(parse(text))
+        assert pool.first(root) is None  # nothing is known of its parts yet
+        for child in pool.children[root]:
+            pool.value(child)
+        first = pool.first(root)
+        array = whole.array(whole.add(parse(text)))
+        assert array is not None
+        assert first == array[0]
+        assert pool.work == whole.work
+        np.testing.assert_array_equal(pool.array(root), array)
+        assert pool.work == whole.work
+    for text in ("x / y", "x + n", "n + n", "z + z", "x @ x", "exp(x)", "x"):
+        root = pool.add(parse(text))
+        for child in pool.children[root]:
+            pool.value(child)
+        assert pool.first(root) is None
+
+
 def test_what_would_be_too_large_is_broken(pool: ExpressionPool) -> None:
     assert pool.value(pool.add(parse("ones([n, n * 10 ** 6])"))) is BROKEN
 
