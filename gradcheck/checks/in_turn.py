@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
+from itertools import starmap
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.ahead import begun_together
 from gradcheck.checks.answers import Answers
 from gradcheck.checks.memory import memory_limit
 from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.pipeline import Begun
 from gradcheck.checks.recalled import Known, Recalled
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import Further, check_one, unreadable
@@ -23,8 +26,11 @@ def in_turn(
     """The result of each, by the reference's `answers` as far as there are any."""
     check = checker(options, engines)
     with ready(options, engines):
+        if answers is None:
+            yield from starmap(check, begun_together(work, options, engines))
+            return
         for item in work:
-            if answers is None or not isinstance(item, Case):
+            if not isinstance(item, Case):
                 yield check(item)
             else:
                 found, learned = recalling(engines, answers.about(item), partial(check, item))
@@ -42,17 +48,17 @@ def recalling(
     return reference.while_checking(known, check)
 
 
-def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
-    """What makes a result of a case."""
+def checker(options: Options, engines: Engines) -> Callable[..., CaseResult]:
+    """What makes a result of a case, and of what is begun of it, if anything is."""
     further = _further(options)
     limited = bool(options.overridden("memory"))
 
-    def check(item: Work) -> CaseResult:
+    def check(item: Work, begun: Begun | None = None) -> CaseResult:
         if not isinstance(item, Case):
             return unreadable(item)
         chosen = options.of(item)
         with memory_limit(chosen.memory) if limited else nullcontext():
-            return check_one(item, chosen, engines.of(chosen), further)
+            return check_one(item, chosen, engines.of(chosen), further, begun)
 
     return check
 
