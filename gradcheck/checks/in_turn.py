@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from itertools import starmap
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.ahead import begun_together
@@ -26,14 +25,11 @@ def in_turn(
     """The result of each, by the reference's `answers` as far as there are any."""
     check = checker(options, engines)
     with ready(options, engines):
-        if answers is None:
-            yield from starmap(check, begun_together(work, options, engines))
-            return
-        for item in work:
-            if not isinstance(item, Case):
-                yield check(item)
+        for item, begun in begun_together(work, options, engines):
+            if answers is None or not isinstance(item, Case):
+                yield check(item, begun)
             else:
-                found, learned = recalling(engines, answers.about(item), partial(check, item))
+                found, learned = recalling(engines, answers.about(item), partial(check, item, begun))
                 answers.learn(item, learned)
                 yield found
 

@@ -139,7 +139,7 @@ def _explain(context: Context) -> None:
 
 
 def _compared(begun: Begun) -> Context:
-    context = begun.context
+    context, begun.context = begun.context, None  # nobody else holds what a case has computed
     assert context is not None
     while begun.stages < len(STAGES):
         advance(begun, context)
