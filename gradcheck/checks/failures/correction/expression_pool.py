@@ -38,14 +38,62 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 Path = tuple[int, ...]
 
 
+class Expressions:
+    """Expressions by number. A call is made when somebody asks for it: most of those that are tried are known not to
+    fit before."""
+
+    __slots__ = ("_calls", "_children", "_made")
+
+    def __init__(self, children: list[tuple[int, ...]]) -> None:
+        self._made: list[Expr | None] = []
+        self._calls: dict[int, tuple[str, tuple[str, ...]]] = {}
+        self._children = children
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, part: int) -> Expr:
+        found = self._made[part]
+        return self._make(part) if found is None else found
+
+    def append(self, node: Expr) -> None:
+        """The next one."""
+        self._made.append(node)
+
+    def append_call(self, op: str, keys: tuple[str, ...]) -> None:
+        """The next one is a call, over children of which the last have these keywords."""
+        self._calls[len(self._made)] = (op, keys)
+        self._made.append(None)
+
+    def op(self, part: int) -> str | None:
+        """What a part calls; None for what is no call."""
+        node = self._made[part]
+        if node is None:
+            return self._calls[part][0]
+        return node.op if type(node) is Call else None
+
+    def _make(self, part: int) -> Expr:
+        waiting = [part]
+        while waiting:
+            missing = [child for child in self._children[waiting[-1]] if self._made[child] is None]
+            waiting += missing
+            if not missing:
+                last = waiting.pop()
+                op, keys = self._calls.pop(last)
+                parts = [self[child] for child in self._children[last]]
+                count = len(parts) - len(keys)
+                self._made[last] = Call(op, tuple(parts[:count]), tuple(zip(keys, parts[count:], strict=True)))
+        return self[part]
+
+
 class ExpressionPool:
     """Expressions by number: `i` is `exprs[i]`, made of the expressions `children[i]`. `names` and `gradients` are what
     `x` and `grad(x)` stand for; `work` is what evaluating has cost so far, in calls of an op on small tensors."""
 
     def __init__(self, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self.names, self.gradients = names, gradients
-        self.exprs: list[Expr] = []
         self.children: list[tuple[int, ...]] = []
+        self.exprs = Expressions(self.children)
         self.work = 0
         self._numbers: dict[object, int] = {}
         self._values: dict[int, Any] = {}
@@ -76,8 +124,9 @@ class ExpressionPool:
         key = (Call, (op, len(args), *kwargs), children)
         number = self._numbers.get(key)
         if number is None:
-            pairs = tuple([(name, self.exprs[part]) for name, part in kwargs.items()])
-            number = self._enter(key, Call(op, tuple([self.exprs[arg] for arg in args]), pairs), children)
+            number = self._numbers[key] = len(self.exprs)
+            self.exprs.append_call(op, tuple(kwargs))
+            self.children.append(children)
         return number
 
     def literal(self, value: Any) -> int:
@@ -137,8 +186,8 @@ class ExpressionPool:
     def first(self, part: int) -> float | None:
         """The first element of what a part comes to, where that can be had without the others; None where it cannot.
         It counts as evaluated."""
-        node, children, known = self.exprs[part], self.children[part], self._values
-        arithmetic = _ARITHMETIC.get(node.op) if type(node) is Call and len(children) == 2 else None
+        children, known = self.children[part], self._values
+        arithmetic = _ARITHMETIC.get(self.exprs.op(part) or "") if len(children) == 2 else None
         if arithmetic is None or part in known or part in self._counted:
             return None
         a, b = (known.get(child, BROKEN) for child in children)
@@ -154,8 +203,7 @@ class ExpressionPool:
 
     def _compute(self, part: int) -> Any:
         values = [self._values[child] for child in self.children[part]]
-        node = self.exprs[part]
-        ufunc = _UFUNCS.get(node.op) if type(node) is Call and len(values) == 2 and _are_plain(*values) else None
+        ufunc = _UFUNCS.get(self.exprs.op(part) or "") if len(values) == 2 and _are_plain(*values) else None
         if part in self._counted:
             return np.asarray(silently(ufunc, *values))
         self.work += 1
@@ -166,11 +214,11 @@ class ExpressionPool:
             elements += value.size if type(value) is np.ndarray else 0
         try:
             if not values:
-                return evaluate(node, self.names, gradients=self.gradients)
+                return evaluate(self.exprs[part], self.names, gradients=self.gradients)
             if ufunc is not None:
                 found = np.asarray(silently(ufunc, *values))
             else:
-                found = evaluate_node(node, values, max_elements=MAX_ELEMENTS)
+                found = evaluate_node(self.exprs[part], values, max_elements=MAX_ELEMENTS)
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
             return BROKEN
         elements += found.size if type(found) is np.ndarray else 0

@@ -44,6 +44,20 @@ def test_calls_and_literals_are_found_again(pool: ExpressionPool) -> None:
     assert pool.call("sum", pool.add(parse("A")), dim=pool.literal(0)) == pool.add(parse("sum(A, dim=0)"))
 
 
+def test_a_call_is_made_when_it_is_asked_for(pool: ExpressionPool) -> None:
+    x = pool.add(parse("x"))
+    turned = pool.call("unsqueeze", x, pool.literal(1))
+    whole = pool.call("mul", turned, pool.call("sum", x, dim=pool.literal(0), keepdim=pool.literal(True)))
+    assert [pool.exprs.op(part) for part in (x, turned, whole)] == [None, "unsqueeze", "mul"]
+    assert to_text(pool.exprs[whole]) == "x.unsqueeze(1) * x.sum(dim=0, keepdim=True)"
+    assert pool.exprs[whole].children[0] is pool.exprs[turned]
+    assert pool.add(parse("x.unsqueeze(1)")) == turned
+    deep = x
+    for _ in range(5_000):
+        deep = pool.call("neg", deep)
+    assert sum(1 for _ in pool.exprs[deep].walk()) == 5_001
+
+
 def test_positions_are_in_reading_order_with_paths_and_parents(pool: ExpressionPool) -> None:
     root = pool.add(parse("exp(x) + n"))
     found = [(path, to_text(pool.exprs[part]), parent) for path, part, parent in pool.positions(root)]
