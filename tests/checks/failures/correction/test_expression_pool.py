@@ -49,7 +49,7 @@ def test_a_call_is_made_when_it_is_asked_for(pool: ExpressionPool) -> None:
     turned = pool.call("unsqueeze", x, pool.literal(1))
     whole = pool.call("mul", turned, pool.call("sum", x, dim=pool.literal(0), keepdim=pool.literal(True)))
     assert [pool.exprs.op(part) for part in (x, turned, whole)] == [None, "unsqueeze", "mul"]
-    assert to_text(pool.exprs[whole]) == "x.unsqueeze(1) * x.sum(dim=0, keepdim=True)"
+    assert to_text(pool.exprs[whole]) == "unsqueeze(x, 1) * sum(x, dim=0, keepdim=True)"
     assert pool.exprs[whole].children[0] is pool.exprs[turned]
     assert pool.add(parse("x.unsqueeze(1)")) == turned
     deep = x
