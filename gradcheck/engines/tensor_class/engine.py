@@ -48,6 +48,7 @@ class TensorClassEngine(ForeignEngine):
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
         self._started: list[WrappedTensor] = []  # where passes over this graph have begun
+        self._retained: list[WrappedTensor] = []  # what is no leaf, and has been asked to keep its gradient
         self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
         self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None until it is asked
@@ -76,7 +77,7 @@ class TensorClassEngine(ForeignEngine):
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._started = []
+        self._started, self._retained = [], []
         self.api.returned.forget()
 
     def use_flag(self, flag: tuple[str, bool]) -> None:
@@ -112,6 +113,10 @@ class TensorClassEngine(ForeignEngine):
     def comparisons(self) -> AbstractContextManager[Count]:
         """How often its objects are compared meanwhile."""
         return counted(self.library.modules)
+
+    def has_rule(self, op: Op) -> bool:
+        """Whether the class may have a rule of its own for an op; else it is written out for it."""
+        return True
 
     def gives(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
         """Whether roots of these values get these incoming gradients: see `bare`."""
@@ -242,6 +247,7 @@ class TensorClassEngine(ForeignEngine):
         else:
             with translating("retain_grad()"):
                 self.api.keep_gradient(tensor.tensor)
+        self._retained.append(tensor)
         is_its_bases = self.api.is_view(tensor.tensor)
         tensor.unread = tensor.unread or is_its_bases or not self.capabilities.keeps_intermediates
 
@@ -251,6 +257,9 @@ class TensorClassEngine(ForeignEngine):
         """One pass from all roots at once; where `backward` takes no gradient, from the sum of root times gradient."""
         self._refuse(roots, retain_graph)
         roots, seeds = self.starts(roots, seeds)
+        if self._started and not self.capabilities.adds_to_intermediates:
+            for tensor in self._retained:  # of an earlier pass nothing is left there
+                tensor.unread = True
         keep = retain_graph if self.api.retaining else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
@@ -272,10 +281,12 @@ class TensorClassEngine(ForeignEngine):
             raise Unsupported(error.message, lacks=f"passes from a tensor of shape {list(shape)}") from error
 
     def _was_started(self, root: WrappedTensor) -> bool:
-        """Whether an earlier pass has started from a tensor, and this one sets its gradient anew."""
-        before = any(root is other for other in self._started)
+        """Whether an earlier pass has left a gradient in a tensor, and this one sets it anew: the class, or who assigns
+        it an incoming one."""
+        before = any(root is other for other in self._started) and not self.capabilities.adds_to_roots
+        is_assigned = bool(self._started) and self.capabilities.seed.startswith("assigned")
         self._started.append(root)
-        return before and not self.capabilities.adds_to_roots
+        return before or is_assigned
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
         """One backward pass of the class from one of its tensors. Raises whatever the class raises."""

@@ -80,7 +80,7 @@ def group_detail(group: Group) -> str:
     kind = diagnosed(lead)
     if kind in EVERYWHERE:
         return MEANINGS[kind]
-    if lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises"):
+    if lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises") and not kind:
         return _error(lead)
     found = reasons(lead)
     return found[0][1] if found and lead.diagnoses[0].kind != "unknown" else ""
