@@ -110,7 +110,7 @@ def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mine.py:", "names no engine"),
         (":Tensor", "names no engine"),
         ("mine.py:np", "is a module, no engine"),
-        ("mine.py:number", "is a int, no engine"),
+        ("mine.py:number", "is an int, no engine"),
         ("mine.py:Plain", "has no backward"),
         ("no.such.module:Tensor", "cannot be imported: ModuleNotFoundError"),
         ("broken.py:Tensor", r"cannot be imported: SyntaxError.*broken.py:1"),

@@ -52,13 +52,13 @@ def _disease(failures: PointFailures, engine: Engine, step: int, places: list[in
     kinds = {d.kind for c in causes for d in c.diagnoses}
     is_told = bool(causes) and (all(map(_has_told, causes)) or kinds == {"passed_on_early"})
     general = of_small_graph(engine, failures.reference)
+    if general is None and _is_second(failures.flow(step)):
+        general = of_small_graph(engine, failures.reference, 2)
     if general is None and is_told:
         return None
     here = of_case(failures.context.points, failures.point, engine, step)
     if general is not None:
         return here if here is not None and here.kind == general.kind else general
-    if here is None and _is_second(failures.flow(step)):
-        here = of_small_graph(engine, failures.reference, 2)
     return None if here is not None and "mutated" in kinds and here.kind != "mutated" else here
 
 

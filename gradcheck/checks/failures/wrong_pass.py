@@ -42,9 +42,10 @@ from gradcheck.language.sampling import literal_problem
 BACKWARD_PASS = Cause(fact("the_backward_pass"), fact("goes_wrong_through_graph"))
 #: A graph in which every tensor but two is used again, and one a third time: of two uses, what is passed on at each
 #: arrival is what comes of counting one of them twice, and what is passed on at the first what comes of dropping one.
-#: Sums come last, whose operands may share an array.
+#: Sums come last, whose operands may share an array; and of two operands, one of which is made of the other, either
+#: stands first, for one may be met too early.
 _INPUTS = {"a": [1.5], "b": [-2.0]}
-_GRAPH = {"c": "a * b", "d": "c * a", "e": "d * c", "f": "e + d", "g": "f + a"}
+_GRAPH = {"c": "a * b", "d": "c * a", "e": "d * c", "f": "d + e", "g": "f + a"}
 #: How often that is asked of an engine at each point.
 _TIMES = 2
 

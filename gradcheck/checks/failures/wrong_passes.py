@@ -167,12 +167,13 @@ def _early(*, once: bool, at_turn: bool) -> tuple[Pass, ...]:
 Receive = Callable[[Totals, Tensor, np.ndarray], None]
 
 
-def _in_order(graph: Graph, receive: Receive) -> Totals:
-    """Every tensor after all that are made of it."""
+def _in_order(graph: Graph, receive: Receive, *, one_by_one: bool = False) -> Totals:
+    """Every tensor after all that are made of it; what it passes on is computed at once, or `one_by_one`."""
     totals = graph.totals()
     for tensor in graph.ordered():
-        for operand, share in graph.shares(tensor, totals[tensor]) if tensor in totals else ():
-            receive(totals, operand, share)
+        shares = graph.shares(tensor, totals[tensor]) if tensor in totals else []
+        for number, (operand, share) in enumerate(shares):
+            receive(totals, operand, graph.shares(tensor, totals[tensor])[number][1] if one_by_one else share)
     return totals
 
 
@@ -245,6 +246,7 @@ _LATEST: tuple[Pass, ...] = (
     lambda graph: _when_ready(graph, _replacing, wait=False),
 )
 _SHARED: tuple[Pass, ...] = (
+    lambda graph: _in_order(graph, _adding_in_place, one_by_one=True),
     lambda graph: _in_order(graph, _adding_in_place),
     lambda graph: _when_ready(graph, _adding_in_place),
 )

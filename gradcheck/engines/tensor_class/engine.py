@@ -283,10 +283,9 @@ class TensorClassEngine(ForeignEngine):
     def _was_started(self, root: WrappedTensor) -> bool:
         """Whether an earlier pass has left a gradient in a tensor, and this one sets it anew: the class, or who assigns
         it an incoming one."""
-        before = any(root is other for other in self._started) and not self.capabilities.adds_to_roots
-        is_assigned = bool(self._started) and self.capabilities.seed.startswith("assigned")
+        before = bool(self._started)
         self._started.append(root)
-        return before or is_assigned
+        return before and (not self.capabilities.adds_to_roots or self.capabilities.seed.startswith("assigned"))
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
         """One backward pass of the class from one of its tensors. Raises whatever the class raises."""
