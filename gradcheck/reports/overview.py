@@ -78,8 +78,7 @@ def _cut(lines: list[Text], most: int) -> list[Text]:
 
 def _where(member: Member) -> str:
     """The place in a file; of what is in none, the case."""
-    place = place_of(member)
-    return at(place) if place.line else plain(member.case.name)
+    return at(place_of(member)) or plain(member.case.name)
 
 
 def place_of(member: Member) -> Place:

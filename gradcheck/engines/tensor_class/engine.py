@@ -114,10 +114,6 @@ class TensorClassEngine(ForeignEngine):
         """How often its objects are compared meanwhile."""
         return counted(self.library.modules)
 
-    def has_rule(self, op: Op) -> bool:
-        """Whether the class may have a rule of its own for an op; else it is written out for it."""
-        return True
-
     def gives(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
         """Whether roots of these values get these incoming gradients: see `bare`."""
         with self.output.capturing():
@@ -257,15 +253,17 @@ class TensorClassEngine(ForeignEngine):
         """One pass from all roots at once; where `backward` takes no gradient, from the sum of root times gradient."""
         self._refuse(roots, retain_graph)
         roots, seeds = self.starts(roots, seeds)
-        if self._started and not self.capabilities.adds_to_intermediates:
-            for tensor in self._retained:  # of an earlier pass nothing is left there
-                tensor.unread = True
+        can, was_started = self.capabilities, bool(self._started)
+        for tensor in self._retained if was_started and not can.adds_to_intermediates else ():
+            tensor.unread = True  # of an earlier pass nothing is left there
+        is_anew = was_started and (not can.adds_to_roots or can.seed.startswith("assigned"))
         keep = retain_graph if self.api.retaining else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
-            root.unread = root.unread or not self.capabilities.keeps_roots or self._was_started(root)
+            root.unread = root.unread or not can.keeps_roots or is_anew
+            self._started.append(root)
             with self._refusing(start), translating("backward()"):
-                self.start(start, self.capabilities, seed, keep)
+                self.start(start, can, seed, keep)
         self._spent = True
 
     @contextmanager
@@ -279,13 +277,6 @@ class TensorClassEngine(ForeignEngine):
             if prod(shape) != 1 or shape == self.capabilities.total or refused is None or not is_deliberate(refused):
                 raise
             raise Unsupported(error.message, lacks=f"passes from a tensor of shape {list(shape)}") from error
-
-    def _was_started(self, root: WrappedTensor) -> bool:
-        """Whether an earlier pass has left a gradient in a tensor, and this one sets it anew: the class, or who assigns
-        it an incoming one."""
-        before = bool(self._started)
-        self._started.append(root)
-        return before and (not self.capabilities.adds_to_roots or self.capabilities.seed.startswith("assigned"))
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
         """One backward pass of the class from one of its tensors. Raises whatever the class raises."""
