@@ -104,8 +104,9 @@ def conform(
         results = replace(results, cases=tuple(map(_as_asked, results.cases)))
     properties = check_properties(engine, timeout)
     cost = _cost(engine, beside, properties) if beside else None
-    ops_of = {case.tags[0]: parts for case in results.cases if (parts := wrong_parts_of(case))}
     disease = _disease(engine, properties)
+    judged = [case for case in results.cases if disease is None or not is_of_pass(case)]
+    ops_of = {case.tags[0]: parts for case in judged if (parts := wrong_parts_of(case))}
     by_op, told = _by_op(results, disease is not None), conventions(engine)
     return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, disease)
 
@@ -144,9 +145,9 @@ def _by_op(results: RunResult, is_pass_wrong: bool) -> dict[str, Standing]:
     worst: dict[str, Standing] = {}
     for case in results.cases:
         (op,) = case.tags
-        parts = wrong_parts_of(case)
-        is_excused = parts or (is_pass_wrong and is_of_pass(case))
-        found: Standing | None = "lacking" if is_excused else standing(case)
+        is_excused = is_pass_wrong and is_of_pass(case)
+        parts = () if is_excused else wrong_parts_of(case)
+        found: Standing | None = "lacking" if is_excused or parts else standing(case)
         told: dict[str, Standing] = dict.fromkeys(parts, "wrong")
         for name, word in (told | ({} if found is None else {op: found})).items():
             worst[name] = max(worst.get(name, "lacking"), word, key=_FROM_BEST.index)
@@ -170,5 +171,6 @@ def is_of_pass(case: CaseResult) -> bool:
     """Whether all that is wrong with a case is how gradients are put together."""
     failed = [c for c in case.comparisons if c.status == "failed" and c.consequence_of is None]
     causes = [c.cause for c in failed if c.cause is not None]
-    found = len(causes) == len(failed) and all(cause.what.kind in _OF_PASS for cause in causes)
+    whats = [cause.what["what"] if cause.what.kind == "among_operations" else cause.what for cause in causes]
+    found = len(causes) == len(failed) and all(what.kind in _OF_PASS for what in whats)
     return standing(case) == "wrong" and bool(causes) and found
