@@ -214,6 +214,10 @@ def _adding_twice(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
     _add(totals, tensor, 2 * share)
 
 
+def _adding_later_ones_twice(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
+    _add(totals, tensor, 2 * share if tensor in totals else share)
+
+
 def _once_for_each(graph: Graph) -> Totals:
     """The whole gradient is passed on once for everything that has arrived."""
     totals, visits = graph.totals(), dict.fromkeys(graph.roots, 1)
@@ -258,6 +262,9 @@ WRONG_PASSES = (
     WrongPass("passed_on_early", _FIRST, _early(once=True, at_turn=False)),
     WrongPass("counted_twice", fact("passed_on_once_for_each"), (_once_for_each,)),
     WrongPass("counted_twice", fact("counted_twice_everywhere"), (lambda graph: _in_order(graph, _adding_twice),)),
+    WrongPass(
+        "counted_twice", fact("later_ones_counted_twice"), (lambda graph: _in_order(graph, _adding_later_ones_twice),)
+    ),
     WrongPass("stale", fact("stale_everywhere"), (_left_over, lambda graph: _left_over(graph, anew=True))),
     WrongPass("overwritten", fact("overwritten_everywhere"), _LATEST),
     WrongPass("mutated", fact("passed_on_array_shared"), _SHARED),
