@@ -249,6 +249,10 @@ _LATEST: tuple[Pass, ...] = (
     lambda graph: _when_ready(graph, _replacing),
     lambda graph: _when_ready(graph, _replacing, wait=False),
 )
+_LATER_TWICE: tuple[Pass, ...] = (
+    lambda graph: _in_order(graph, _adding_later_ones_twice),
+    lambda graph: _when_ready(graph, _adding_later_ones_twice),
+)
 _SHARED: tuple[Pass, ...] = (
     lambda graph: _in_order(graph, _adding_in_place, one_by_one=True),
     lambda graph: _in_order(graph, _adding_in_place),
@@ -262,9 +266,7 @@ WRONG_PASSES = (
     WrongPass("passed_on_early", _FIRST, _early(once=True, at_turn=False)),
     WrongPass("counted_twice", fact("passed_on_once_for_each"), (_once_for_each,)),
     WrongPass("counted_twice", fact("counted_twice_everywhere"), (lambda graph: _in_order(graph, _adding_twice),)),
-    WrongPass(
-        "counted_twice", fact("later_ones_counted_twice"), (lambda graph: _in_order(graph, _adding_later_ones_twice),)
-    ),
+    WrongPass("counted_twice", fact("later_ones_counted_twice"), _LATER_TWICE),
     WrongPass("stale", fact("stale_everywhere"), (_left_over, lambda graph: _left_over(graph, anew=True))),
     WrongPass("overwritten", fact("overwritten_everywhere"), _LATEST),
     WrongPass("mutated", fact("passed_on_array_shared"), _SHARED),

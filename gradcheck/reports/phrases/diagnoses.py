@@ -123,7 +123,7 @@ phrases(
         "passed_on_once_for_each": "counted twice: a tensor passes its whole gradient on once for everything that has "
         "arrived there, not once",
         "counted_twice_everywhere": "counted twice: everything that arrives at a tensor is added a second time",
-        "later_ones_counted_twice": "counted twice: all that arrives at a tensor after the first is added a second time",
+        "later_ones_counted_twice": "counted twice: what arrives at a tensor after the first is added a second time",
         "shown_by_small_graph": "a graph of five operations shows it: this pass gives what came out there, at 3 points",
         "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
         "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "

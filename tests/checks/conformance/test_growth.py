@@ -99,7 +99,7 @@ def test_a_list_that_is_looked_through_for_every_tensor_is_found_out() -> None:
     assert Listed.__eq__ is object.__eq__
 
 
-class Listed(figures.Value):
+class ListedNumbers(figures.Value):
     """What has been visited is looked for in a list, which a chain does not show: there it is found at once."""
 
     def order(self) -> list[Any]:
@@ -116,7 +116,7 @@ class Listed(figures.Value):
 
 
 def test_many_diamonds_are_asked_for_where_paths_are_not_walked() -> None:
-    chain, diamonds = (growth_of(adapt(Listed, "mine"), name) for name in ("chain", "diamonds"))
+    chain, diamonds = (growth_of(adapt(ListedNumbers, "mine"), name) for name in ("chain", "diamonds"))
     assert chain is not None
     assert chain.is_linear
     assert diamonds is not None
