@@ -131,6 +131,7 @@ class Slanted(sound.Tensor):
         return 2 * super().left_of_matmul(gradient, other)
 
 
+@shallow
 def test_a_wrong_backward_pass_is_one_cause_and_blames_no_op() -> None:
     """A square is a product of one tensor with itself, in which what is overwritten shows."""
     sick: Any = type("Sick", (diseases.Overwrites, sound.Tensor), {})
@@ -146,6 +147,7 @@ def test_a_wrong_backward_pass_is_one_cause_and_blames_no_op() -> None:
     assert (told["backward_pass"]["kind"], told["not_judged"]) == ("overwritten", ["square"])
 
 
+@shallow
 def test_what_is_left_over_from_an_earlier_pass_is_named_where_passes_do_not_add_up() -> None:
     sick: Any = type("Sick", (diseases.KeepsStale, sound.Tensor), {})
     found = conform(adapt(sick, "mine"), ops=["mul"])
@@ -153,6 +155,7 @@ def test_what_is_left_over_from_an_earlier_pass_is_named_where_passes_do_not_add
     assert found.backward_pass.kind == "stale"
 
 
+@shallow
 def test_cases_about_code_say_nothing_of_an_engine(tmp_path: Path) -> None:
     (tmp_path / "case.yaml").write_text(
         "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 1]}\nimplementations: {y: code.py:f}\n"
