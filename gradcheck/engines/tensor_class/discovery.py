@@ -89,7 +89,7 @@ def _first(api: Api) -> Any:
                 made = api.make(array, True)
                 if api.scalar or api.read(made).shape == array.shape:
                     return made
-            except Exception as error:
+            except ANYTHING as error:
                 problem = problem or error
     message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
     raise UsageError(message, hint="its first argument must be the data") from problem
